@@ -1,4 +1,4 @@
-/** What the ledger and the leases ask of a database, and what a database tells them: implemented in `db/ledger/sqlite` and `db/ledger/postgres`. */
+/** What the ledger and the leases ask of a database, and what a database reports to them: implemented in `db/ledger/sqlite` and `db/ledger/postgres`. */
 import type { Period } from '../contract/period.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult, LogEntry } from './ledger/commands.ts';
 
@@ -101,7 +101,7 @@ export interface Grant {
   /** 0 = nothing, not even what was needed. */
   readonly granted: number;
   readonly tokenGranted: number;
-  /** What there is in all, whoever has it. */
+  /** The total, wherever it is. */
   readonly max: number;
   readonly tokenMax: number;
   /** What of the token there is least of: of its limit, or of its budget for a period. */
@@ -130,7 +130,7 @@ export interface Kept {
 export interface Outbox {
   /** Durable when it returns. @returns their numbers; the caller has them in hand until `release`. @throws when there is no room, or the disk refuses. */
   keep(commands: readonly LedgerCommand[]): number[];
-  /** The oldest that nobody has in hand; now the caller has. */
+  /** The oldest that no caller has taken; now this caller has. */
   take(max: number): Kept[];
   release(numbers: readonly number[]): void;
   /** They are in the books. */

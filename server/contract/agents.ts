@@ -1,4 +1,4 @@
-/** How programs that work with models are told to use this gateway: `gateway exec`, `gateway agents`, the console and the documents read the same rows. */
+/** How programs that work with models are configured to use this gateway: `gateway exec`, `gateway agents`, the console and the documents read the same rows. */
 
 export interface AgentSettings {
   /** Of the gateway, without a slash at its end. */

@@ -1,4 +1,4 @@
-/** What operators are told of, one row each: its words, with places to fill in. */
+/** What operators are alerted about, one row each: its words, with places to fill in. */
 interface Words {
   readonly zh: string;
   readonly en: string;
@@ -7,7 +7,7 @@ interface Words {
 export interface AlertKind {
   readonly label: Words;
   readonly text: Words;
-  /** Said when it is over; absent = nobody needs to hear that. */
+  /** Sent when it is over; absent = its end is not reported. */
   readonly over?: Words;
 }
 

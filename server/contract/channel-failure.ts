@@ -1,4 +1,4 @@
-/** What the relay tells about a channel that fails for good; told once per failure, decided upon by the control thread. */
+/** What the relay reports about a channel that fails permanently: once per failure; the control thread decides. */
 export interface ChannelFailure {
   readonly channelId: number;
   readonly keyIndex: number;

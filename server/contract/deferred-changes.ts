@@ -1,4 +1,4 @@
-/** Members of a channel that the family knows and that do not act here yet: they are never sent, and whoever saves them is told. */
+/** Members of a channel that the family knows and that do not act here yet: they are never sent, and the answer to saving them says so. */
 import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 

@@ -7,7 +7,7 @@ const kinds: readonly (readonly [name: RegExp, types: readonly string[]])[] = [
   [/^(mj|suno)_/, []],
   [/(^|-)tts(-|$)|whisper|transcribe|moderation/i, ['openai']],
 ];
-/** Chats are told anew for every interface. */
+/** Chats are translated for every interface. */
 const chat = ['openai', 'openai-response', 'anthropic', 'gemini'];
 
 export const endpointTypesOf = (model: string): readonly string[] =>

@@ -76,7 +76,7 @@ export const redemptionShape = z.object({
   quota: int,
   created_time: int,
   redeemed_time: int,
-  /** 0 = nobody yet. */
+  /** 0 = none yet. */
   used_user_id: int,
   /** Epoch seconds; 0 = never. */
   expired_time: int,

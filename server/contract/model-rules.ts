@@ -25,7 +25,7 @@ export const modelParameters = [
   'prefill',
 ] as const;
 
-/** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */
+/** How thinking is requested of a model: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */
 export const thinkingForms = ['none', 'effort', 'budget', 'adaptive', 'level'] as const;
 
 const maxPatternLength = 200;
@@ -65,7 +65,7 @@ const rule = z.strictObject({
   signedCalls: z.optional(z.boolean()),
   inputs: z.optional(kinds),
   outputs: z.optional(kinds),
-  /** Where it is known from, for whoever reads it later. */
+  /** Where it is known from, for later readers. */
   source: z.optional(z.string().check(z.maxLength(500))),
 });
 

@@ -1,4 +1,4 @@
-/** English texts that count: one of a thing is not told in the plural. */
+/** English texts that count: one of a thing is written in the singular. */
 import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 

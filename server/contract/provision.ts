@@ -37,7 +37,7 @@ export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 
 const provisionedUser = z.strictObject({
   username: named,
-  /** Absent for a new user: nobody can log in with a password until one is set. */
+  /** Absent for a new user: login by password is impossible until one is set. */
   password: optional(z.string()),
   display_name: optional(z.string()),
   group: optional(z.string()),

@@ -1,7 +1,7 @@
 /** Text of strangers on its way to a terminal, a program or a spreadsheet: upstreams, users and models choose words, never what a screen does. */
 import { stringify } from 'csv-stringify/sync';
 
-/** Control characters; those that turn the direction of writing; those that cannot be seen. Line ends and tabs are told apart below. */
+/** Control characters; those that turn the direction of writing; those that cannot be seen. Line ends and tabs are handled separately below. */
 const hidden =
   '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb';
 /** Tags: whole sentences can be written in them unseen. */

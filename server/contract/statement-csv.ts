@@ -23,7 +23,7 @@ const decimals = 6;
 const plainAmount = (quota: number, { in_currency: inCurrency, quota_per_unit: unit }: Statement): string =>
   inCurrency ? `${quota < 0 ? '-' : ''}${formatUsd(Math.abs(quota), decimals, unit)}` : String(quota);
 
-/** For a spreadsheet, and to be sent to whoever pays: dates and money, nothing else. */
+/** For a spreadsheet, and to be sent to the payer: dates and money, nothing else. */
 export function statementCsv(statement: Statement, language: Language): string {
   const say = (name: keyof typeof words): string => textIn(words[name], language);
   const head = [

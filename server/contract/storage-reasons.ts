@@ -1,4 +1,4 @@
-/** Why nothing is sold for the sake of the books. It is told in English where it is noticed; what a node says of itself is kept as a code and told in its reader's language. */
+/** Why paid work is stopped to protect the ledger. It is logged in English where it is noticed; what a node reports is kept as a code and worded in its reader's language. */
 import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 
@@ -51,7 +51,7 @@ const patterns = Object.entries(storageReasons).flatMap(([code, { en }]) =>
   code === 'storage' ? [] : [{ code, fits: new RegExp(`^${en.replace(/\{(\w+)\}/g, '(?<$1>\\w+)')}$`) }],
 );
 
-/** @param text as `reasonText` or somebody else has worded it. @returns null = '', all is well. */
+/** @param text as `reasonText` or another program has worded it. @returns null = '', all is well. */
 export function failureOf(text: string): StorageFailure | null {
   if (text === '') return null;
   for (const { code, fits: matches } of patterns) {
@@ -75,7 +75,7 @@ export function failureIn({ code, params }: StorageFailure, language: Language):
   return [code, ...Object.values(params)].join(' ');
 }
 
-/** What is worded as `reasonText` does it, in another language; somebody else's words stay as they are. */
+/** What is worded as `reasonText` does it, in another language; other texts stay as they are. */
 export function reasonIn(text: string, language: Language): string {
   const failure = language === 'en' ? null : failureOf(text);
   return failure === null || failure.code === 'storage' ? text : failureIn(failure, language);

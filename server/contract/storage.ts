@@ -1,4 +1,4 @@
-/** How the store of money stands, as operators are told. */
+/** The state of the ledger's storage, as operators see it. */
 export interface StorageStatus {
   /** Paid requests are admitted. */
   readonly ok: boolean;

@@ -1,4 +1,4 @@
-/** Texts that are stored in the family's words: what they say in English is told where they are shown. */
+/** Texts that are stored in the family's words: they are put into English where they are shown. */
 import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 
@@ -59,7 +59,7 @@ const patterns = Object.values(storedTexts).map(({ zh, en }) => ({
 const amount = (text: string): string =>
   text.replace(/^＄(-?[\d.]+) 额度$/u, '$$$1').replace(/^(-?\d+) 点额度$/u, '$1 quota');
 
-/** An error of ours, told in both languages: `English / 中文 (request id: ...)`. */
+/** An error of ours in both languages: `English / 中文 (request id: ...)`. */
 const both = /^([^\p{Script=Han}]+) \/ (\S*\p{Script=Han}.*?)( \(request id: [^()]+\))?$/su;
 
 /** A stored text in the reader's language; what is not ours stays as it is. */

@@ -1,4 +1,4 @@
-/** Token keys travel and are stored without `sk-`; whoever shows or hands one out puts it in front. */
+/** Token keys travel and are stored without `sk-`; it is added where one is shown or handed out. */
 
 /** Clients of the family add `sk-` to what may have it already. */
 export const bareKey = (text: string): string => text.trim().replace(prefixes, '');

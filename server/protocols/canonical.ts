@@ -44,7 +44,7 @@ export type Media =
   | { readonly kind: 'url'; readonly url: string; readonly mimeType: string | null }
   | { readonly kind: 'base64'; readonly data: string; readonly mimeType: string };
 
-/** What a text rests on. A source without an address is told to its own dialect alone. */
+/** What a text rests on. A source without an address is passed on in its own dialect alone. */
 export interface Citation {
   readonly url: string | null;
   readonly title: string | null;

@@ -14,7 +14,7 @@ export type FrameKind =
   | 'terminal'
   /** It carries usage and nothing else; it is removed again when we asked for it and the client did not. */
   | 'usage-only'
-  /** Behind an end it tells more of the answer after all: another candidate goes on. */
+  /** After an end more of the answer follows after all: another candidate goes on. */
   | 'more';
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
@@ -22,7 +22,7 @@ export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
   /** Of the frame that was read last. Absent = the wire has plain ones alone. */
   readonly frameKind?: FrameKind;
-  /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = nobody can tell. */
+  /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = unknown. */
   readonly progress?: 'going' | 'paused' | 'stopped';
   /** What the stream says of its answer as a whole, where the dialect keeps something of it; null = not yet. */
   answer?(): unknown;
@@ -46,7 +46,7 @@ export interface ResponseContext {
   readonly includeUsage: boolean;
   /** Local count of the prompt, for dialects that tell it before the upstream does. */
   readonly promptTokens?: number;
-  /** Told once where to look for the items of the answer; what is not over yet ends where it is. */
+  /** Called once where the items of the answer are needed; what is not over yet ends where it is. */
   readonly made?: (items: () => readonly MadeItem[]) => void;
 }
 
@@ -69,7 +69,7 @@ export interface ClientError {
   /** The same in each language alone, where the words are ours. */
   readonly words?: Text;
   readonly requestId: string;
-  /** Asking once more cannot mend it. */
+  /** A retry cannot succeed. */
   readonly final?: true;
   /** The member of the request that the upstream named. */
   readonly param?: string;

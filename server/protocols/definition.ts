@@ -1,4 +1,4 @@
-/** What the relay asks of a dialect besides telling and reading it: its paths, members, headers, lists and habits, so that nobody else needs to know which dialect it is. */
+/** What the relay needs to know of a dialect besides encoding and decoding it: its paths, members, headers, lists and habits, so that no other module depends on which dialect it is. */
 import type { ChatRequest } from './canonical.ts';
 import type { Target } from './target.ts';
 
@@ -94,7 +94,7 @@ export interface SuffixRules {
   read(model: string, thinking: ThinkingSettings, hasEffortSuffix: (model: string) => boolean): ModelSuffix | null;
   /** The suffix as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
   edits(body: Members, suffix: ModelSuffix, fallbackMaxTokens: number | null): MemberEdits;
-  /** A share of the answer, in a request that is told anew. */
+  /** A share of the answer, in a request that is translated. */
   share(request: ChatRequest, share: number, fallbackMaxTokens: number | null): ChatRequest;
 }
 
@@ -129,7 +129,7 @@ export interface ModelList {
 export interface KeptRules {
   /** Ids by which a request asks for something that its upstream keeps. */
   requested(body: Members): readonly string[];
-  /** Ids that a client repeats as part of its conversation: they are refused to others, and pass where nobody is known to own them. */
+  /** Ids that a client repeats as part of its conversation: they are refused to others, and pass where their owner is unknown. */
   referenced?(body: Members): readonly string[];
   /** Ids of what was made and is kept. @param answer a whole answer, or what is known of it so far. */
   made(body: Members, answer: unknown): readonly string[];
@@ -153,7 +153,7 @@ export interface CompactionRules {
   requested(body: Members): boolean;
   /** The same in plain words, for upstreams that do not know it. */
   summaryRequest(body: Members): Members;
-  /** The body with what was made here opened; null = nothing was. @param open throws what the caller is told. */
+  /** The body with what was made here opened; null = nothing was. @param open throws the error that the caller gets. */
   opened(body: Members, open: (encrypted: string) => string): Members | null;
   /** What a client keeps instead of the conversation. */
   item(id: string, encrypted: string): unknown;
@@ -209,7 +209,7 @@ export interface ProtocolDefinition {
   readonly kept?: KeptRules;
   readonly references?: ReferenceRules;
   readonly compaction?: CompactionRules;
-  /** Takes a line out that stands before everything else that the model is told. @returns null = it is not there. */
+  /** Takes a line out that stands before everything else in the prompt. @returns null = it is not there. */
   withoutLine?(body: Members, line: RegExp): MemberEdits | null;
   readonly suffix: SuffixRules;
   /** What options of the operator add to a call of its upstreams. */

@@ -23,5 +23,5 @@ export const codecFor = (id: ProtocolId): Codec => codecs[id];
 export const allCodecs: readonly Codec[] = Object.values(codecs);
 export const isProtocol = (id: string): id is ProtocolId => Object.hasOwn(codecs, id);
 
-/** What the operations that no dialect has of its own are told in. */
+/** The protocol of operations that no dialect defines itself. */
 export const commonProtocol: ProtocolId = 'openai-chat';

@@ -1,7 +1,7 @@
 /** What an encoder asks about the model that it writes for. Rows say it (`server/providers/knowledge`); what no row says is null or false, and nothing is assumed of it. */
 import type { modelParameters, thinkingForms } from '../contract/model-rules.ts';
 
-/** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level of Gemini's. */
+/** How thinking is requested of a model: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level of Gemini's. */
 export type ThinkingForm = (typeof thinkingForms)[number];
 
 /** Members of the common form that a model may refuse. */
@@ -13,17 +13,17 @@ export interface Target {
   /** Tokens of the longest prompt. */
   readonly inputLimit: number | null;
   readonly thinking: ThinkingForm | null;
-  /** It cannot be told not to think. */
+  /** Its thinking cannot be switched off. */
   readonly thinkingRequired: boolean;
-  /** It thinks where nothing is said about it. */
+  /** It thinks where a request does not mention thinking. */
   readonly thinkingByDefault: boolean;
   /** Its thoughts are words of the answer, whole and not a summary. */
   readonly thoughtsVisible: boolean;
   /** What it writes in a second, thoughts included. */
   readonly tokensPerSecond: number | null;
-  /** Words for effort that it takes, weakest first; `none` among them = it can be told not to think by this word. */
+  /** Words for effort that it takes, weakest first; `none` among them = this word switches thinking off. */
   readonly efforts: readonly string[] | null;
-  /** Least and most tokens of a thought, where it is told by tokens. */
+  /** Least and most tokens of a thought, where it is requested by tokens. */
   readonly budget: readonly [least: number, most: number] | null;
   readonly unsupported: ReadonlySet<ModelParameter>;
   /** Refused besides while it thinks. */

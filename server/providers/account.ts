@@ -1,4 +1,4 @@
-/** What a provider tells about the account behind a key: its balance and its models. Requests and readings only; others perform them. */
+/** What a provider reports about the account behind a key: its balance and its models. Requests and readings only; others perform them. */
 import { keysIn } from '../contract/channel-keys.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { number, record, records, text } from '../protocols/shared/json.ts';

@@ -345,7 +345,7 @@ const place = ({ slug }: Provider): number => {
   const at = favoured.indexOf(slug);
   return at < 0 ? favoured.length : at;
 };
-/** The same in the order in which somebody who adds a channel is offered them. */
+/** The same in the order in which they are offered when a channel is added. */
 export const offeredProviders: readonly Provider[] = providers.toSorted((a, b) => place(a) - place(b));
 
 const byType = new Map(allProviders.map((provider) => [provider.type, provider]));

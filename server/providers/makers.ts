@@ -15,7 +15,7 @@ function compiled(): Map<string, Provider> {
   return found;
 }
 
-/** @returns null = nobody lists it. */
+/** @returns null = no provider lists it. */
 export function makerOf(model: string): Provider['label'] | null {
   makers ??= compiled();
   const [first = ''] = bareName(model).split('-');

@@ -81,7 +81,7 @@ export class RelayCore {
   private readonly maxIdleMs: number;
 
   // What is watched and counted.
-  /** null = nobody watches. */
+  /** null = no observer. */
   readonly watch: RequestWatch | null;
   readonly observer: RequestObserver | null;
   readonly stats: Stats;
@@ -178,7 +178,7 @@ export class RelayCore {
     return this.deps.isOverloaded?.(this.open + more) === true;
   }
 
-  /** For requests that are not told apart by their path alone; they are counted as open by then. @throws AppError overloaded, or why the relay was closed. */
+  /** For requests that cannot be distinguished by their path alone; they are counted as open by then. @throws AppError overloaded, or why the relay was closed. */
   letIn(): void {
     this.stayOpen();
     if (this.isOverloaded(0)) throw this.busy.error();

@@ -37,16 +37,16 @@ export interface RelayDeps {
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */
   readonly tasks: TaskStore;
-  /** Told of a settlement that the ledger's rules turned down. */
+  /** Called for a settlement that the ledger's rules rejected. */
   readonly rejected?: (ref: string, reason: string) => void;
   /** Put around every call of an upstream; absent = nothing is. */
   readonly wrap?: (dispatch: Dispatch) => Dispatch;
-  /** Absent = nobody looks on. */
+  /** Absent = no observer. */
   readonly observer?: RequestObserver | null;
-  /** Told when a channel or a key may have to be disabled. */
+  /** Called when a channel or a key may have to be disabled. */
   readonly failure: (failure: ChannelFailure) => void;
   readonly limits: RelayLimits;
-  /** Told where a request is on its way, for the time limits of its connection. */
+  /** Called where a request is under way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
   /** This process has nothing left to open a connection with. */
   readonly exhausted?: () => boolean;
@@ -54,7 +54,7 @@ export interface RelayDeps {
   readonly isOverloaded?: (open: number) => boolean;
   /** Until it is a newcomer's turn; null = it is. */
   readonly wait?: () => Promise<void> | null;
-  /** Told what other relay threads should know; absent where there are none. */
+  /** Receives what other relay threads should know; absent where there are none. */
   readonly broadcast?: (report: HealthReport) => void;
 }
 

@@ -23,7 +23,7 @@ import { ClientDisconnect } from './upstream/client-disconnect.ts';
 /** A count is free: what is larger than any model reads is not read for one. A million tokens of plain words are some 4 MB. */
 const countedBodyLimit = 8 * 1024 * 1024;
 
-/** Channel tests belong to nobody's account. */
+/** Channel tests belong to no account. */
 const tester: Principal = {
   user: {
     id: 0,
@@ -65,7 +65,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   readonly request: Request;
   readonly path: string;
   private readonly peer: Peer | null;
-  /** The operator's own: logged, charged to nobody, and served whatever is refused to others. */
+  /** The operator's own: logged, not charged, and served whatever is refused to others. */
   private readonly isTest: boolean;
   private readonly testedChannel: number;
   private readonly protocol: ProtocolId | undefined;

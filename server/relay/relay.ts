@@ -28,7 +28,7 @@ export interface Relay {
   reject(request: Request, path: string, peer: Peer): Response | null;
   /** Never rejects: every failure becomes a response in the caller's dialect. */
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
-  /** The same steps for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
+  /** The same steps for a channel test: pinned to one channel, logged, not charged. @throws nothing */
   test(order: TestOrder): Promise<Response>;
   /** A socket for a realtime conversation, or the response that refuses it. */
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;

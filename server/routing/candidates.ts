@@ -151,7 +151,7 @@ export class CandidateIndex<C extends Routable> {
     return true;
   }
 
-  /** Takes a channel out of all its pairs. @returns those that nobody serves any more. */
+  /** Takes a channel out of all its pairs. @returns those that no channel serves any more. */
   private take(channel: C): Set<Pair<C>> {
     const empty = new Set<Pair<C>>();
     for (const group of channel.groups)

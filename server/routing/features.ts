@@ -81,7 +81,7 @@ for (const [bit, names] of named) for (const name of names) byLooseName.set(name
 
 /** Names already folded: requests use few, and use them again and again. */
 const known = new Map<string, number>();
-/** The features of names that were seen before; for others `featureOf` tells. */
+/** The features of names that were seen before; others go through `featureOf`. */
 export const knownFeatures: ReadonlyMap<string, number> = known;
 const maxKnown = 4000;
 const maxKnownLength = 64;

@@ -40,7 +40,7 @@ export interface Target extends CallDetails {
   readonly whole: BodyForm['whole'];
   /** Thoughts stand among the answer's words, between marks. */
   readonly taggedThoughts: boolean;
-  /** Answers stray from the upstream's dialect, so that they are written anew although it is the client's own. */
+  /** Answers differ from the upstream's dialect, so that they are translated although it is the client's own. */
   readonly hasOwnForm: boolean;
   /** The operator wants answers in another form than they come. */
   readonly reshaped: boolean;

@@ -1,4 +1,4 @@
-/** Threads that money and the console depend on: nobody's death goes unnoticed, and a start that fails again and again ends. */
+/** Watches the threads that the ledger and the console depend on: the death of each is noticed, and restarts that keep failing end. */
 
 /** @param died called once, with one line why, when the thread ends before the returned function was called. */
 export function watchThread(thread: Worker, died: (reason: string) => void): () => void {

@@ -524,7 +524,7 @@ test('visits are counted of users who come when they are counted already, in oth
   accounts.observeUser(user(100));
   const other = createAccounts(attachMemory(memory.parts(), 1));
   other.bind(accounts.slotIndexes([1], []));
-  expect([other.visitor(1), other.visitor(2)]).toEqual([accounts.user(1), 0]);
+  expect([other.countedUser(1), other.countedUser(2)]).toEqual([accounts.user(1), 0]);
   expect(accounts.user(1)).toBeGreaterThan(0);
 });
 

@@ -152,7 +152,7 @@ export interface OpenRequests {
   free(): number;
 }
 
-/** Where the only relay is in the main thread, nobody is left to end what it had open: the next start does. */
+/** Where the only relay is in the main thread, no thread is left to end what it had open: the next start does. */
 export const unreported: OpenRequests = {
   begin: () => noRow,
   over: () => undefined,
@@ -191,7 +191,7 @@ export const allotRows = (memory: Memory): number => memory.allot(rowsTogether *
 export const openRequestAt = (memory: Memory, row: number): OpenRequest =>
   new OpenRequest(memory, row, memory.cells(row, rowCells));
 
-/** Of one region, whoever it was given to. */
+/** Of one region, whichever thread it was given to. */
 export function* rowsIn(first: number): Iterable<number> {
   for (let index = 0; index < rowsTogether; index++) yield first + index * rowCells;
 }

@@ -26,7 +26,7 @@ export function createWindows(memory: Memory, spanMs: number): Windows {
     if (memory.get(cell) !== 0) memory.put(cell, 0);
   };
 
-  /** Clears what has left the span. A clock set back by less than the span counts into the newest slot; by more, counting begins anew. */
+  /** Clears what has left the span. A clock set back by less than the span counts into the newest slot; by more, counting starts over. */
   const advance = (ring: number, slot: number): number => {
     const newest = memory.get(ring + newestCell);
     if (slot === newest) return newest;

@@ -2,17 +2,17 @@
  * Numbers that all relay threads share: cells of 64 bits in chunks of shared memory, changed under striped locks.
  *
  * A thread can die at any instruction. What it changes under its locks is therefore noted with the value from before; the
- * notes are dropped when its last lock is released. Whoever buries it puts the old values back and breaks its locks, so that
+ * notes are dropped when its last lock is released. The thread that recovers it restores the old values and breaks its locks, so that
  * every group of changes has happened as a whole or not at all. That is why totals need no sub-totals of each thread:
- * they always agree with the table of open requests, which tells what of them was the dead thread's.
+ * they always agree with the table of open requests, which says which part of them belonged to the dead thread.
  */
 
 export interface Memory {
   readonly thread: number;
   get(cell: number): number;
-  /** The cells themselves, for whoever looks at the same ones again and again. They lie in one chunk, as what `allot` gives out at once does. */
+  /** The cells themselves, for callers that read the same ones repeatedly. They lie in one chunk, as what `allot` gives out at once does. */
   cells(first: number, count: number): Float64Array;
-  /** Before cells in a row are changed in place: only under the lock that they belong to, and only those that nobody changes without it. */
+  /** Before cells in a row are changed in place: only under the lock that they belong to, and only those that no thread changes without it. */
   note(first: number, count: number): void;
   /** Only under the lock that the cell belongs to. */
   put(cell: number, value: number): void;
@@ -25,7 +25,7 @@ export interface Memory {
   read(cell: number, units: number): string;
   /** Waits for the lock; one that the thread has already is counted. Users' locks come before those of groups. */
   lock(stripe: number): void;
-  /** @returns false when somebody else kept it for so long. Only where the thread holds no lock. */
+  /** @returns false when another thread held it for that long. Only where the thread holds no lock. */
   tryLock(stripe: number, ms: number): boolean;
   release(stripe: number): void;
   /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
@@ -87,7 +87,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
   const words: Uint16Array[] = [];
   const depths = new Uint8Array(locksCount);
   let held = 0;
-  // Cell 0 is nobody's.
+  // Cell 0 belongs to no account.
   let next = 16;
 
   const adopt = (more: readonly SharedArrayBuffer[]) => {
@@ -158,7 +158,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
         return;
       }
       for (let attempts = 1; Atomics.compareExchange(locks, stripe, 0, me) !== 0; attempts++) {
-        // Its owner may have been put to sleep, or be dead; then somebody is about to break the lock.
+        // Its owner may have been put to sleep, or be dead; then another thread is about to break the lock.
         if (attempts % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
       }
       depths[stripe] = 1;

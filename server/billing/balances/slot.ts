@@ -61,14 +61,14 @@ export interface CountedLimits {
 }
 
 export interface Accounts {
-  /** 0 = nobody has told of it. */
+  /** 0 = unknown. */
   user(id: number): number;
   token(id: number): number;
   /** Gives a place out at first sight, where that is this thread's business. */
   seenToken(token: TokenSnapshot): number;
   group(name: string): number;
   /** The place of a user whose visits are counted: it has two rings. 0 = they are not. */
-  visitor(id: number): number;
+  countedUser(id: number): number;
   /** Two rings. @param flow the place of a token or group. */
   ratesOf(flow: number): number;
   /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
@@ -107,7 +107,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
   const users = new Map<number, number>();
   const tokens = new Map<number, number>();
   const groups = new Map<string, number>();
-  /** Counted although nobody has told of them. */
+  /** Unknown users whose requests are counted all the same. */
   const anonymous = new Map<number, number>();
   const seen = new Map<number, Seen>();
   // Rows and balance events come from different threads; an event may arrive before the row of its user.
@@ -148,7 +148,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
       return;
     }
     const stripe = userStripe(slot);
-    // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
+    // Another thread may have died holding it, and this thread recovers dead threads: it must not wait for them.
     if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(credit, timeoutMs, event);
     apply(slot, event);
     memory.release(stripe);
@@ -193,7 +193,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     token: (id) => tokens.get(id) ?? 0,
     seenToken: (token) => tokens.get(token.id) ?? (owns ? observeToken(token) : 0),
     group,
-    visitor(id) {
+    countedUser(id) {
       const known = users.get(id) ?? anonymous.get(id);
       if (known === undefined && !owns) return 0;
       const place = known ?? memory.allot(slotCells);

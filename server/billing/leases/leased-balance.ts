@@ -1,6 +1,6 @@
 /**
  * What this machine has leased, as cells of the shared memory: added when it is committed, taken out before it is given back.
- * One thread's alone, which waits for locks: whoever died at one is buried by another.
+ * One thread's alone, which waits for locks: a thread that died holding one is recovered by another.
  */
 
 import type { Money } from '../balances/balances.ts';
@@ -16,7 +16,7 @@ export interface LeaseSubject {
 }
 
 export interface Leased {
-  /** @returns false where nobody has told of the subject: nothing was changed. */
+  /** @returns false where the subject is unknown: nothing was changed. */
   addLease(subject: LeaseSubject, amount: number): boolean;
   /** Takes out what nothing is held of. @returns how much of what was asked for. */
   reclaim(subject: LeaseSubject, max: number): number;
@@ -28,7 +28,7 @@ export interface Leased {
 
 export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
   const { get, put } = memory;
-  /** @returns null where nobody has told of the subject. */
+  /** @returns null where the subject is unknown. */
   const cellsOf = ({ kind, userId, id }: LeaseSubject) => {
     const userSlot = accounts.user(userId);
     const place = kind === 'account' ? userSlot : accounts.token(id);

@@ -40,7 +40,7 @@ export interface LeaseRequest {
   readonly use?: number;
   /** Takes it, when it is in reach. */
   readonly reserve: () => boolean;
-  /** Where nobody has all of it, what there is will do. */
+  /** Where no node has all of it, what there is will do. */
   readonly partial?: boolean;
   /** In reach by now. */
   readonly received?: (grant: Grant) => void;
@@ -51,7 +51,7 @@ export interface LeaseDeps {
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
   /**
-   * Tells those who have some that somebody waits. @param token 0 = none of its limit is wanted. @param mark which of this
+   * Notifies the nodes that hold some that a node waits. @param token 0 = none of its limit is wanted. @param mark which of this
    * node's recalls it is. @param tokenOnly none of the balance is wanted.
    */
   readonly recall: (
@@ -61,11 +61,11 @@ export interface LeaseDeps {
     mark: number,
     tokenOnly: boolean,
   ) => void;
-  /** Tells whoever asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
+  /** Notifies the node that asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
   readonly answer: (account: number, to: number, mark: number) => void;
   /** Nodes that are live, this one included. */
   readonly nodes: () => number;
-  /** The database cannot be asked: nobody waits for it. */
+  /** The database is unavailable: callers do not wait for it. */
   readonly unavailable: () => boolean;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
@@ -78,12 +78,12 @@ export interface Leases {
   recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
   /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
   onResponse(account: number, by: number, mark: number): void;
-  /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
+  /** Brings together what is idle anywhere, and leaves it free for a caller that takes it from the balance itself. */
   recallAll(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
   settled(spared: readonly Spared[]): void;
   /**
-   * Takes some for what is likely to come, where it is free: nobody else is asked for it.
+   * Takes some for what is likely to come, where it is free: no other node is asked for it.
    * @param token 0 = of the account itself. @param done granted 0 = there was none.
    */
   prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void;
@@ -98,7 +98,7 @@ const timeoutMs = 2000;
 /** Others are asked at most so often, and again when some of them say nothing. */
 const recallMs = 50;
 const askAgainMs = 500;
-/** Between two questions for an account that had nothing left: whoever asks again and again does not keep the books busy. */
+/** Between two questions for an account that had nothing left: repeated requests do not keep the ledger busy. */
 const restMs = 20;
 const retryMs = 20;
 
@@ -106,11 +106,11 @@ interface Waiter {
   readonly request: LeaseRequest;
   readonly since: number;
   readonly answer: (answer: LeaseAnswer) => void;
-  /** The books have said that there is enough, with somebody else. */
+  /** The ledger has answered that there is enough, leased to another node. */
   isRemote: boolean;
 }
 
-/** Holds for whoever needs as much and came before it was found out: what was given to the account later is not in it. */
+/** Holds for requests that need as much and came before it was found out: what the account received later is not in it. */
 interface Exhausted {
   readonly at: number;
   readonly need: number;
@@ -128,7 +128,7 @@ interface Line {
   readonly responses: Set<number>;
   /** By token, 0 = of the account itself. */
   readonly exhausted: Map<number, Exhausted>;
-  /** When somebody was told so. */
+  /** When a holder was last notified. */
   rejectedAt: number;
   /** An answer came while the database was being asked. */
   updated: boolean;
@@ -255,7 +255,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     return null;
   };
 
-  /** Only what the books had too little of: whoever spends the rest keeps it. */
+  /** Only what the ledger had too little of: the node that spends the rest keeps it. */
   const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
     const { holders, missingAccount, missingToken } = grant;
     const elapsed = now() - line.recalledAt;
@@ -281,7 +281,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       if (grant.max < request.need) return 'exhausted';
       if (request.token > 0 && grant.tokenMax < request.need) return tokenAnswer(grant);
     }
-    // Whoever came to have some meanwhile was not asked yet.
+    // A node that acquired some meanwhile was not asked yet.
     if (grant.holders.every((one) => received.has(one))) {
       if (grant.missingAccount) return 'exhausted';
       if (grant.missingToken) return tokenAnswer(grant);
@@ -341,7 +341,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       first(line, waiter, answer);
     }
     line.isRequesting = false;
-    // Whoever waits is looked at again, also when nobody answers.
+    // Waiting requests are checked again, also when no node answers.
     if (line.waiting.length > 0) deps.after(restingMs > 0 ? restingMs : recallMs, () => void serve(account));
     else if (now() - line.rejectedAt >= restMs) lines.delete(account);
     else deps.after(restMs, () => void serve(account));
@@ -366,7 +366,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     recalled(account, token, by, mark, tokenOnly = false) {
       if (!tokenOnly) giveBack('account', account);
       if (token > 0) giveBack('token', token);
-      // Whoever asked finds it then.
+      // The node that asked finds it then.
       written(account, (grant) => {
         if (grant !== null) deps.answer(account, by, mark);
       });

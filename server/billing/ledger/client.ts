@@ -62,7 +62,7 @@ export interface LedgerClient extends Ledger {
   /** @throws AppError storage_unavailable */
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
   onBalance(listener: (event: BalanceEvent) => void): void;
-  /** Told when paid work stops or may go on. */
+  /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
   /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
   pending(): { readonly count: number; readonly oldestMs: number };

@@ -225,7 +225,7 @@ export type LedgerResult =
   | { readonly status: 'conflict' }
   | { readonly status: 'refused'; readonly reason: RefusalReason; readonly detail: string };
 
-/** Told to the relay after the commit whenever a balance moved for another reason than a settlement. */
+/** Sent to the relay after the commit whenever a balance changed for another reason than a settlement. */
 export interface BalanceEvent {
   readonly kind: 'balance';
   readonly userId: number;

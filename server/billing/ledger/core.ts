@@ -127,7 +127,7 @@ export function decide(command: LedgerCommand, state: LedgerState): Decision {
 function settle(command: Settle, state: LedgerState): Decision {
   const { ref, userId, tokenId, channelId, amount, at, tokens, model, username } = command;
   if (!isQuota(amount, 0)) return reject('invalid', `amount ${amount}`);
-  // Nobody can be asked any more, but the work was done and the upstream wants its money.
+  // No account is left to charge, but the work was done and the upstream must be paid.
   const debit = amount === 0 || state.hasAccount(userId) ? userId : Account.overrun;
   const posting: Posting | null =
     amount === 0 ? null : { ref, debit, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at };
@@ -157,7 +157,7 @@ function paidByOtherAccounts(
   return { ...posting, ref: pairedRef(posting.ref, kind), debit, credit: userId, amount: rest, kind };
 }
 
-/** The row keeps what was asked as its quota, and how much of it somebody else paid. */
+/** The row keeps what was asked as its quota, and how much of it another account paid. */
 const withPayer = (log: LogEntry | null, { kind, amount }: Posting): LogEntry | null =>
   log === null ? null : { ...log, other: withMember(log.other, kind, amount) };
 

@@ -14,9 +14,9 @@ export interface EngineStore {
   probe(): void | Promise<void>;
   /** Something inside the batch is to blame, not storage. */
   isInvalidCommand(error: unknown): boolean;
-  /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
+  /** It is unknown whether it was written: the same commands have to be applied next, and nothing else. */
   isUncertain?(error: unknown): boolean;
-  /** Why nothing is written, where the error's own words say it to nobody but the operator. */
+  /** Why nothing is written, where the error's own words say it only to the operator. */
   reasonOf?(error: unknown): string | null;
   /** Nothing has been written for a while. */
   checkpoint?(mode: 'TRUNCATE'): void;
@@ -72,7 +72,7 @@ interface Waiting {
   readonly again?: boolean;
 }
 
-/** Work that was done, or of which somebody was told so. */
+/** Work that was done, or that was reported as done. */
 const stays = ({ command, kept, again }: Waiting): boolean => kept > 0 || again === true || outlives.has(command.type);
 
 const noop = () => undefined;
@@ -136,7 +136,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   /** What speaks of work that is done becomes durable nearby, and is answered. */
   const keep = () => {
     const pending = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
-    // Nobody waits for what may be lost.
+    // No caller waits for what may be lost.
     for (const item of queue)
       if (item.command.type === 'note') {
         item.done(durable);
@@ -202,7 +202,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       try {
         store.checkpoint?.('TRUNCATE');
       } catch {
-        // The disk is full or somebody reads; the next quiet moment will do.
+        // The disk is full or a reader is active; the next quiet moment will do.
       }
     }, idleMs);
     idle.unref?.();
@@ -215,7 +215,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     notify();
   };
 
-  /** Nobody may ask while storage is in trouble, so that only a write of our own can show that it is over. */
+  /** No request is admitted while storage fails, so only a write of our own can show that it works again. */
   const probe = async () => {
     emptied();
     try {
@@ -294,7 +294,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     }
     queue = [...stuck, ...queue.slice(batch.length)];
     unresolved = 0;
-    // What was delivered and cannot be billed is trouble too: nothing more is sold until somebody has looked.
+    // What was delivered and cannot be billed is a failure too: nothing more is sold until an operator has looked.
     if (reason !== null) return failure(reason.error, reason.what);
     setImmediate(turn);
   };

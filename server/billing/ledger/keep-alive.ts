@@ -1,4 +1,4 @@
-/** Time as this thread has lived through it: while it does not turn, it hears no answers either, and a wait is nobody's fault. */
+/** Time during which this thread was running: while its event loop is blocked it receives no answers either, so that time does not count as a wait. */
 
 export interface AwakeClock {
   /** Milliseconds since some moment, precise to one tick. */

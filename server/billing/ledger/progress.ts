@@ -40,7 +40,7 @@ export function createProgress(database: string, store: Pick<LedgerStore, 'lastP
         renameSync(`${file}.new`, file);
         noted = last;
       } catch {
-        // A full disk is told of elsewhere; an older note is still true.
+        // A full disk is reported elsewhere; an older note is still true.
       }
     },
   };

@@ -8,7 +8,7 @@ export interface Remote extends Engine {
   /** From here on what comes is sent, first of all what has come. */
   open(send: (message: CommandMessage) => void): void;
   receive(ids: readonly number[], responses: readonly CommandAnswer[]): void;
-  /** Nobody is there any more to answer; what has no answer stays where it was asked. */
+  /** The other side is gone; what has no answer stays where it was asked. */
   fail(reason: string): void;
   /** Gives everything that has no answer to another. */
   yield(engine: Engine): void;
@@ -19,7 +19,7 @@ interface Waiting {
   readonly done: (result: LedgerResult | AppError) => void;
 }
 
-/** @param lost told when there is nobody to ask. */
+/** @param lost called when the other side is gone. */
 export function createRemote(lost: (reason: string) => void): Remote {
   const waiting = new Map<number, Waiting>();
   let next = 1;

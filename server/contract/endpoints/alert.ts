@@ -1,4 +1,4 @@
-/** What operators are told of. */
+/** What operators are alerted about. */
 import * as z from 'zod/mini';
 import { alertKindNames, alertTargetNames } from '../alert-kinds.ts';
 import { endpoint } from '../endpoint.ts';
@@ -20,7 +20,7 @@ export const alertEndpoints = [
           subject: z.string(),
           title: z.string(),
           text: z.string(),
-          /** Epoch seconds of the last time that somebody was told; 0 = nobody was. */
+          /** Epoch seconds of the last notification; 0 = none yet. */
           told_at: z.int(),
         }),
       ),

@@ -16,7 +16,7 @@ const isPlain = (value: unknown): boolean => typeof value !== 'object' || value 
 
 /** Whole number; text is accepted, nonsense in a query counts as absent. */
 export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int())));
-/** Any number; whoever uses it says in words of its own what it must be. What is none is one that never fits. */
+/** Any number; its user says in its own words what it must be. Anything else becomes a number that never fits. */
 export const figure = z.optional(
   z.pipe(
     z.transform((value) => {

@@ -137,7 +137,7 @@ export const endpoints = [
     path: '/api/status/models',
     access: 'public',
     input: none,
-    /** By model of the price list; `none` = nobody asked for it lately. */
+    /** By model of the price list; `none` = no request asked for it lately. */
     output: z.record(z.string(), z.enum(periodLevels)),
     summary: { zh: '各模型近两小时的状态', en: 'How each model of the price list did in the last two hours' },
   }),

@@ -13,7 +13,7 @@ const nodeShape = z.object({
   started_at: z.int(),
   /** Seconds since its last sign of life. */
   silent_seconds: z.int(),
-  /** Cores in use, in hundredths; null = not told yet. */
+  /** Cores in use, in hundredths; null = not reported yet. */
   cpu_percent: z.nullable(z.int()),
   memory_bytes: z.nullable(z.int()),
   relays: z.nullable(z.int()),

@@ -40,7 +40,7 @@ export const optionEndpoints = [
     id: 'option.reset_ratios',
     method: 'POST',
     path: '/api/option/rest_model_ratio',
-    // Whoever may edit ModelRatio: the row's own role decides.
+    // Callers that may edit ModelRatio: the row's own role decides.
     access: 'admin',
     input: none,
     output: z.object({ version: z.int() }),

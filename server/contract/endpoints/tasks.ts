@@ -1,4 +1,4 @@
-/** Drawings and songs that take minutes. Lists are 0-based arrays; `X-Total-Count` tells how many there are. */
+/** Drawings and songs that take minutes. Lists are 0-based arrays; `X-Total-Count` says how many there are. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { number, text } from './fields.ts';

@@ -124,7 +124,7 @@ export const userEndpoints = [
     method: 'GET',
     path: '/api/user/:id',
     access: 'admin',
-    /** 0 = nobody: rows of channel tests. */
+    /** 0 = no user: rows of channel tests. */
     input: z.object({ id: number }),
     output: userShape,
     summary: { zh: '用户详情', en: 'One user' },

@@ -1,4 +1,4 @@
-/** What operators are told of, and where. */
+/** What operators are alerted about, and where. */
 
 import { alertKindNames } from '../alert-kinds.ts';
 import { languageCodes } from '../languages/index.ts';
@@ -8,7 +8,7 @@ import { option } from './row.ts';
 const panel = { tab: 'operation', panel: 'alerts' } as const;
 const targets = { tab: 'operation', panel: 'alertTargets', role: 100, fallback: '' } as const;
 
-/** Where something is sent: whoever knows the address may write there too. */
+/** Where alerts are sent: anyone who knows the address may write there too. */
 const hidden = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>
   option({ ...targets, kind: address, secret: true, label: { zh, en }, help });
 const secret = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>

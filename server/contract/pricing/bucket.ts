@@ -71,7 +71,7 @@ interface BucketRow {
   /** In a log row; the number there is that of the bucket and of the one it `includes`. */
   readonly field: string;
   readonly includes?: string;
-  /** When a log row tells it: absent = when there is some; a word = when there is some in any bucket of that word. */
+  /** When a log row has it: absent = when there is some; a word = when there is some in any bucket of that word. */
   readonly logged?: 'always' | { readonly with: string };
   /** What older rows called it. */
   readonly legacyField?: string;

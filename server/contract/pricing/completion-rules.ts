@@ -1,4 +1,4 @@
-/** What output costs against input where nobody says: the family's completion ratios by the beginning of a name. */
+/** What output costs against input where no table says: the family's completion ratios by the beginning of a name. */
 
 interface CompletionRule {
   readonly matches: (model: string) => boolean;

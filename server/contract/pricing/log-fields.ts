@@ -1,4 +1,4 @@
-/** Buckets in the facts of a log row: how they are told there, and how they are read again. */
+/** Buckets in the fields of a log row: how they are written there, and how they are read back. */
 import {
   type BucketName,
   type BucketRatios,
@@ -72,7 +72,7 @@ export function bucketFields(counts: Buckets, prices: BucketRatios | null): Reco
     if (word !== null) fields[word] = true;
     if (price !== null) fields[price.field] = prices[price.name];
   }
-  // The wire contract tells words apart where there is sound.
+  // The wire contract lists text tokens separately where there is audio.
   if (fields.audio === true) {
     fields.text_input = counts.input + counts.cacheRead;
     fields.text_output = fields.output;

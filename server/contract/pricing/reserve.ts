@@ -72,7 +72,7 @@ interface BucketChoices {
   /** Integers by bucket; null = there is a price per call, or the numbers are too fine for the short way. */
   readonly weights: (Readonly<Record<BucketName, number>> & { readonly unit: number }) | null;
   readonly words: Readonly<Record<CacheTtl, BucketName>>;
-  /** For files of which nobody knows the kind. */
+  /** For files of unknown kind. */
   readonly anyMedia: Readonly<Record<CacheTtl, BucketName>>;
   readonly written: BucketName;
   readonly audio: BucketName;

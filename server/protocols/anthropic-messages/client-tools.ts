@@ -1,4 +1,4 @@
-/** Tools of this dialect that the client runs itself: a model elsewhere is told of them as functions, for a call of them is an ordinary one. */
+/** Tools of this dialect that the client runs itself: another maker's model gets them as functions, since a call of them is an ordinary one. */
 import { text } from '../shared/json.ts';
 
 interface ClientTool {

@@ -10,7 +10,7 @@ export interface Turn {
   readonly role: string;
   readonly content: Block[];
 }
-/** Whose words are told, and where losses are written down. */
+/** Whose messages are encoded, and where dropped fields are listed. */
 interface EncodeContext {
   readonly dialect: ProtocolId;
   readonly dropped: Dropped;
@@ -57,7 +57,7 @@ const rank = (block: Block): number => (block.type === 'tool_result' ? 0 : 1);
 const asReminder = (blocks: Block[]): Block[] =>
   blocks.map((block) => (block.type === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block));
 
-/** Every call needs its result in the next turn; a lost one is told as such instead of sending a history that is refused. */
+/** Every call needs its result in the next turn; a lost one is replaced by a note instead of sending a history that is refused. */
 function answered(turns: readonly Turn[]): Turn[] {
   const whole: Turn[] = [];
   for (const [at, turn] of turns.entries()) {
@@ -109,7 +109,7 @@ function encodeBlock(part: Part, path: string, context: EncodeContext): Block | 
       if (isFile(part, context.dialect)) return encodeFile(part);
       break;
     case 'reasoning': {
-      // A thought that somebody else signed is refused, and an unsigned one too.
+      // A thought that another maker signed is refused, and an unsigned one too.
       if (part.origin !== 'anthropic-messages' || (part.signature === null && part.redacted === null)) {
         context.dropped.push(`${path}: a thought without this provider's signature`);
         return null;

@@ -10,7 +10,7 @@ import { encodeCitations } from './citations.ts';
 import { finishReasons } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
-/** @param rejected a refusal was told, whatever the upstream calls the end. */
+/** @param rejected a refusal was sent, whatever the upstream calls the end. */
 export function stopReason(reason: FinishReason, called: boolean, rejected: boolean): string {
   if (called && reason.unified === 'stop') return 'tool_use';
   // The dialect's own word, where the upstream gave it.

@@ -32,7 +32,7 @@ interface Block {
   readonly raw: Record<string, unknown>;
   citations: Citation[];
   signature: string | null;
-  /** JSON text of a tool's input. A call tells its pieces as they come; here is what its start brought, which counts if none do. */
+  /** JSON text of a tool's input. A call's chunks are emitted as they come; this is what its start brought, used if none follow. */
   input: string;
   told: boolean;
 }

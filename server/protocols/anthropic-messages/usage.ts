@@ -14,7 +14,7 @@ export function mergeUsage(earlier: Json | null, later: Json | null): Json | nul
 }
 
 /**
- * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * A detail that contradicts its total is cut to it: the total of the whole answer always counts.
  * @param container where the answer's code ran, beside the usage.
  * @returns null when there is none or a total is absurd.
  */
@@ -62,7 +62,7 @@ function readCounts(usage: Json): Buckets | null {
 
 /**
  * An answer that took several calls lists them: compaction, an adviser, a fallback. The totals beside the list leave some
- * of them out, so the list is what is billed, unless it tells of less than the totals do.
+ * of them out, so the list is what is billed, unless it sums up to less than the totals.
  */
 function withIterations(usage: Json, whole: Buckets): Buckets & { readonly parts?: readonly UsagePart[] } {
   const listed = records(usage.iterations);

@@ -20,7 +20,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let own = ownRefusal - 1;
   /** The open block is a thought that said nothing yet: it may turn out to be a sealed one. */
   let held = false;
-  /** Blocks that began while another was open: told when their turn comes. */
+  /** Blocks that began while another was open: written when their turn comes. */
   const waiting = new Map<number, ChatEvent[]>();
   const custom = new Map<number, string>();
   let called = false;

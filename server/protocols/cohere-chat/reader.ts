@@ -42,7 +42,7 @@ const last = 'message-end';
 export function createReader(): StreamReader {
   let next = 0;
   let open: { readonly kind: Kind; readonly index: number; silent: boolean } | null = null;
-  /** Sources are told behind the words they stand under. */
+  /** Sources are emitted after the words they belong to. */
   let closing: number | null = null;
   let citations: Citation[] = [];
   let ended = false;
@@ -185,5 +185,5 @@ export function decodeResponse(body: unknown): ChatEvent[] {
   ];
 }
 
-/** Nothing else tells what it cost, how it ended or what went wrong. */
+/** No other frame says what it cost, how it ended or what went wrong. */
 export const markers = new Markers([{ word: last }]);

@@ -18,7 +18,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let next = 0;
   let open: Block | null = null;
   let called = false;
-  /** Free text of a tool, told as JSON when it is whole. */
+  /** Free text of a tool, written as JSON when it is complete. */
   let custom: string | null = null;
   let words = '';
   let offset = 0;

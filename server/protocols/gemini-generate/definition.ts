@@ -80,7 +80,7 @@ export const definition: ProtocolDefinition = {
       version: '001',
       displayName: id,
       description: '',
-      // Where nobody knows them nothing is claimed.
+      // Where they are unknown nothing is claimed.
       ...present({
         inputTokenLimit: inputLimit,
         outputTokenLimit: outputCap,

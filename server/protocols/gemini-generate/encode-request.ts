@@ -139,7 +139,7 @@ function encodeMessages(
   return { system, contents };
 }
 
-/** Results are told by the name of their call. */
+/** Results are matched by the name of their call. */
 function callNames(messages: readonly Message[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { parts } of messages)

@@ -3,11 +3,11 @@ import { ExactNumber, number, record, records, text } from '../shared/json.ts';
 
 type Place = Record<string, unknown> | unknown[];
 
-/** Longer paths would nest what nobody can write down again. */
+/** Longer paths would nest deeper than can be written again. */
 const deepest = 64;
 const segments = /\.([^.[\]]+)|\[(\d*)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/g;
 
-/** `$.list[2].name` as `['list', 2, 'name']`; `[]` alone closes a list that may be empty, told as -1. */
+/** `$.list[2].name` as `['list', 2, 'name']`; `[]` alone closes a list that may be empty, given as -1. */
 function segmentsOf(path: string): (string | number)[] {
   return [...path.matchAll(segments)].slice(0, deepest).map(([, name, index, single, double]) => {
     if (index !== undefined) return index === '' ? -1 : Number(index);

@@ -34,10 +34,10 @@ const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   OTHER: 'error',
 };
 
-/** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
+/** Usage stands on most frames and last on the final one, so it alone is no reason to parse a frame. */
 export const markers = new Markers([{ word: 'finishReason' }, { word: '"error"' }, { word: 'blockReason' }]);
 
-/** Where sources stand in longer texts is not told. */
+/** Positions of sources in longer texts are not reported. */
 const citableUnits = 1024 * 1024;
 
 /** Answers already parsed, so that each candidate is read by the same rules. */

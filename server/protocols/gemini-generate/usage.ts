@@ -13,7 +13,7 @@ const ofModality = (details: unknown, modality: string): number => {
 };
 
 /**
- * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * A detail that contradicts its total is cut to it: the total of the whole answer always counts.
  * @param body a whole answer or one frame. @returns null when there is none or a total is absurd.
  */
 export function readGeminiUsage(body: unknown): Usage | null {

@@ -8,7 +8,7 @@ import { encodeUsage } from './usage.ts';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
 
-/** Where sources stand in longer texts is not told. */
+/** Positions of sources in longer texts are not reported. */
 const citableUnits = 1024 * 1024;
 
 export function createWriter(context: ResponseContext): StreamWriter {

@@ -102,7 +102,7 @@ function decodeMessages(messages: readonly Json[]): Message[] {
   });
 }
 
-/** Beginnings of pictures in base64; their kind is told nowhere else. */
+/** Beginnings of pictures in base64; their kind is given nowhere else. */
 const kinds: readonly (readonly [start: string, mimeType: string])[] = [
   ['/9j/', 'image/jpeg'],
   ['R0lG', 'image/gif'],

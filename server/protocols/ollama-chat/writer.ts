@@ -1,4 +1,4 @@
-/** Answers as Ollama's stream, an object an event; clients are told them as lines. Calls are told whole. */
+/** Answers as Ollama's stream, an object an event; clients get them as lines. Calls are written whole. */
 import type { ChatEvent, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { mediaText } from '../openai-chat/encode-response.ts';

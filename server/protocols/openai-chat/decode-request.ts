@@ -182,7 +182,7 @@ function decodePart(item: Record<string, unknown>): Part {
   return { type: 'unknown', dialect: 'openai-chat', raw: item };
 }
 
-/** A choice among some of the tools is told by offering those alone. */
+/** A choice among some of the tools is expressed by offering those alone. */
 function decodeTools(body: Json): Pick<ChatRequest, 'tools' | 'toolChoice'> {
   const search = record(body.web_search_options);
   const tools = [

@@ -12,7 +12,7 @@ type Result = Extract<Part, { type: 'tool-result' }>;
 type Call = Extract<Part, { type: 'tool-call' }>;
 type Thought = Extract<Part, { type: 'reasoning' }>;
 
-/** What every message is told with: whose words they are, and where losses are written down. */
+/** What every message is encoded with: whose words they are, and where dropped fields are listed. */
 interface EncodeContext {
   readonly dialect: ProtocolId;
   readonly dropped: Dropped;
@@ -54,7 +54,7 @@ const holdsResult = (message: Message | undefined): boolean =>
 const callsOf = (message: Message | undefined): readonly Call[] =>
   message?.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call') : [];
 
-/** A call whose result was lost is told as such; a history without it would be refused. */
+/** A call whose result was lost gets a note as its result; a history without one would be refused. */
 function encodeTurn(
   messages: readonly Message[],
   first: number,

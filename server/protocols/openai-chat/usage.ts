@@ -8,7 +8,7 @@ const detailsOf = (primary: unknown, other: unknown) =>
   primary === undefined && other === undefined ? null : (record(primary) ?? record(other));
 
 /**
- * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * A detail that contradicts its total is cut to it: the total of the whole answer always counts.
  * @param tier the answer's own service tier, which stands beside the usage.
  * @returns null when there is no usage or a total is absurd.
  */

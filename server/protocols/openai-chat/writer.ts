@@ -29,10 +29,10 @@ export function createWriter(context: ResponseContext): StreamWriter {
     { readonly position: number; readonly custom: boolean; told: boolean; signed: boolean }
   >();
   let usage: string | null = null;
-  /** UTF-16 units of text told so far, and where the open text began. */
+  /** UTF-16 units of text written so far, and where the open text began. */
   let length = 0;
   let textFrom = 0;
-  /** Thoughts whose words are told again together with their seal, so that a client can send both back. */
+  /** Thoughts whose text is repeated together with its signature, so that a client can send both back. */
   const thoughts = new Map<number, string>();
 
   const chunk = (delta: string, finish = 'null'): string => {

@@ -2,7 +2,7 @@
 import { type Json, list, record, text } from '../shared/json.ts';
 import { type ForeignBlock, isForeign, type Signing } from '../shared/signature.ts';
 
-/** Ids that we gave to items of answers told anew end in their place; an upstream finds nothing under them. */
+/** Ids that we gave to items of translated answers end in their position; an upstream finds nothing under them. */
 const ownId = /^rs_.+_\d+$/;
 
 export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlock[] {

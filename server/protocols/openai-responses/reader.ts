@@ -145,7 +145,7 @@ export function createReader(): StreamReader {
       rejected = true;
       // It may name no place of its own: what was said there before is over.
       endText(key, events, []);
-      // Remembered as told, so that the finished item does not tell it again.
+      // Marked as emitted, so that the finished item does not emit it again.
       blocks.set(key, { index: -1, kind: 'text', told: true, open: false });
       events.push({ type: 'refusal-delta', text: words });
       return;
@@ -232,7 +232,7 @@ export function createReader(): StreamReader {
           chunkOf(String(output), 'reasoning', text(event.delta), events);
           break;
         case 'response.reasoning_summary_part.added':
-          // Parts of one thought are told apart by a blank line.
+          // Parts of one thought are separated by a blank line.
           if ((number(event.summary_index) ?? 0) > 0) chunkOf(String(output), 'reasoning', '\n\n', events);
           break;
         case 'response.function_call_arguments.delta':

@@ -35,7 +35,7 @@ function itemIds(item: Json | null): readonly string[] {
   return refers ? texts(valuesOf(item, 'id')) : none;
 }
 
-/** A thought without its seal is one that the upstream looks up. Those that were told here are taken out before. */
+/** A thought without its signature is one that the upstream looks up. Those that were made here are removed before. */
 export function thoughtsIn(body: Json): readonly string[] {
   return records(body.input).flatMap((item) =>
     text(item.type)?.toLowerCase() === 'reasoning' && text(item.encrypted_content) === null

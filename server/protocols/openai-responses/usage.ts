@@ -40,7 +40,7 @@ function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Rec
   return calls;
 }
 
-/** What the model that draws read and wrote, where the answer tells it apart. */
+/** What the model that draws read and wrote, where the answer reports it separately. */
 function paintedPart(body: Readonly<Record<string, unknown>>): UsagePart | null {
   const drawn = readOpenAiUsage(record(body.tool_usage)?.image_gen);
   if (drawn === null) return null;

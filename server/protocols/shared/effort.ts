@@ -39,7 +39,7 @@ export function effortOf(reasoning: Reasoning | null): string | null {
 const ranks: Readonly<Record<string, number>> = { none: 0, minimal: 1, low: 2, medium: 4, high: 5, xhigh: 6, max: 8 };
 
 /**
- * @param words those that are taken. `none` stands for itself alone: nobody's thinking is switched off because another word was meant.
+ * @param words those that are taken. `none` matches only itself: thinking is never switched off because another word was meant.
  * @returns null where no word is near.
  */
 export function nearestEffort(word: string, words: readonly string[]): string | null {

@@ -1,4 +1,4 @@
-/** Looks into JSON values whose shape nobody vouches for. */
+/** Reads JSON values of unchecked shape. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -95,7 +95,7 @@ export function present(members: Json): Record<string, unknown> {
   return kept;
 }
 
-/** Looks up a word that somebody else chose: what every object inherits (`constructor`, `__proto__`) is in no table. */
+/** Looks up a word from outside: what every object inherits (`constructor`, `__proto__`) is in no table. */
 export const guardedLookup = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(table, word) ? table[word] : undefined;
 

@@ -59,7 +59,7 @@ function unlessForced(
   return thinkingSwitch === null ? null : { effort: null, budget: 0, includeThoughts: null };
 }
 
-/** @param reasoning as it is told to the model. */
+/** @param reasoning as it is sent to the model. */
 export function isThinkingEnabled(reasoning: Reasoning | null, target: Target): boolean {
   if (target.thinking === 'none') return false;
   const budget = budgetOf(reasoning);
@@ -202,7 +202,7 @@ function withInputs(messages: readonly Message[], { inputs }: Target, dropped: D
   const holds = (part: Part): boolean => rejected(part) || (part.type === 'tool-result' && part.content.some(rejected));
   return messages.map((message, at) => {
     if (!message.parts.some(holds)) return message;
-    // Places of the others stay what they are: they are told by them.
+    // Positions of the others stay what they are: they are identified by them.
     const parts = message.parts.map((part, index): Part => {
       const path = `/messages/${at}/content/${index}`;
       if (unreadable(part, path)) return nothing;
@@ -214,7 +214,7 @@ function withInputs(messages: readonly Message[], { inputs }: Target, dropped: D
   });
 }
 
-/** Words that nobody tells. */
+/** A placeholder for content that is left out. */
 const nothing: Part = { type: 'text', text: '' };
 /** A message is never empty. */
 const unread: Part = { type: 'text', text: '(left out)' };

@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
-/** As an event, so that whoever reads or passes frames knows one form alone. */
+/** As an event, so that all code that reads or passes frames has one form to handle. */
 const frameOf = (line: Uint8Array): RawFrame => rawFrame(encoder.encode(`data: ${textOf(line)}\n\n`));
 
 /** @throws RangeError when one line outgrows the limit. */
@@ -28,7 +28,7 @@ export function ndjsonFraming(): Framing {
       if (held.length > lineLimit) throw new RangeError('line too long');
       return runOf(frames);
     },
-    // What is left is read as an event, so it is told as one.
+    // What is left is read as an event, so it is written as one.
     end: () => (held.length === 0 ? held : encoder.encode(`data: ${textOf(held)}`)),
   };
 }

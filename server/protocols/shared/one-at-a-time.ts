@@ -2,7 +2,7 @@
 import type { ChatEvent } from '../canonical.ts';
 
 export interface OneAtATime {
-  /** @returns what is to be told now, in order. */
+  /** @returns what is to be emitted now, in order. */
   next(event: ChatEvent): readonly ChatEvent[];
   /** What still waits, when the answer is over. */
   rest(): readonly ChatEvent[];

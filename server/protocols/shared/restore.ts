@@ -6,7 +6,7 @@ type Change = (event: ChatEvent) => readonly ChatEvent[];
 
 /**
  * @param tools as the client offered them.
- * @returns makes one change per answer; null when every tool was told as it is.
+ * @returns makes one change per answer; null when every tool was sent as it is.
  */
 export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
   const names = new Map<string, { readonly name: string; readonly namespace?: string }>();
@@ -21,7 +21,7 @@ export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
   }
   if (names.size === 0 && custom.size === 0) return null;
   return () => {
-    /** Arguments of calls that were told as JSON and are free text for the client: whole only at the end. */
+    /** Arguments of calls that were sent as JSON and are free text for the client: whole only at the end. */
     const wrapped = new Map<number, string>();
     return (event) => {
       switch (event.type) {

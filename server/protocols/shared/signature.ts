@@ -30,11 +30,11 @@ export const isMarked = (signature: string): boolean => marks.some(([, mark]) =>
 
 /** What an upstream says of the signatures it takes back. */
 export interface Signing {
-  /** The form of its own; null = nobody knows it. */
+  /** Its own form; null = unknown. */
   readonly form: RegExp | null;
-  /** It takes thoughts that nobody signed. */
+  /** It takes unsigned thoughts. */
   readonly unsigned: boolean;
-  /** Told to think, it refuses a last turn with calls that does not begin with a thought. */
+  /** With thinking enabled, it refuses a last turn with calls that does not begin with a thought. */
   readonly thoughtFirst?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Signing {
 export const isForeign = (signature: string | null, { form, unsigned }: Signing): boolean =>
   signature === null ? !unsigned : isMarked(signature) || (form !== null && !form.test(signature));
 
-/** A block of a request that an upstream of its own dialect would refuse, because somebody else made it. */
+/** A block of a request that an upstream of its own dialect would refuse, because another maker's model produced it. */
 export interface ForeignBlock {
   readonly path: readonly (string | number)[];
   /** What stands there instead; absent = nothing. */

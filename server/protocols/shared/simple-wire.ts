@@ -9,7 +9,7 @@ import type { SseFrame } from './sse.ts';
 export interface Said {
   readonly text?: string | null;
   readonly thought?: string | null;
-  /** Calls of tools, each told in one piece. `id` null = the upstream gives none. */
+  /** Calls of tools, each in one chunk. `id` null = the upstream gives none. */
   readonly calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[];
   /** What the text so far rests on. */
   readonly citations?: readonly Citation[];

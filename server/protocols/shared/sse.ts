@@ -310,7 +310,7 @@ function frameEnds(bytes: Uint8Array, from: number, ends: number[]): void {
   let at = from;
   for (;;) {
     const line = end(at);
-    // A CR at the very end may be the first half of CR LF; the next chunk tells.
+    // A CR at the very end may be the first half of CR LF; the next chunk decides.
     if (line === null || line.next >= bytes.length) return;
     const blank = bytes[line.next];
     if (blank !== lf && blank !== cr) {

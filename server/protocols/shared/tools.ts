@@ -8,7 +8,7 @@ export function argumentsObject(said: string): Record<string, unknown> {
   return record(parseExact(said)) ?? { _raw: said };
 }
 
-/** A tool that takes free text, told to dialects that know only JSON. */
+/** A tool that takes free text, for dialects that know only JSON. */
 export const customSchema = {
   type: 'object',
   properties: { input: { type: 'string' } },

@@ -22,7 +22,7 @@ export function tokenCounts<const T extends readonly unknown[]>(values: T): { [K
   return counts.includes(null) ? null : (counts as { [K in keyof T]: number });
 }
 
-/** A count that only tells something about a total: what is not sane counts as absent, so that the total still holds. */
+/** A count that only details a total: an impossible value counts as absent, so that the total still holds. */
 export const detailCount = (value: unknown): number => tokenCount(value) ?? 0;
 
 const prefix = 'service_tier_';

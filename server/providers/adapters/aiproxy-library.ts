@@ -11,7 +11,7 @@ const errorIn = (status: number | null, body: Record<string, unknown>) => ({
   message: text(body.message) ?? 'the library failed',
 });
 
-/** Stand behind the answer; a document without an address cannot be told. */
+/** Stand behind the answer; a document without an address cannot be cited. */
 const sourcesIn = (body: Record<string, unknown>): Pick<Said, 'citations'> => ({
   citations: records(body.documents).map((raw) => ({
     url: text(raw.url),

@@ -25,7 +25,7 @@ export function azureUrl(operation: string, baseUrl: string, model: string, othe
   return `${baseUrl}/openai/deployments/${deployment}/${path}?api-version=${encodeURIComponent(version)}`;
 }
 
-/** Azure's own name of a model whose deployments nobody would call otherwise: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/models */
+/** Azure's own name of a model whose deployments usually have the same name: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/models */
 const defaultName = (model: string): string => model.replace(/^gpt-3\.5-/, 'gpt-35-');
 
 export const azure: Adapter = {

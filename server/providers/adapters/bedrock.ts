@@ -87,7 +87,7 @@ async function auth(request: Outgoing, { key, nowMs }: AuthInput): Promise<Outgo
   return { ...request, headers: { ...signed, ...(encoding === undefined ? {} : { 'accept-encoding': encoding }) } };
 }
 
-/** Exceptions in the stream, as Anthropic's own error event tells them. */
+/** Exceptions in the stream, in the form of Anthropic's own error event. */
 const exceptionTypes: Readonly<Record<string, string>> = {
   throttlingException: 'rate_limit_error',
   validationException: 'invalid_request_error',

@@ -118,7 +118,7 @@ const resultOf = (id: string, content: Block[], status: string): Block => ({
   toolResult: { toolUseId: id, content, status },
 });
 
-/** Every call needs its result in the next turn, in front of what else that says; a lost one is told as such. */
+/** Every call needs its result in the next turn, in front of what else that says; a lost one is replaced by a note. */
 function answered(turns: readonly Turn[]): Turn[] {
   const whole: Turn[] = [];
   for (const [at, turn] of turns.entries()) {

@@ -43,7 +43,7 @@ function usageIn(payload: Item | null): Usage | null {
   return { ...emptyUsage, input: counts[0], output: counts[1], raw: usage };
 }
 
-/** Words are all there is: calls and their results are told as such. */
+/** The wire has text alone: calls and their results are written as text. */
 function encodeMessage({ role, parts }: Message, path: string, dropped: Dropped): Item[] {
   const words = parts.flatMap((part): string[] => {
     switch (part.type) {
@@ -111,7 +111,7 @@ export const sparkWire = simpleWire({
       ...(isEnd(body) ? { end: 'stop' as const } : {}),
     };
   },
-  // The socket answers in pieces, whoever asks.
+  // The socket always answers in chunks.
   whole: () => ({}),
   decodeError: (status, body) => ({
     status,

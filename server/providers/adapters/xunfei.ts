@@ -40,7 +40,7 @@ const names: Readonly<Record<string, string>> = {
 };
 const byDomain = new Map(Object.values(editions).map((one) => [one.domain, one]));
 
-/** Plain `SparkDesk` means the version that the channel names; a name nobody knows is a domain at that version's address. */
+/** Plain `SparkDesk` means the version that the channel names; an unknown name is a domain at that version's address. */
 export function sparkEdition(model: string, channelVersion: string): Edition {
   const fallback = channelVersion.trim() || 'v2.1';
   const version = model === 'SparkDesk' ? fallback : (guardedLookup(names, model) ?? model.replace(/^SparkDesk-/, ''));

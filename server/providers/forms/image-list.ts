@@ -34,7 +34,7 @@ export function sizeOf({ body }: Requested): { readonly width: number; readonly 
 /** @throws nothing: an absent prompt is the upstream's to refuse. */
 export const promptOf = ({ body }: Requested): string => (typeof body.prompt === 'string' ? body.prompt : '');
 
-/** How an upstream's refusal of a picture is told in OpenAI's form. */
+/** An upstream's refusal of an image in OpenAI's form. */
 export const imageError = (type: string, code: string | null, message: string): unknown => ({
   error: { message, type, code },
 });

@@ -1,4 +1,4 @@
-/** Ranked documents in the two forms clients know: `/v2/rerank` as Cohere tells them, the other paths as Jina does. */
+/** Ranked documents in the two forms clients know: `/v2/rerank` as Cohere returns them, the other paths as Jina does. */
 import { AppError } from '../../contract/errors.ts';
 import { list, number, record, records, text } from '../../protocols/shared/json.ts';
 import type { Requested } from '../adapter.ts';

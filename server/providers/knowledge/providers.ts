@@ -8,7 +8,7 @@ type Said = readonly [member: string, demand: Demand, source: string, more?: Par
 const of = (provider: string, dialect: ProviderRow['dialect'], rows: readonly Said[]): ProviderRow[] =>
   rows.map(([member, demand, source, more]) => ({ provider, dialect, member, demand, source, ...more }));
 
-/** Nobody here has heard of developers. */
+/** The role `developer` is unknown here. */
 const noDevelopers: Demand = {
   kind: 'oneOf',
   words: ['system', 'user', 'assistant', 'tool', 'function'],
@@ -189,7 +189,7 @@ const deepseek = of('deepseek', 'openai-chat', [
 
 const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
 const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations';
-/** They think: no odds are told. */
+/** Reasoning models: no log probabilities are returned. */
 const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, translatedOnly: true } as const;
 /** What another upstream said in this conversation. The same address is often given to other makers' models, which want their thoughts back. */
 const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, assumed: true } as const;

@@ -1,4 +1,4 @@
-/** Providers whose answers are not told as their dialect has it. */
+/** Providers whose answers differ from their dialect. */
 import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { WithSource } from './row.ts';

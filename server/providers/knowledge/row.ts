@@ -38,7 +38,7 @@ export type Demand =
   | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
-  /** Of messages: nobody but the system speaks twice in a row; what is said so is one message. */
+  /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */
   | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it. */
   | { readonly kind: 'present'; readonly value: string | boolean }
@@ -71,7 +71,7 @@ export interface ProviderRow extends WithSource {
   readonly onlyWith?: string;
   /** And is of this `type`. */
   readonly onlyWithType?: string;
-  /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
+  /** Holds only where the gateway translates the request: clients of the provider's own dialect follow its rules themselves. */
   readonly translatedOnly?: true;
   /** What the provider answers where it is not met. Absent = 400. */
   readonly status?: number;

@@ -6,7 +6,7 @@ export interface SecondDialect extends WithSource {
   readonly provider: string;
   readonly operation: string;
   readonly path: string;
-  /** Somebody else's address of the same type may not have it. */
+  /** Another host of the same type may not have it. */
   readonly hosts: RegExp;
   /** Models it is offered for, as the upstream calls them; absent = all. */
   readonly models?: RegExp;

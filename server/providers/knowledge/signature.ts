@@ -7,13 +7,13 @@ export interface SigningRow extends WithSource {
   /** Slug of the catalogue. */
   readonly provider: string;
   readonly dialect: ProtocolId;
-  /** Own hosts; elsewhere somebody else may answer under the same type. Absent = wherever it is called. */
+  /** Own hosts; other hosts of the same type may be another provider's. Absent = wherever it is called. */
   readonly hosts?: RegExp;
   /** The form of its signatures. */
   readonly form?: RegExp;
-  /** It takes thoughts that nobody signed. */
+  /** It takes unsigned thoughts. */
   readonly unsigned?: true;
-  /** Told to think by a budget, it refuses a last turn with calls that does not begin with a thought. */
+  /** With a thinking budget, it refuses a last turn with calls that does not begin with a thought. */
   readonly thoughtFirst?: true;
 }
 
@@ -69,7 +69,7 @@ const signatureRefusals: readonly (WithSource & { readonly words: RegExp })[] = 
 
 export const rejectsSignature = (words: string): boolean => signatureRefusals.some((row) => row.words.test(words));
 
-/** Nothing in a history was signed by whoever says so. */
+/** For upstreams whose signature no block of a history carries. */
 export const nothingSigned: Signing = { form: /(?!)/, unsigned: false };
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');

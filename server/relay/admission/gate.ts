@@ -36,7 +36,7 @@ export interface Incoming {
 /** A disk that was freed is noticed within a second. */
 const retrySeconds = 5;
 
-/** The operator's own requests, where the site serves nobody else, leave the balance alone. */
+/** The operator's own requests, where the site has no other users, leave the balance alone. */
 export const isFreeSelfUse = ({ selfUse }: Pick<RelaySettings, 'selfUse'>, { user }: Principal): boolean =>
   selfUse && user.role >= Role.root;
 

@@ -40,14 +40,14 @@ export interface LeaseSource {
 
 export interface LeaseClient {
   /**
-   * Waits until so much is in reach. Whoever came first is served first.
+   * Waits until that much is available. First come, first served.
    * @param available what is in reach here, looked at again and again.
    * @throws AppError storage_unavailable.
    */
   acquire(to: Lessee, need: number, available: () => number): Promise<LeaseOutcome>;
   /** The last loan was not given: the next caller is only heard when there is something again. */
   wasRejected(to: Lessee): boolean;
-  /** Nobody waits for it. */
+  /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
 }
 
@@ -85,7 +85,7 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
       const answer = await leaseSource.acquire(to, more, requested).catch((error: unknown) => ({ error }));
       if (answer === 'lent') continue;
       letGo(queue);
-      // Whoever was asked for is told, and may come again; those behind may need less.
+      // The first waiter gets the answer, and may ask again; those behind it may need less.
       if (queue[0] === first) {
         queue.shift();
         if (typeof answer === 'string') first.resolve(answer);
@@ -140,7 +140,7 @@ export const maxLeases = 8;
 export async function whenReserved(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
   for (let loans = 0; loans < maxLeases; loans++) {
     if (holds()) return true;
-    // Whoever gets no loan may get by with what there is.
+    // A request that gets no lease may still fit into what there is.
     if (!(await lent())) break;
   }
   return holds();

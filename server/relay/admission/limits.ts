@@ -64,7 +64,7 @@ export interface LimitsDeps {
   readonly monoNow: () => number;
   /** Where it is counted; the caller's own when absent. */
   readonly money?: Money;
-  /** Machines that share each limit evenly where nobody counts for all of them; default: one. */
+  /** Machines that share each limit evenly where no shared counter exists; default: one. */
   readonly nodes?: () => number;
 }
 
@@ -86,7 +86,7 @@ interface Scope {
 }
 
 const minuteMs = 60_000;
-/** Nobody knows when a request under way will end. */
+/** It is unknown when a running request will end. */
 const concurrencySeconds = 1;
 
 function reject(code: ErrorCode, who: string, limit: number, waitMs: number): never {
@@ -125,7 +125,7 @@ export class Limits {
     const scopes = this.countsRunning(principal) ? this.scopesOf(principal, settings) : noScopes;
     if (scopes.length === 0 && rule === null && site === undefined) return unlimited;
     const slot = this.money.accounts.user(user.id);
-    const counted = rule === null ? 0 : this.money.accounts.visitor(user.id);
+    const counted = rule === null ? 0 : this.money.accounts.countedUser(user.id);
     const admission = new CountedAdmission(this, scopes, { slot, counted, rule }, open, site);
     admission.enter();
     return admission;
@@ -429,7 +429,7 @@ class UserVisit {
     throw new AppError(code, { limit, minutes: rule.periodMs / minuteMs, seconds });
   }
 
-  /** Counting has begun anew where the rule was changed meanwhile. */
+  /** Counting has started over where the rule was changed meanwhile. */
   private takeBack(ring: number): void {
     if (this.memory.get(this.user + UserSlot.visitsSpan) === this.rule.periodMs)
       this.windows.take(ring, 1, this.enteredMs);

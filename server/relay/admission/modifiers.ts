@@ -14,13 +14,13 @@ import type { ParsedRequest } from '../intake/parsed-request.ts';
 
 const none: readonly never[] = [];
 
-/** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is how fast somebody talks. */
+/** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is the speed of a voice. */
 export const requestedOf = ({ operation, json, body, prompt }: ParsedRequest): RequestedFeatures =>
   (prompt.features & requestedMask) === 0 || operation === 'speech' || json === null ? noFeatures : featuresIn(body);
 
 /**
- * What of the terms a request told anew still asks for.
- * @param body null = none of the client's members are in it. @param dialect that it is told in.
+ * Which of the price modifiers a translated request still asks for.
+ * @param body null = none of the client's members are in it. @param dialect of the translated request.
  */
 export function passedModifiers(
   modifiers: SentModifiers,
@@ -58,7 +58,7 @@ function withoutPath(value: unknown, [key = '', ...rest]: readonly string[]): un
   return rest.length === 0 ? others : { ...object, [key]: withoutPath(inner, rest) };
 }
 
-/** Takes the same members out of a request that was told anew. @returns what to declare. */
+/** Takes the same members out of a translated request. @returns what to declare. */
 export function withoutModifiers(
   body: Record<string, unknown>,
   { removed, dropped }: SentModifiers,

@@ -23,7 +23,7 @@ export interface Finish {
   readonly dropped: readonly string[];
   /** How the conversation was made short. */
   readonly compaction?: string | undefined;
-  /** How the upstream says that a stream ended, for whoever wants to know. */
+  /** How the upstream says that a stream ended, for observers. */
   readonly finishReason?: () => FinishReason | null;
   /** What of the usage was charged for thoughts by their time. */
   readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
@@ -65,15 +65,15 @@ export interface RejectedRequest {
 
 export interface RequestObserver {
   ended(request: EndedRequest): void;
-  /** Nobody was asked. */
+  /** No upstream was asked. */
   rejected(request: RejectedRequest): void;
 }
 
-/** Requests that are not the listener's may be told of too. */
+/** May be called for requests of other listeners too. */
 export interface RequestWatch {
   /** Its body has arrived; from now on it is we who are waited for. */
   onReceived(request: Request): void;
-  /** Its answer goes on after it was handed over; `over` will be told. */
+  /** Its answer goes on after it was handed over; `over` will be called. */
   lasting(request: Request): void;
   /** The last byte is about to leave. */
   over(request: Request): void;

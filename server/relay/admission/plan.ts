@@ -73,7 +73,7 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
 interface Continued {
   /** What the request continues. */
   readonly kept: Kept | null;
-  /** It names things whose owner nobody knows. */
+  /** It names items whose owner is unknown. */
   readonly unknown: boolean;
 }
 const nothingContinued: Continued = { kept: null, unknown: false };
@@ -165,6 +165,6 @@ export interface Plan {
   readonly conversation: string | null;
   /** How the candidates came about, where the operator wants it shown. */
   readonly trace: string | null;
-  /** The client is told what the answer cost. */
+  /** The response says what it cost. */
   readonly showCost: boolean;
 }

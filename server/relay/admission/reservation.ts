@@ -44,7 +44,7 @@ export interface ReservationCore {
   readonly observer: RequestObserver | null;
   /** A response went out before its settlement was durable. */
   settledAfterwards(): void;
-  /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
+  /** The ledger's rules rejected a settlement: what was delivered was not charged. */
   settlementRejected(ref: string, reason: string): void;
 }
 
@@ -64,7 +64,7 @@ export interface ReservationInput {
   readonly principal: Principal;
   readonly plan: Plan;
   readonly admission: Admission;
-  /** A channel's test: logged, charged to nobody. */
+  /** A channel's test: logged, not charged. */
   readonly free: boolean;
   readonly owner: ReservationOwner | null;
 }
@@ -237,7 +237,7 @@ export class Reservation {
     const more = total - this.reserved;
     if (more <= 0) return true;
     this.lacking = 0;
-    // Nobody would give it back.
+    // It would never be released.
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.max);
     const limits = beyond === 0 ? null : (principal.token?.limits ?? null);

@@ -66,7 +66,7 @@ function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> 
   return reserved.then((done) => (done ? undefined : reserveWithLease(core, leaseClient, one)));
 }
 
-/** Nobody is refused, or gets a shorter response, for what lies on other machines and is to be had. */
+/** No request is refused or shortened because balance lies on other nodes that can still lend it. */
 async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one: Reservation): Promise<void> {
   const { principal, parsed, plan } = one;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
@@ -141,7 +141,7 @@ async function countAndReserve(core: ReserveCore, one: Reservation, shortens: bo
 function reserveShorter(core: ReserveCore, one: Reservation, available: number): true {
   const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, available);
   if (shorter === null) {
-    // Refused by whoever has too little: said with the least that would do.
+    // The account or key with too little decides the error, which names the least that would do.
     const min = minFor(one);
     const need = min > available ? min : one.max;
     one.reserved = need;
@@ -178,7 +178,7 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
   }
 }
 
-/** Budgets count all that a request may cost; the others what it holds. Whoever is refused reads money. */
+/** Budgets count all that a request may cost; the others what it holds. Errors state amounts in money. */
 function refusalOf(lacking: ReserveRefusal, { max, reserved }: Reservation, settings: RelaySettings): AppError {
   const { remain } = lacking;
   if (lacking.scope !== 'budget')

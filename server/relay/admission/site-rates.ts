@@ -7,9 +7,9 @@ import type { RateLimits } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
-/** A request that was counted in; told once how it ended. */
+/** A request that was counted; `ended` is called once with its outcome. */
 export interface SiteVisit {
-  /** Takes what it may use of the tokens per minute. @returns null where nobody has to be asked. @throws AppError limit_tpm */
+  /** Takes what it may use of the tokens per minute. @returns null where no shared counter has to be asked. @throws AppError limit_tpm */
   reserve(prompt: number, output: number): Promise<void> | null;
   ended(tokens: number, success: boolean): void;
   /** It never ran. */
@@ -17,7 +17,7 @@ export interface SiteVisit {
 }
 
 export interface SiteRates {
-  /** @returns null where nothing is to be counted, or nobody can be asked: then this machine's own share holds. @throws AppError limit_* */
+  /** @returns null where nothing is to be counted, or the shared counter is unavailable: then this node's own share holds. @throws AppError limit_* */
   enter(principal: Principal): Promise<SiteVisit | null>;
 }
 
@@ -165,7 +165,7 @@ function visitWindows({ user }: Principal, settings: RelaySettings): readonly Wi
   if (rule === null) return [];
   const minutes = rule.periodMs / minuteMs;
   const visits = (kind: string, code: ErrorCode, limit: number): Window => ({
-    // Another span counts anew.
+    // Another span starts a new count.
     key: `u${user.id}:${kind}:${rule.periodMs}`,
     spanMs: rule.periodMs,
     max: limit === 0 ? -1 : limit,
@@ -179,7 +179,7 @@ function visitWindows({ user }: Principal, settings: RelaySettings): readonly Wi
 const isGood = ({ key }: Window): boolean => key.includes(':good:');
 
 export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
-  /** @returns what was counted in each, null = nobody answers. @throws AppError limit_* */
+  /** @returns what was counted in each, null = no answer. @throws AppError limit_* */
   const counted = async (windows: readonly Window[]): Promise<Counted[] | null> => {
     const answer = await run(
       'enter',

@@ -1,4 +1,4 @@
-/** Rows for requests that were turned away before anybody was asked, so that the id a caller was told can be found; under attack a sample of them. */
+/** Rows for requests that were rejected before an upstream was asked, so that the id in the caller's error can be found; under attack a sample of them. */
 
 import type { Ledger } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
@@ -14,7 +14,7 @@ export interface RejectedRequest {
   readonly peer: Peer | null;
   readonly seen: Seen;
   readonly error: unknown;
-  /** What the caller was told; asked for where a row is written. */
+  /** The error that the caller got; computed only where a row is written. */
   readonly clientError: () => ClientError;
 }
 
@@ -32,7 +32,7 @@ const keyBurst = 20;
 const keyEveryMs = 5000;
 const burst = 200;
 const everyMs = 100;
-/** Keys that are told apart; beyond that all begin anew. */
+/** Keys that are tracked; beyond that all are cleared. */
 const maxKeys = 5000;
 /** Names come from clients. */
 const maxNameLength = 200;
@@ -50,7 +50,7 @@ function allows(one: RateLimit, max: number, perMs: number, nowMs: number): bool
   return one.left >= 1;
 }
 
-/** Strangers are told apart from nobody: all share one allowance, and only what they presented as a key is worth a row. */
+/** Callers without a known key share one allowance, and only what they presented as a key is worth a row. */
 const strangersCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
 export interface RejectionLog {

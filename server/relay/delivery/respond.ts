@@ -252,7 +252,7 @@ function waitingStream(
 
 // --- headers: what a client may see of the upstream's, and our own
 
-/** The rest tells who the upstream is or how its account stands. */
+/** The other headers reveal who the upstream is or the state of its account. */
 const passedHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
 
 /** @param attempts attempts, for the trace. */

@@ -14,7 +14,7 @@ export interface ItemKeeping {
   loadItems(userId: number, ids: readonly string[]): ReturnType<LoadItems>;
 }
 
-/** Pictures told as text need not be kept. */
+/** Images written as text need not be kept. */
 const maxLength = 1024 * 1024;
 
 export function createItemKeeping(deps: {

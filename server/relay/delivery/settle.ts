@@ -119,7 +119,7 @@ async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, 
   const withAudio = audioSeconds === 0 ? words : { ...words, audioOutput: audioTokens(audioSeconds) };
   const local = withCalls(withAudio, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
   const reported = end.usage === null ? null : withCalls(end.usage, local.toolCalls);
-  // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
+  // The upstream reported usage only in part: its first report counts, but no less than what was delivered.
   if (reported === null) return { usage: local, local };
   if (local.audioOutput > reported.audioOutput)
     return { usage: { ...reported, output: local.output, audioOutput: local.audioOutput }, local };
@@ -146,7 +146,7 @@ export interface Served {
   readonly channel: ChannelSnapshot;
   readonly upstreamModel: string;
   readonly dropped: readonly string[];
-  /** How the conversation was made short; null = nobody asked for that. */
+  /** How the conversation was compacted; null = it was not requested. */
   readonly compaction?: string | null;
   /** Absent = none could be sent. */
   readonly modifiers?: SentModifiers;
@@ -162,7 +162,7 @@ export interface Ended {
   /** The JSON of a whole answer. */
   readonly body?: unknown;
   readonly firstByteMs: number | null;
-  /** How the upstream says that a stream ended, for whoever wants to know. */
+  /** How the upstream says that a stream ended, for observers. */
   readonly finishReason?: () => FinishReason | null;
   /** In order. */
   readonly attempts: readonly AttemptSummary[];
@@ -229,7 +229,7 @@ export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
     content: clientError(error, one.parsed.requestId).message,
   });
 
-/** Why nobody served it, other than because nobody could. */
+/** Why no channel served it, other than that none could. */
 export interface FailureContext {
   /** The client left. */
   readonly clientGone: boolean;
@@ -243,7 +243,7 @@ export interface Refusal {
   readonly retryAfter: number | null;
 }
 
-/** What is told of a request that nobody served. */
+/** The answer to a request that no channel served. */
 export function refusalOf(
   { parsed, free }: Reservation,
   failed: Failed,
@@ -297,7 +297,7 @@ export async function finishFailed(one: Reservation, failed: Failed, circumstanc
 
 export type Lasting = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
 
-/** Tells the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
+/** Reports to the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
 export function reportOutcome(
   { health, affinity, now }: Pick<SendCore, 'health' | 'affinity' | 'now'>,
   { parsed, plan }: Reservation,
@@ -311,7 +311,7 @@ export function reportOutcome(
     return attempts;
   }
   const failure = endReason === 'upstream_broken' ? breakOf(outcome) : null;
-  // What the request itself brought about is nobody's fault upstream.
+  // What the request itself caused is not the upstream's fault.
   if (failure === null || !mayRetry(failure)) health.released(channel);
   else {
     health.failed(channel, keyIndex, { ...failure, delivered: true });

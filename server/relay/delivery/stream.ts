@@ -40,7 +40,7 @@ export interface StreamDeps extends SendCore, SettleCore {
   /** Milliseconds between pings while the end waits for its commit. */
   readonly commitPingMs: number;
   /** The answer to this request goes on after it was handed over. */
-  /** null = nobody watches. */
+  /** null = no observer. */
   readonly watch: RequestWatch | null;
 }
 
@@ -53,7 +53,7 @@ interface Sink {
 
 const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 
-/** Nothing is waited for where nobody has to wait. */
+/** A promise only where there is something to wait for. */
 type Maybe = boolean | Promise<boolean>;
 
 const pulse = new IntervalTimers();
@@ -110,7 +110,7 @@ export class ResponseStream implements Looking {
   /** Translated frames of one chunk, which go out together. */
   private text = '';
 
-  /** The end of the answer, kept back as long as nobody knows what it costs: who has it has no reason to stay. */
+  /** The end of the answer, kept back until its cost is known: a client that has it has no reason to stay connected. */
   private readonly buffered: Piece[] = [];
   private billDeadline: Deadline | null = null;
   private billOverdue = false;
@@ -201,7 +201,7 @@ export class ResponseStream implements Looking {
       await this.deliverAll(opened.stream);
       return this.close();
     } catch {
-      // Either the upstream broke off or the client left; the abort signal tells which.
+      // Either the upstream broke off or the client left; the abort signal says which.
       const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
       await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
@@ -212,7 +212,7 @@ export class ResponseStream implements Looking {
         }
         return this.close();
       } catch {
-        // The client's side is closed; nobody is left to answer.
+        // The client's side is closed; there is no one to answer.
         return true;
       }
     } finally {
@@ -307,10 +307,10 @@ export class ResponseStream implements Looking {
     return false;
   }
 
-  /** Frames at the beginning that nobody has to look at go out in one piece, the others one by one. @returns whether the answer is over. */
+  /** Frames at the beginning that need no inspection are sent in one chunk, the others one by one. @returns whether the answer is over. */
   private deliver(stream: OpenStream, run: FrameRun): Maybe {
     const { frameRelay } = stream;
-    // For whoever has to end the request when this process is gone.
+    // For the process that has to end the request when this one is gone.
     if (this.channel !== null) this.reservation.delivered(run.count, this.channel);
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
     // The usual chunk; the rest of this class is for what is not usual.

@@ -10,7 +10,7 @@ import type { RelayState } from '../state/state.ts';
 const path = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)\/?$/;
 export const isBillingPath = (requested: string): boolean => path.test(requested);
 
-/** What is told of a key without a limit. */
+/** The amount reported for a key without a limit. */
 const endless = 100_000_000;
 
 export interface BillingDeps {

@@ -1,4 +1,4 @@
-/** Answers the token-counting calls of the dialects: by an upstream of the client's own dialect, where counting is free, else here. Nobody is charged. */
+/** Answers the token-counting calls of the dialects: by an upstream of the client's own dialect, where counting is free, else here. It is never charged. */
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { number, record } from '../../protocols/shared/json.ts';
@@ -23,12 +23,12 @@ export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' |
 /** Agents ask before they begin; an estimate now is better than a count later. */
 const upstreamTimeoutMs = 5_000;
 
-/** Counting costs nobody anything, so it may not take an upstream's time from paid requests. */
+/** Counting is free, so it may not take an upstream's time from paid requests. */
 const maxAtOnce = 16;
 /** Longer prompts are counted by their beginning and their end: a count is free, and others wait for the thread that counts. */
 const countedUnits = 256 * 1024;
 const sampledUnits = 64 * 1024;
-/** While so many long ones are counted, the others are told what their bytes say. */
+/** While so many long ones are counted, the others get an estimate from their size in bytes. */
 const maxLong = 2;
 /** Bytes of a token: 3 of Chinese, 4 of English. */
 const tokenBytes = 3;
@@ -43,7 +43,7 @@ export class TokenCounts {
 
   constructor(private readonly core: CountCore) {}
 
-  /** Never refuses for money: nobody is charged. */
+  /** Never refuses for lack of balance: it is not charged. */
   async answer(parsed: ParsedRequest, principal: Principal): Promise<Response> {
     const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': parsed.requestId };
     const native = await this.natively(parsed, principal);

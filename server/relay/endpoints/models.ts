@@ -1,4 +1,4 @@
-/** Lists or describes the models a key may use, in the shape of whoever asks. */
+/** Lists or describes the models a key may use, in the caller's protocol. */
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
@@ -18,7 +18,7 @@ export interface ListModelsDeps {
 }
 
 const lists = allCodecs.flatMap(({ id, definition: { models } }) => (models === undefined ? [] : [{ id, models }]));
-/** Whoever says nothing of himself is asked last. */
+/** The protocol of callers that identify themselves by nothing comes last. */
 const requested = [
   ...lists.filter(({ id }) => id !== commonProtocol),
   ...lists.filter(({ id }) => id === commonProtocol),

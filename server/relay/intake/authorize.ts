@@ -104,7 +104,7 @@ export class Authorize {
     return { ...caller, keyHmac: pin.hmac, pinnedChannel: pinned(pin.channelId, caller.user.role) };
   }
 
-  /** Whose key it is, whatever it may; null = nobody's. */
+  /** Whose key it is, whatever it may; null = unknown. */
   ownerOf(request: Request): Pick<Principal, 'user' | 'token'> | null {
     const { state } = this.deps;
     const presented = presentedKey(request);
@@ -200,7 +200,7 @@ function pinned(text: string, role: number): number {
   return id;
 }
 
-/** Entries that are no address or range are ignored, but a list of only such entries admits nobody. */
+/** Entries that are no address or range are ignored, but a list of only such entries admits no address. */
 function compileAddresses(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {

@@ -4,7 +4,7 @@ import { type FormScan, scanForm } from './form-scan.ts';
 
 /** What is read before the body is passed on; requests up to this size can be repeated at another channel. */
 const readAhead = 8 * 1024 * 1024;
-/** So much of a recording tells how it is written. */
+/** That much of a recording is enough to read its format. */
 const fileHead = 64 * 1024;
 
 export interface Form {

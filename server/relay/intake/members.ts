@@ -101,7 +101,7 @@ interface Reading {
 
 /** The readings of one place, for its names come again and again. */
 class NameReader {
-  /** Readings that were made before; for others `read` tells. */
+  /** Names that were read before; others go through `read`. */
   readonly known = new Map<string, Reading>();
   private readonly folds: ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -136,7 +136,7 @@ const spellings: ReadonlySet<string> = new Set([...inBody.spellings(), ...inCont
 
 const misread = (name: string, like: string): AppError => rejected(`${JSON.stringify(name)} could be read as ${like}`);
 
-/** Two spellings of one billed name are one name to somebody. @throws AppError body_invalid. */
+/** Some parser reads two spellings of one billed name as the same name. @throws AppError body_invalid. */
 function checkNames(members: readonly { readonly key: string }[], reader: NameReader): void {
   let seen: string[] | null = null;
   for (const { key: name } of members) {
@@ -172,7 +172,7 @@ const configs = new Map(
 );
 const containers: ReadonlySet<string> = new Set(['stream_options', ...billedObjects]);
 const images: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
-/** Work that goes on when its answer has come: nobody would be there to pay for it. */
+/** Work that goes on after its answer has come: it could not be charged. */
 const deferredWork = ['background', 'deferred'] as const;
 
 /** Clients write null for what they do not mean. */
@@ -213,7 +213,7 @@ export function checkFields(body: Body, operation: Operation): void {
   if (images.has(operation)) checkPicture(body);
 }
 
-/** Text and numbers beyond all bounds are read as something else, or nothing, by whoever is less strict. */
+/** Text and numbers beyond all bounds are read differently, or dropped, by less strict parsers. */
 function checkNumbers(body: Body, names: readonly string[]): void {
   for (const name of names) {
     const value = body[name];

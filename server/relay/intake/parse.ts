@@ -76,7 +76,7 @@ function asChat(content: Content, change: NonNullable<RelayRoute['asChat']>): Co
   return { ...contentOf(change(exactBody(content))), form: null };
 }
 
-/** Without summaries that nobody but this site can read. */
+/** Without summaries that only this site can read. */
 function plain(content: Content, route: RelayRoute, encryptedBlob: EncryptedBlob): Content {
   const opened = content.json === null ? null : openedSummaries(route, content.body, encryptedBlob);
   if (opened === null) return content;

@@ -1,4 +1,4 @@
-/** The console's playground: a request on the account of whoever is logged in, in a group of theirs. */
+/** The console's playground: a request on the logged-in user's account, in one of their groups. */
 import { UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { RelayState } from '../state/state.ts';

@@ -21,7 +21,7 @@ export interface Affinity {
   receive(report: Pick<HealthReport, 'served' | 'kept'>): void;
 }
 
-/** Told of what is remembered newly, or was told long ago. */
+/** Called for new entries, and for those reported long ago. */
 export interface AffinityReports {
   served(key: string, channelId: number): void;
   kept(id: string, kept: Kept): void;
@@ -41,7 +41,7 @@ const noop = 0;
 /** Upstreams keep responses for thirty days. */
 const keptMs = 30 * 24 * 3_600_000;
 const maxKept = 50_000;
-/** What others were told so long ago they are told again before they forget it. */
+/** Entries reported that long ago are reported again before other nodes evict them. */
 const againMs = lifetimeMs / 3;
 /** Owners that are named again are written again before they are forgotten. */
 const writtenAgainMs = 24 * 3_600_000;

@@ -16,22 +16,22 @@ export interface HealthDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly failure: (failure: ChannelFailure) => void;
-  /** Told when something is known that was not before. */
+  /** Called when a channel's state changes. */
   readonly changed?: (word: ChannelReport) => void;
 }
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
 const failuresToEject = 5;
-/** A stream that broke hurt its client, for nobody else could be asked any more: it counts for more than one. */
+/** A broken stream reaches its client, since no other channel could be tried any more: it counts for more than one failure. */
 const brokenStream = 2;
 /** Of the last outcomes, the latest count most: a host that fails so often is no use even if it never fails in a row. */
 const shareToEject = 0.5;
 const latestCounts = 0.1;
-/** A probe that nobody heard of again is over after so long. */
+/** A probe without a result is over after that long. */
 const probeMs = 60_000;
 const ejectionMs = 30_000;
 const maxEjectionMs = 300_000;
-/** A host that failed its probes so often, some five minutes, needs somebody to look at it. */
+/** A host that failed its probes so often, some five minutes, needs an operator. */
 const sustainedEjections = 5;
 /** A 429 without Retry-After, and the longest wait an upstream may ask for. */
 const rateLimitMs = 10_000;
@@ -190,7 +190,7 @@ export class Health {
     this.deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil, share });
   }
 
-  /** To whoever may disable the channel or the key. */
+  /** Reported to the code that may disable the channel or the key. */
   private reportFailure(channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure): void {
     const now = this.deps.now();
     this.deps.failure({

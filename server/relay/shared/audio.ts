@@ -1,7 +1,7 @@
-/** What sound counts for where nobody says how many tokens it is. */
+/** How many tokens audio counts for where the upstream does not report it. */
 import { number, record, text } from '../../protocols/shared/json.ts';
 
-/** What sound takes where nobody says how it is written: 16 bits at 24 kHz. */
+/** The size of audio of unknown format: 16 bits at 24 kHz. */
 export const defaultRate = 48_000;
 
 export const secondsIn = (base64: unknown, rate: number): number =>
@@ -18,6 +18,6 @@ export function rateOf(format: unknown): number | null {
   const name = text(named?.type) ?? text(format);
   if (name === null) return null;
   if (name === 'pcm16' || name === 'audio/pcm') return 2 * (number(named?.rate) ?? defaultRate / 2);
-  // 8 bits at 8 kHz; what nobody knows is taken for as small.
+  // 8 bits at 8 kHz; unknown formats are taken for as small.
   return 8000;
 }

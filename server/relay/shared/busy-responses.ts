@@ -1,4 +1,4 @@
-/** What newcomers are told who cannot be served in time. Put together once for each form it has: with thousands of them, telling each must cost next to nothing. */
+/** Responses to requests that cannot be served in time. Built once for each form: with thousands of them, each must cost next to nothing. */
 import { AppError } from '../../contract/errors.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { clientError, refusalOf, retryAfterOf } from './render-error.ts';
@@ -36,7 +36,7 @@ function formOf(request: Request, path: string, error: AppError): Form {
 }
 
 export interface BusyResponses {
-  /** For who is told otherwise. */
+  /** For callers that get another response. */
   error(): AppError;
   answer(request: Request, path: string): BusyAnswer;
 }

@@ -29,7 +29,7 @@ export interface UpstreamFailure {
   readonly named?: true;
   /** The client has got a part of it. */
   readonly delivered?: true;
-  /** It may have been carried out all the same: nobody else is asked for it once more. */
+  /** It may have been carried out all the same: it is not retried at another channel. */
   readonly ordered?: true;
   /** What the words mean, where a row knows them. */
   readonly refusal?: Refusal;
@@ -37,7 +37,7 @@ export interface UpstreamFailure {
   readonly inBody?: true;
 }
 
-/** Nobody answered. */
+/** No answer. */
 export const unreachable: UpstreamFailure = {
   class: 'host',
   status: null,

@@ -42,7 +42,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   };
 }
 
-/** For whoever names a language; programs that name none get both, and so do log rows. */
+/** For callers that name a language; programs that name none get both, and so do log rows. */
 export function localizedFor(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
   const language = error.words === undefined ? null : languageNamed(request.headers.get('accept-language'));
   return language === null
@@ -65,7 +65,7 @@ const saying = (error: ClientError, message: string): ClientError => ({
   words: { en: message, zh: message },
 });
 
-/** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
+/** For the channel's operator: the upstream's own status and words, which its callers never see. */
 export function withUpstreamWords(shown: ClientError, failure: UpstreamFailure | null): ClientError {
   const said = failure?.error?.message ?? '';
   if (failure?.reason === 'unreachable' && said !== '') return saying(shown, said);
@@ -123,14 +123,14 @@ const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unk
   ],
 ];
 
-/** An error as a caller is told it. */
+/** An error as its caller gets it. */
 export interface ErrorAnswer {
   readonly text: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The one way in which a caller is told what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
+/** The one response for what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
 export function refusalOf(
   request: Pick<Request, 'url' | 'headers'>,
   path: string,

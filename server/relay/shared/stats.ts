@@ -1,4 +1,4 @@
-/** What monitors are told of finished requests, counted where they end: a few additions each, read only when somebody asks. */
+/** Metrics of finished requests, counted where they end: a few additions each, read only on request. */
 import type { EndReason } from '../../contract/enum.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import { type EndedTraffic, Traffic } from './traffic.ts';
@@ -16,7 +16,7 @@ export interface Distribution {
 /** Of one model at one channel for one operation. */
 export interface Series {
   readonly model: string;
-  /** 0 = nobody was asked. */
+  /** 0 = no channel was asked. */
   readonly channelId: number;
   readonly operation: string;
   readonly ends: Partial<Record<EndReason, number>>;
@@ -37,7 +37,7 @@ export interface Sample extends EndedTraffic {
 /** All since the relay began. */
 export interface RelayStats {
   readonly series: readonly Series[];
-  /** Requests that nobody was asked for, by error code. */
+  /** Requests for which no upstream was asked, by error code. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly commit: Distribution;
   readonly open: number;
@@ -52,7 +52,7 @@ export interface Stats {
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
   read(): Omit<RelayStats, 'open'>;
-  /** Traffic since the last call, for whoever keeps it. */
+  /** Traffic since the last call, to be stored. */
   takeTraffic(): readonly TrafficWindow[];
 }
 

@@ -286,7 +286,7 @@ export class Traffic {
     const error = requestErrorOf(given);
     const caller = this.callers.of(callerKey(userId, tokenId), tokenId, userId, model);
     const completed = endReason === 'completed';
-    // Whoever ended it: an answer was delivered.
+    // Whichever side ended it: an answer was delivered.
     const answered = completed || endReason === 'quota_cut' || endReason === 'word_cut';
     const at = secondsOf(given.endedMs);
     let before = 0;

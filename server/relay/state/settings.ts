@@ -54,7 +54,7 @@ export interface RelaySettings extends OperatorSettings {
   readonly itemDays: number;
   /** Billing questions are answered for the key, not for its user. */
   readonly tokenStat: boolean;
-  /** Amounts are told in dollars. */
+  /** Amounts are shown in dollars. */
   readonly inCurrency: boolean;
   /** Quota in one dollar. */
   readonly quotaPerUnit: number;
@@ -74,7 +74,7 @@ export interface RelaySettings extends OperatorSettings {
   readonly secureHost: string;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
-  /** Milliseconds to the first event of a stream, and to a whole answer's first byte, after which somebody else is asked; Infinity = never. */
+  /** Milliseconds to the first event of a stream, and to a whole answer's first byte, after which another channel is tried; Infinity = never. */
   readonly firstEventMs: number;
   readonly firstAnswerMs: number;
   /** Milliseconds that an upstream may be silent in the middle of an answer. */
@@ -160,7 +160,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
 const secureHostOf = (address: string): string =>
   /^https:/i.test(address) && URL.canParse(address) ? new URL(address).host : '';
 
-/** @param rows addresses and networks; what cannot be read trusts nobody. */
+/** @param rows addresses and networks; an unreadable list trusts no address. */
 function proxyList(rows: readonly string[]): (address: string) => boolean {
   const block = new BlockList();
   for (const row of rows) {

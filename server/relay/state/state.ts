@@ -38,7 +38,7 @@ export interface RelayState {
   nodes(): number;
 }
 
-/** Told of every row of a user or token as it comes and goes. */
+/** Called for every row of a user or token as it comes and goes. */
 export interface AccountWatcher {
   observeUser(user: UserSnapshot): void;
   observeToken(token: TokenSnapshot): void;

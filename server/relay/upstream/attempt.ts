@@ -151,7 +151,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const { prepared, abort } = call;
     const { parsed } = reservation;
     const isChat = parsed.operation === 'chat';
-    // It is made already: whoever leaves now pays for it.
+    // It is made already: a client that leaves now pays for it.
     this.disconnect.expecting(always);
     const bytes = await readWhole(response, this.idleMs, abort);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');

@@ -1,4 +1,4 @@
-/** Why an upstream could not be reached, for whoever runs the channel: the runtime's own words without its advice to programmers. */
+/** Why an upstream could not be reached, for the channel's operator: the runtime's own words without its advice to programmers. */
 import type { UpstreamError } from '../../protocols/canonical.ts';
 import { redact } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
@@ -22,7 +22,7 @@ export function causeOf(error: unknown, { url, channel }: Pick<UpstreamCall, 'ur
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
-/** Names by which the runtime tells that nothing has been sent. */
+/** Codes by which the runtime says that nothing has been sent. */
 const unsent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -32,6 +32,6 @@ const unsent: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Whether an upstream cannot have heard of what it was asked, so that somebody else may be asked for the same. */
+/** Whether the request cannot have reached the upstream, so that another channel may be tried. */
 export const neverSent = (error: UpstreamError | null): boolean =>
   error?.code != null && (unsent.has(error.code) || /CERT|TLS|SSL/.test(error.code));

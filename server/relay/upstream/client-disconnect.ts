@@ -4,7 +4,7 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 
 /** A request under way that can be ended before its time. */
 export interface Cuttable {
-  /** The client is told why. */
+  /** The client gets the reason. */
   cut(reason: AppError): void;
   /** The request is over. */
   over?(): void;
@@ -15,7 +15,7 @@ export interface Drains {
   open: number;
 }
 
-/** Above it nobody's upstream is read on: what was delivered is counted. */
+/** Above it no upstream is read on: what was delivered is counted. */
 const maxDrains = 256;
 
 /** `drain: true` reads on so long; a number is seconds. */

@@ -1,4 +1,4 @@
-/** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
+/** Operations other than chat whose upstream has its own format: translated both ways, and polled where the work takes time. */
 
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
@@ -69,7 +69,7 @@ export interface PollRequest {
   readonly abort: AbortController;
 }
 
-/** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
+/** @param first what the order was answered with. @returns the last answer, as the upstream sent it. */
 export async function finished(
   errand: PollRequest,
   { form }: CustomCall,

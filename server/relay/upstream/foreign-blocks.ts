@@ -38,7 +38,7 @@ export function foreignEdits(
   return edits;
 }
 
-/** The same for a request that was told anew: a signature that its client passed on may still be another maker's. */
+/** The same for a translated request: a signature that its client passed on may still be another maker's. */
 export function withoutForeign(body: Members, dialect: ProtocolId, signing: Signing, dropped: string[]): Members {
   const blocks = codecFor(dialect).foreignBlocks?.(body, signing) ?? [];
   if (blocks.length === 0) return body;

@@ -60,7 +60,7 @@ export abstract class FrameRelay {
   /** All events, where they are gathered for an answer in one piece; else none. */
   abstract events(): readonly ChatEvent[];
 
-  /** How many frames at the beginning of a run may pass without a look at each; their words are read when somebody asks. */
+  /** How many frames at the beginning of a run may pass unread; their text is read when it is asked for. */
   passUnread(_run: FrameRun): number {
     return 0;
   }
@@ -134,10 +134,10 @@ const noBytes = new Uint8Array(0);
 
 /**
  * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
- * first content); the other reads the words, and only when somebody asks, because most streams report their usage.
+ * first content); the other reads the text, and only when it is asked for, because most streams report their usage.
  */
 export class PassthroughRelay extends FrameRelay {
-  /** Reads the words; null = nobody asked for them yet. */
+  /** Reads the text; null = it was not asked for yet. */
   private wordReader: StreamReader | null = null;
   /**
    * Frames whose words were not read yet: large pieces as they are, and behind them the small ones copied into one buffer,
@@ -344,7 +344,7 @@ export class TranslatingRelay extends FrameRelay {
         isReported = true;
         this.deliveredAtUsage = deliveredAmount(delivered);
       }
-      // Errors are written by whoever ends the stream, redacted.
+      // The caller that ends the stream writes errors, redacted.
       if (event.type === 'error' || event.type === 'other-choice') continue;
       if (writer === null) this.collected.push(...(change === null ? [event] : change(event)));
       else if (change === null) out += writer.write(event);

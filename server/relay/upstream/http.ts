@@ -100,7 +100,7 @@ export class UpstreamHttp {
       // Bytes pass as they are; what is compressed all the same is unpacked within bounds.
       decompress: false,
       timeout: false,
-      // What may be sent but once gets a connection that nobody can have ended yet.
+      // What may be sent but once gets a connection that the peer cannot have closed yet.
       keepalive: !fresh && call.once !== true,
     };
     if (proxy !== null) init.proxy = proxy;

@@ -41,7 +41,7 @@ export interface Prepared {
   readonly settings: boolean;
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
-  /** The answer must be written anew in the client's dialect. */
+  /** The answer must be translated into the client's dialect. */
   readonly needsTranslation: boolean;
   /** How the conversation is made short, where that was asked for. */
   readonly compaction: 'native' | 'summary' | null;
@@ -117,7 +117,7 @@ function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoic
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
   const headers = headersOf(target.headers, key, request.headers, form?.contentType);
-  // One answer alone can be written anew, and a client that asked for JSON expects nothing in front of it.
+  // Only a single answer can be translated, and a client that asked for JSON expects nothing in front of it.
   const restore =
     target.translate !== null
       ? answerChange(target, parsed, dropped)

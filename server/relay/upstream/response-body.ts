@@ -6,7 +6,7 @@ import { hasZlibHeader } from '../intake/compressed-body.ts';
 
 type Body = ReadableStream<Uint8Array>;
 
-/** These stop while nobody reads, so what a few bytes grow to is bounded by whoever reads them. */
+/** These pause while there is no reader, so the reader bounds what a few bytes grow to. */
 const decoders: Readonly<Record<string, (first: Uint8Array) => Transform>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
@@ -46,12 +46,12 @@ async function decoded(body: Body, name: string): Promise<Body> {
   const { first, body: whole } = await peeked(body);
   const decoder = decoders[name]?.(first);
   if (decoder === undefined) return whole;
-  // What goes wrong on either side is told to whoever reads.
+  // A failure on either side reaches the reader.
   pipeline(Readable.fromWeb(whole as unknown as NodeStream<Uint8Array>), decoder, () => undefined);
   return Readable.toWeb(decoder) as unknown as Body;
 }
 
-/** The first chunk, and the whole body as if nobody had looked. An empty body has an empty chunk. */
+/** The first chunk, and the whole body as if it had not been read. An empty body has an empty chunk. */
 export async function peeked(body: Body): Promise<{ readonly first: Uint8Array; readonly body: Body }> {
   const reader = body.getReader();
   const { value: first = new Uint8Array(0), done } = await reader.read();

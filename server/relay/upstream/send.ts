@@ -93,7 +93,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     protected readonly reservation: Reservation,
     protected readonly disconnect: ClientDisconnect,
   ) {
-    // A refused socket has cost nobody anything: every channel may be tried.
+    // A refused socket costs nothing: every channel may be tried.
     this.limited = reservation.parsed.operation !== 'realtime';
     this.allowed = this.limited ? Math.max(1, reservation.plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
     this.idleMs = core.idleMs();
@@ -130,7 +130,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (disconnect.isDisconnected && reached.hasResponse)
             this.left = { prepared, usage: reached.failure.usage ?? null };
         }
-        // The body went wrong on its way: nobody but the caller is to blame.
+        // The body failed on its way in: it is the caller's fault.
         const error =
           disconnect.upstream.aborted && disconnect.isDisconnected ? null : (parsed.form?.formError() ?? null);
         if (error !== null) {
@@ -289,12 +289,12 @@ export function firstByteTimeout(
   const { firstEventMs, firstAnswerMs } = plan.settings;
   const limit = parsed.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
-  // Of a model that nobody knows it is assumed that it thinks.
+  // An unknown model is assumed to think.
   const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';
   return !isThinkingExpected && isAnotherUp(health, plan.candidates, attempts) ? limit : Number.POSITIVE_INFINITY;
 }
 
-/** Healthy channels are drawn first: the first one that was not tried yet tells. */
+/** Healthy channels are picked first: the first one that was not tried yet decides. */
 function isAnotherUp(
   health: Pick<Health, 'condition'>,
   candidates: Candidates<ChannelSnapshot>,

@@ -59,7 +59,7 @@ export const opened = (socket: WebSocket): Promise<boolean> =>
     socket.addEventListener('close', () => resolve(false), { once: true });
   });
 
-/** A refused handshake keeps its reason to itself; the same address asked plainly tells it. */
+/** A refused handshake gives no reason; a plain request to the same address does. */
 export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
   const { headers } = call;
   const options = {

@@ -1,4 +1,4 @@
-/** Reads an upstream's whole answer and tells it in the client's dialect, streamed or not. */
+/** Reads an upstream's whole answer and translates it into the client's dialect, streamed or not. */
 import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
@@ -51,7 +51,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, exact = false): unknow
   return exact ? parseExact(text) : parseJson(text);
 }
 
-/** An error that came with status 200, as some upstreams send it. @param ownWire the upstream tells errors in a form of its own. */
+/** An error that came with status 200, as some upstreams send it. @param ownWire the upstream has its own error format. */
 export function errorIn(upstream: UpstreamHalf, body: unknown, ownWire: boolean): UpstreamError | null {
   if (ownWire) {
     const found = upstream.decodeResponse(body).find((event) => event.type === 'error');

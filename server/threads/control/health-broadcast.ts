@@ -1,14 +1,14 @@
 /**
- * What relays have learnt of channels and conversations, told to other machines: gathered for a moment, in pieces that a
- * notice can carry. Every clock is somebody's own, so waits travel as how long they last.
+ * What relays have learnt of channels and conversations, sent to other nodes: collected for a moment, in pieces that a
+ * notice can carry. Each node has its own clock, so waits travel as how long they last.
  */
 import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-report.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const maxBytes = 7900;
-/** What is told later is of less use; what is told sooner costs more notices. */
+/** A later message is of less use; an earlier one costs more messages. */
 const batchMs = 200;
-/** More conversations than fit are left out: whoever comes to another node then pays for its prompt once. */
+/** More conversations than fit are left out: a request that reaches another node then pays for its prompt once. */
 const maxNotifications = 16;
 
 type Item =
@@ -54,7 +54,7 @@ function chunks(from: string, items: readonly Item[]): string[] {
 export interface HealthBroadcast {
   /** Of this machine's relays. */
   broadcast(healthReport: HealthReport): void;
-  /** @returns null for what is its own, or nobody's. */
+  /** @returns null for its own messages, and for unreadable ones. */
   receive(payload: string): HealthReport | null;
 }
 

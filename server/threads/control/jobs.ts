@@ -1,4 +1,4 @@
-/** What is done by the clock, once for a site: sweeping up, asking about works under way, telling who has to know. */
+/** Scheduled jobs, once for a site: cleanup, polling of running tasks, notifications. */
 
 import type { JobLock } from '../../../db/job-lock.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';

@@ -1,4 +1,4 @@
-/** Follows the change feed and tells the relay what changed, whoever changed it. */
+/** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
@@ -21,7 +21,7 @@ export interface Publisher {
 
 /** Milliseconds between looks; a change by another process takes effect within this time. */
 const everyMs = 200;
-/** What goes wrong at every look is told again after so many. */
+/** A failure that repeats is reported again after that many polls. */
 const reportEvery = 300;
 /** How long a change waits for relay threads: one that is stuck must not stop the console. */
 const applyMs = 1000;
@@ -68,7 +68,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const failed = (error: unknown) => {
     if (failures++ % reportEvery === 0) deps.report(error);
   };
-  /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
+  /** One poll at a time. A caller that asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
   const check = (): Promise<void> => {
     if (waiting !== null) return waiting;
     waiting = last.then(() => {

@@ -7,7 +7,7 @@ import type { ControlStart, FromControl, ToControl } from './messages.ts';
 export interface ControlThread {
   /** Also when it was stopped. @returns whether the site is set up. @throws what the thread says went wrong. */
   start(): Promise<boolean>;
-  /** What a thread that is gone is told, nobody hears. */
+  /** A message to a thread that is gone is lost. */
   send(message: ToControl): void;
   /** At most so many milliseconds. */
   stop(ms: number): Promise<void>;

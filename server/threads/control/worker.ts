@@ -116,7 +116,7 @@ async function start(order: ControlStart) {
     listen(createServer(loadedLater({ ...api, listener: 'network' })), files.httpSocket),
     listen(createServer(loadedLater({ ...api, listener: 'local' })), files.localSocket),
   ]);
-  const company = await joinPeers({
+  const peers = await joinPeers({
     ...{ database, node, monoNow, services, publisher, report },
     follows: feed.position,
     status: () => storage,
@@ -155,7 +155,7 @@ async function start(order: ControlStart) {
     stands: (status: StorageStatus) => {
       storage = status;
     },
-    tell: (healthReport: HealthReport) => company?.broadcast(healthReport),
+    tell: (healthReport: HealthReport) => peers?.broadcast(healthReport),
     traffic: traffic.take,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
@@ -163,7 +163,7 @@ async function start(order: ControlStart) {
       stopJobs();
       await traffic.stop();
       stopWatchingKey();
-      company?.stop();
+      peers?.stop();
       publisher.stop();
       for (const server of servers) {
         server.closeAllConnections();
@@ -210,7 +210,7 @@ function keepTraffic({ trafficRecorder: keeper }: Services, report: (error: unkn
   };
 }
 
-/** Whoever supervises this thread hears why. */
+/** The supervising thread gets the reason. */
 function dieOf(error: unknown): void {
   setTimeout(() => {
     throw error;

@@ -1,4 +1,4 @@
-/** A look through the database file at start: what is found in time keeps the server from starting, the rest is told while it serves. */
+/** A look through the database file at start: what is found in time keeps the server from starting, the rest is reported while it serves. */
 import { existsSync } from 'node:fs';
 import { startThread } from '../../embedded/workers.ts';
 import { watchThread } from '../watch-thread.ts';

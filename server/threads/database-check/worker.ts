@@ -23,7 +23,7 @@ self.onmessage = ({ data: { file, nativeBinding } }) => {
     try {
       self.postMessage({ kind, problems: check() });
     } catch (error) {
-      // What is no database at all cannot even be looked through; other trouble is found by whoever writes.
+      // A file that is no database cannot be checked at all; other damage is found by writers.
       const { code, message } = error as { readonly code?: unknown; readonly message: string };
       self.postMessage({ kind, problems: /^SQLITE_(CORRUPT|NOTADB)/.test(String(code)) ? [message] : [] });
     }

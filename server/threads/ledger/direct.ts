@@ -11,7 +11,7 @@ export interface DirectLedger extends Ledger {
   drain(): Promise<void>;
 }
 
-/** @param database migrated; nobody else may be writing money to it. */
+/** @param database migrated; no other process may be writing to its ledger. */
 export function createDirectLedger(database: SqliteDatabase): DirectLedger {
   const store = createLedgerStore(database.raw);
   // Nothing open was left: then nothing is written either, and a command that only reads waits for no disk.

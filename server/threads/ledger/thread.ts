@@ -32,11 +32,11 @@ export interface LedgerThread {
   readonly missing: Missing | null;
   /** Something sealed in the database. */
   readonly sample: EncryptedSample | null;
-  /** A line for another thread; the one before of the same name is nobody's any more. */
+  /** A line for another thread; the previous one of the same name is closed. */
   newPort(name: string): MessagePort;
-  /** Where users and keys have their cells, for whoever fills these. */
+  /** Where users and keys have their cells, for the code that fills these. */
   slots(update: SlotsUpdate): void;
-  /** Somebody wants this node to end. */
+  /** This node was asked to end. */
   readonly drained: Promise<void>;
   /** It is about to end: the others see it. */
   leaving(): void;
@@ -46,7 +46,7 @@ export interface LedgerThread {
   leave(ms: number): Promise<boolean>;
   /** It is opened again. */
   resume(ms: number): Promise<boolean>;
-  /** What is asked from here on, and has been since it left, is for somebody else to write. */
+  /** What is asked from here on, and has been since it left, is for another process to write. */
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   /** Writes what is queued, at most so long, then ends the thread. */
   stop(ms: number): Promise<void>;

@@ -141,7 +141,7 @@ async function start(order: LedgerStart): Promise<Running> {
     toAll({ kind: 'timeout', ms: moveMs });
     current = remote;
     await own?.engine.drain();
-    // It took too long, and nobody waits for it any more.
+    // It took too long, and its caller gave up.
     if (current !== remote) return;
     const closing = own?.close();
     own = null;

@@ -35,7 +35,7 @@ export function connectionLimits(env: Environment): ConnectionLimits {
  */
 const defaultDelayMs = 150;
 
-/** @param descriptors that may be open; null = nobody knows. */
+/** @param descriptors that may be open; null = unknown. */
 export const overloadLimits = (env: Environment, descriptors: number | null): OverloadLimits => ({
   delayMs: within(env.GATEWAY_SHED_DELAY_MS, 0, 60_000, defaultDelayMs) || Number.POSITIVE_INFINITY,
   maxOpen: within(env.GATEWAY_MAX_OPEN, 1, 10_000_000, 0) || maxOpenFor(descriptors),

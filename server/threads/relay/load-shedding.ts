@@ -31,7 +31,7 @@ const beatMs = 20;
 const longTurnMs = 30;
 /** Late in two spans on end is busy; late in one was a pause. */
 const spanMs = 100;
-/** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
+/** With so few open requests another load delays this process, and rejecting them would not help. */
 const fewOpen = 64;
 /** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
 const turnMs = 1;
@@ -51,7 +51,7 @@ export function createOverload(
   { delayMs, maxOpen }: OverloadLimits,
   { now, afterTurn, open: openNow, billMs, every }: OverloadDeps,
 ): Overload {
-  /** Ends the clock that tells how late the loop is; null = nothing is open, and nobody needs to know. */
+  /** Stops the measurement of the loop's delay; null = nothing is open, and it is not needed. */
   let rest: (() => void) | null = null;
   let spanAt = now();
   let beatAt = spanAt;

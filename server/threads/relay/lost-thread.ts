@@ -93,7 +93,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   return commandFor(deps, row, pending);
 }
 
-/** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
+/** Does not wait for threads that are gone: their locks are broken when their turn has come. */
 async function runExclusive(
   { balances, pause }: LostDeps,
   stripes: readonly number[],
@@ -118,7 +118,7 @@ interface PendingBill {
   readonly prices: Prices | null;
 }
 
-/** What is known to have been used, or a token for each frame where nobody has looked into them: the larger of both. */
+/** What is known to have been used, or a token for each frame where they were not read: the larger of both. */
 function pendingOf(deps: LostDeps, row: number): PendingBill {
   const { memory } = deps.balances.money;
   const get = (cell: number) => memory.get(row + cell);

@@ -36,7 +36,7 @@ export interface ServingOrder {
   readonly sample: EncryptedSample | null;
   /** Makes names of this thread's own; '' = it is the only one. */
   readonly mark: string;
-  /** Somebody may ask for figures. */
+  /** Stats may be asked for. */
   readonly measured: boolean;
   readonly log: LogSettings;
   /** null = nothing is traced. */
@@ -68,7 +68,7 @@ export interface RelayStart {
 
 /** What monitors are told of one relay. */
 export interface ThreadStats extends RelayStats {
-  /** How late its event loop was since the last question, milliseconds; null = nobody looks. */
+  /** How late its event loop was since the last question, milliseconds; null = not measured. */
   readonly loop: { readonly median: number; readonly p99: number; readonly max: number } | null;
   readonly channels: readonly { readonly id: number; readonly name: string; readonly condition: string }[];
 }

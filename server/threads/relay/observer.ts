@@ -1,4 +1,4 @@
-/** Whoever looks on while a relay serves: lines of the log, and traces, where somebody wants them. */
+/** Observers of a relay: log lines, and traces where they are configured. */
 import { version } from '../../embedded/version.ts';
 import { createLog, flattened } from '../../observability/logging/log.ts';
 import { requestLines } from '../../observability/logging/requests.ts';
@@ -14,7 +14,7 @@ const batchMs = 100;
 
 export interface Observers {
   readonly observer: RequestObserver | null;
-  /** Absent where nobody wants traces. */
+  /** Absent where traces are not configured. */
   readonly wrap?: Traces['wrap'];
   /** The same relay, seen. */
   seen(relay: Relay): Relay;

@@ -1,4 +1,4 @@
-/** The relays of this process as the rest of it sees them: nobody needs to know how many there are. */
+/** The relays of this process as the rest of it sees them: their number is hidden. */
 
 import type { Balances } from '../../billing/balances/balances.ts';
 import type { LedgerClient } from '../../billing/ledger/client.ts';
@@ -32,7 +32,7 @@ export interface RelayPool {
   /** All together. */
   status(): RelayStatus;
   suspend(reason: string): void;
-  /** Newcomers wait. Resolves when nobody is let in any more, and the API has answered, unless that takes long. */
+  /** New requests wait. Resolves when none is admitted any more and the API has answered, unless that takes long. */
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served. */
   forwardTo(endpoint: string | null): void;
@@ -60,7 +60,7 @@ export interface RelayPoolDeps {
   readonly write: (text: string) => void;
 }
 
-/** What relays say that is nobody's business but the control thread's and the operator's. @returns false when it was something else. */
+/** Messages of relays that concern only the control thread and the operator. @returns false when it was something else. */
 export function passOn(
   { control, print, write }: Pick<RelayPoolDeps, 'control' | 'print' | 'write'>,
   message: FromRelay,

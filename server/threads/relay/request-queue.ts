@@ -9,7 +9,7 @@ export interface LineDeps {
 
 export interface Line {
   length(): number;
-  /** Milliseconds for which the first has waited; 0 = nobody waits. */
+  /** Milliseconds for which the first has waited; 0 = none waits. */
   waitedMs(): number;
   /** Resolves when all who came before have been taken up. */
   join(): Promise<void>;

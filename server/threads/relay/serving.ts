@@ -186,7 +186,7 @@ export function createServing(deps: ServingDeps): Serving {
   };
 }
 
-/** Nobody waits for one that is not there. */
+/** A missing one is not waited for. */
 function ratesOf({ order, state }: ServingDeps, print: (line: string) => void): { readonly rates?: SiteRates } {
   const url = order.env.REDIS_URL ?? '';
   if (url === '') return {};

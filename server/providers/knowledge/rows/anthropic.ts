@@ -59,7 +59,7 @@ export const anthropicModels: readonly ModelRow[] = [
     unsupported: ['prefill'],
     source: 'https://github.com/Skyvern-AI/skyvern/pull/4795',
   },
-  // They think unless told otherwise.
+  // They think by default.
   {
     models: /^claude-(?:opus|sonnet|haiku)-[5-9]/,
     thinkingByDefault: true,

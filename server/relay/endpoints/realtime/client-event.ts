@@ -1,4 +1,4 @@
-/** What a client's frame asks for, as far as somebody has to agree to it. */
+/** What a client's frame asks for, as far as it needs permission. */
 import { AppError } from '../../../contract/errors.ts';
 import { type Json, parseJson, record } from '../../../protocols/shared/json.ts';
 import { outline } from '../../intake/json-text.ts';

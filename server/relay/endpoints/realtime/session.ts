@@ -3,7 +3,7 @@ import { type Json, record, text } from '../../../protocols/shared/json.ts';
 import { defaultRate, rateOf } from '../../shared/audio.ts';
 
 export interface Session {
-  /** The client wishes for this; whether it comes true is told later. */
+  /** The client requests this; whether it is accepted is reported later. */
   wished(event: Json): void;
   /** The upstream says what holds. */
   confirmed(event: Json): void;
@@ -22,9 +22,9 @@ export interface Session {
   rateOut(): number;
   /** Whether an answer speaks. */
   hasAudio(response: Json | null): boolean;
-  /** Answers begin when somebody stops speaking, without being asked for. */
+  /** Answers begin when the user stops speaking, without a request. */
   acceptsAudio(): boolean;
-  /** The upstream hears by itself when somebody speaks: silence is no part of the conversation. */
+  /** The upstream detects speech itself: silence is no part of the conversation. */
   detects(): boolean;
   /** Name of the model that writes down what is said. */
   transcriber(): string | null;

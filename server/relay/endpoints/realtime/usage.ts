@@ -1,4 +1,4 @@
-/** Usage in the events of a conversation, and what words and sound count for where none is told. */
+/** Usage in the events of a conversation, and what text and audio count for where none is reported. */
 import { bucketNames } from '../../../contract/pricing/bucket.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { number, record } from '../../../protocols/shared/json.ts';

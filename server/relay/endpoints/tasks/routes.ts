@@ -41,7 +41,7 @@ export function taskFor(path: string): TaskRoute | null {
   if (first === 'task' && (third === 'fetch' || third === 'image-seed'))
     return { kind: 'drawing', mjId: second, seed: third === 'image-seed' };
   if (first === 'image' && second !== '' && third === '') return { kind: 'image', mjId: second };
-  // Without the proof of the address that was given to the upstream nobody is believed.
+  // A caller without the proof in the address that was given to the upstream is not trusted.
   if (rest === 'notify') return { kind: 'notify', channelId: 0, proof: '' };
   if (first === 'notify' && /^\d+$/.test(second)) return { kind: 'notify', channelId: Number(second), proof: third };
   return null;

@@ -52,14 +52,14 @@ export interface Song {
   readonly data: string;
 }
 
-/** Items of answers lie here, too. Reads are bound to their owner; `mjImage` alone is public, by an id nobody can guess. */
+/** Items of answers lie here, too. Reads are bound to their owner; `mjImage` alone is public, by an unguessable id. */
 export interface TaskStore extends ItemStore {
   addDrawing(drawing: Omit<Drawing, 'id'>): Promise<void>;
   drawing(userId: number, mjId: string): Promise<Drawing | null>;
   drawings(userId: number, mjIds: readonly string[]): Promise<Drawing[]>;
   /** Address of a finished picture, '' when there is none. */
   mjImage(mjId: string): Promise<string>;
-  /** What an upstream tells by itself, believed only from the drawing's own channel. */
+  /** What an upstream reports unrequested; accepted only from the drawing's own channel. */
   noteDrawing(channelId: number, report: Readonly<Record<string, unknown>>): Promise<boolean>;
   addSong(song: Omit<Song, 'id'>): Promise<void>;
   song(userId: number, taskId: string): Promise<Song | null>;

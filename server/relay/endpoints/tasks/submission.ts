@@ -71,7 +71,7 @@ export interface TaskAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** One call. Whoever takes too long, or answers what nobody understands, may have begun the work all the same. */
+/** One call. An upstream that takes too long, or sends an unreadable answer, may have begun the work all the same. */
 export async function askForTask(
   core: TasksCore,
   prepared: Prepared,
@@ -122,7 +122,7 @@ class TaskSender extends Sender<TaskAnswer> {
   }
 }
 
-/** What the order came to, and how the caller is told where it came to nothing. */
+/** The outcome of the order, and the caller's error where it failed. */
 export interface Ordered<T> {
   /** Paid by the piece, or not at all. */
   readonly paid: boolean;
@@ -141,7 +141,7 @@ export async function orderTask<T>(
   const outcome = await new TaskSender(core, one).send();
   if (outcome.kind === 'failed') return finishFailed(one, outcome, { clientGone: false, stopped: null });
   const { paid, action, value, complaint: words } = judge(outcome);
-  // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
+  // Money first: a row without its charge would be a gift, a charge without its row would never be refunded.
   await finishRequest(one, outcome.prepared, {
     endReason: paid ? 'completed' : 'upstream_failed',
     usage: paid ? { ...emptyUsage, input: 1 } : null,

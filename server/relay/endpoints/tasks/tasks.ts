@@ -15,7 +15,7 @@ import { submitSuno } from './suno.ts';
 const modelNames = { drawing: 'mj', music: 'song' } as const;
 const imageLimit = 32 * 1024 * 1024;
 
-/** Bytes of a list of ids: nobody pays for the question. */
+/** Bytes of a list of ids: the query is free. */
 const listLimit = 1024 * 1024;
 
 /** Gate and body of an order. */

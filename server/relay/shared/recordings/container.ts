@@ -195,7 +195,7 @@ interface MatroskaTrack {
   seconds: number;
 }
 
-/** Frames of fixed length; AAC is told by its setup. */
+/** Frames of fixed length; AAC's is in its setup. */
 const matroskaFrames: ReadonlyMap<string, number> = new Map([
   ['A_MPEG/L3', 1152],
   ['A_MPEG/L2', 1152],
