@@ -33,7 +33,7 @@ const run = async (title: string, command: string[], env: Record<string, string>
   process.once('exit', ended);
   const code = await child.exited;
   process.off('exit', ended);
-  told(title, code, started);
+  printResult(title, code, started);
   return code === 0;
 };
 
@@ -44,11 +44,11 @@ const runInBackground = async (title: string, command: string[]): Promise<boolea
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const code = await child.exited;
   process.stdout.write(code === 0 ? '' : out + err);
-  told(title, code, started);
+  printResult(title, code, started);
   return code === 0;
 };
 
-const told = (title: string, code: number, started: number): void => {
+const printResult = (title: string, code: number, started: number): void => {
   console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - started) / 1000).toFixed(1)} s`);
 };
 

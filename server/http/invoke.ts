@@ -122,8 +122,8 @@ const wordsOf = ({ code, expected, values }: Issue): { readonly zh: string; read
 
 /** One text for each language. */
 function describe(issues: readonly Issue[]) {
-  const told = (language: 'zh' | 'en') =>
+  const detailIn = (language: 'zh' | 'en') =>
     issues.map((issue) => `${issue.path.map(String).join('.')} ${textIn(wordsOf(issue), language)}`.trim()).join('; ');
   // The first field, for forms that show the refusal where it belongs.
-  return { detail_zh: told('zh'), detail_en: told('en'), field: String(issues[0]?.path[0] ?? '') };
+  return { detail_zh: detailIn('zh'), detail_en: detailIn('en'), field: String(issues[0]?.path[0] ?? '') };
 }

@@ -128,13 +128,13 @@ export const importAll: CommandRun = async (context, flags, file) => {
         return at <= 0 || line.startsWith('#') ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()] as const];
       });
   const client = await context.client();
-  const told = entries.map(([key, value]) => ({
+  const changes = entries.map(([key, value]) => ({
     key: keyOf(key),
     value: typeof value === 'object' ? JSON.stringify(value) : String(value),
   }));
-  if (flags.dryRun === true) return changesOf(context, told);
+  if (flags.dryRun === true) return changesOf(context, changes);
   let count = 0;
-  for (const option of told) if ((await client.call('option.set', option)).result === 'updated') count += 1;
+  for (const option of changes) if ((await client.call('option.set', option)).result === 'updated') count += 1;
   context.output.object(
     { result: count === 0 ? 'unchanged' : 'updated', count },
     [count === 0 ? 'unchanged' : `${count} updated`],

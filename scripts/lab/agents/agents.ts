@@ -253,8 +253,8 @@ try {
     }
     for (const dialect of name === 'codex' ? dialects : []) {
       const { code, words } = await ask(name, 'good', `model-of-${dialect}`, compacting);
-      const told = words.includes('context compacted') ? 'compacted, and went on' : 'NOT compacted';
-      console.log(`${name}, a long conversation on ${dialect}: ${told}, exit ${code}`);
+      const result = words.includes('context compacted') ? 'compacted, and went on' : 'NOT compacted';
+      console.log(`${name}, a long conversation on ${dialect}: ${result}, exit ${code}`);
     }
     for (const [token, model] of [
       ['good', 'nobody-has-it'],

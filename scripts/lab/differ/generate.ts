@@ -21,14 +21,14 @@ import { mainToken, tokens } from './site.ts';
 type Json = Record<string, unknown>;
 
 /** Chance with a memory of where it came from. */
-interface Chance {
+interface Random {
   whole(max: number): number;
   is(share: number): boolean;
   pick<T>(list: readonly T[]): T;
   readonly random: () => number;
 }
 
-function chanceOf(seed: number): Chance {
+function chanceOf(seed: number): Random {
   const random = randomOf(seed);
   // Seeds that follow one another start alike.
   for (let n = 0; n < 4; n++) random();
@@ -63,34 +63,34 @@ const schema = {
   additionalProperties: false,
 };
 
-function usageOf(chance: Chance): Usage | null {
-  if (chance.is(0.12)) return null;
-  const odd = chance.is(0.05);
+function usageOf(random: Random): Usage | null {
+  if (random.is(0.12)) return null;
+  const odd = random.is(0.05);
   return {
-    prompt: odd ? chance.pick([0, 1, 2_000_000, 199_999, 200_001]) : 5 + chance.whole(3000),
-    output: odd ? chance.pick([0, 1, 65_536]) : 1 + chance.whole(800),
-    cacheRead: chance.is(0.25) ? chance.whole(2000) : 0,
-    cacheWrite: chance.is(0.1) ? chance.whole(1000) : 0,
-    reasoning: chance.is(0.2) ? chance.whole(500) : 0,
+    prompt: odd ? random.pick([0, 1, 2_000_000, 199_999, 200_001]) : 5 + random.whole(3000),
+    output: odd ? random.pick([0, 1, 65_536]) : 1 + random.whole(800),
+    cacheRead: random.is(0.25) ? random.whole(2000) : 0,
+    cacheWrite: random.is(0.1) ? random.whole(1000) : 0,
+    reasoning: random.is(0.2) ? random.whole(500) : 0,
   };
 }
 
-function meaningOf(chance: Chance, { tools, thinks, choices }: Features): Meaning {
-  const said = (max: number) => Array.from({ length: chance.whole(max) }, () => chance.pick(texts));
-  const calls = tools && chance.is(0.6) ? 1 + chance.whole(1) : 0;
+function meaningOf(random: Random, { tools, thinks, choices }: Features): Meaning {
+  const said = (max: number) => Array.from({ length: random.whole(max) }, () => random.pick(texts));
+  const calls = tools && random.is(0.6) ? 1 + random.whole(1) : 0;
   return {
-    thoughts: thinks || chance.is(0.1) ? said(4) : [],
-    words: calls > 0 && chance.is(0.5) ? [] : ['Well', ...said(10)],
+    thoughts: thinks || random.is(0.1) ? said(4) : [],
+    words: calls > 0 && random.is(0.5) ? [] : ['Well', ...said(10)],
     calls: Array.from({ length: calls }, (_, index) => ({
       id: `call_up${index}`,
       name: 'plan_trip',
-      input: chance.pick([{ city: 'Paris', days: 3 }, {}, { city: '東京 "x"', days: 1 }]),
+      input: random.pick([{ city: 'Paris', days: 3 }, {}, { city: '東京 "x"', days: 1 }]),
     })),
-    finish: calls > 0 ? 'tools' : chance.pick(['stop', 'stop', 'stop', 'length', 'filtered', 'stop word']),
-    usage: usageOf(chance),
+    finish: calls > 0 ? 'tools' : random.pick(['stop', 'stop', 'stop', 'length', 'filtered', 'stop word']),
+    usage: usageOf(random),
     choices,
-    model: chance.pick(['upstream-model', 'gpt-4o-mini-2024-07-18', 'claude-haiku-4-5-20251001']),
-    tier: chance.is(0.1) ? chance.pick(['default', 'priority', 'flex', 'standard']) : null,
+    model: random.pick(['upstream-model', 'gpt-4o-mini-2024-07-18', 'claude-haiku-4-5-20251001']),
+    tier: random.is(0.1) ? random.pick(['default', 'priority', 'flex', 'standard']) : null,
   };
 }
 
@@ -99,22 +99,22 @@ const retryHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'retry-after': '3' },
   { 'x-ratelimit-remaining-requests': '0' },
 ];
-function oddityOf(chance: Chance): Oddity {
-  if (chance.is(0.62)) return { kind: 'none' };
-  const share = 0.1 + chance.random() * 0.85;
-  switch (chance.whole(9)) {
+function oddityOf(random: Random): Oddity {
+  if (random.is(0.62)) return { kind: 'none' };
+  const share = 0.1 + random.random() * 0.85;
+  switch (random.whole(9)) {
     case 0:
     case 1:
       return {
         kind: 'status',
-        status: chance.pick([400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 524, 529]),
-        headers: chance.pick(retryHeaders),
+        status: random.pick([400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 524, 529]),
+        headers: random.pick(retryHeaders),
       };
     case 2:
       return {
         kind: 'garbage',
-        status: chance.pick([200, 200, 500, 403]),
-        text: chance.pick(['<html>busy</html>', '', 'null', '[]', '{"error":"no"}', '{', 'data: {\n\n']),
+        status: random.pick([200, 200, 500, 403]),
+        text: random.pick(['<html>busy</html>', '', 'null', '[]', '{"error":"no"}', '{', 'data: {\n\n']),
       };
     case 3:
       return { kind: 'cut', share };
@@ -150,37 +150,37 @@ interface Features {
   readonly model: string;
 }
 
-function featuresOf(chance: Chance, model: string, mark: string): Features {
-  const tools = chance.is(0.3);
+function featuresOf(random: Random, model: string, mark: string): Features {
+  const tools = random.is(0.3);
   return {
-    streamed: chance.is(0.55),
+    streamed: random.is(0.55),
     tools,
-    history: tools && chance.is(0.4),
-    image: chance.is(0.12),
-    thinks: chance.is(0.2),
-    schema: chance.is(0.1),
-    system: chance.is(0.5),
-    caches: chance.is(0.1),
-    choices: chance.is(0.06) ? 2 : 1,
-    text: `${mark} ${Array.from({ length: chance.whole(5) }, () => chance.pick(texts)).join('')}${chance.is(0.01) ? ' forbiddenword' : ''}`,
+    history: tools && random.is(0.4),
+    image: random.is(0.12),
+    thinks: random.is(0.2),
+    schema: random.is(0.1),
+    system: random.is(0.5),
+    caches: random.is(0.1),
+    choices: random.is(0.06) ? 2 : 1,
+    text: `${mark} ${Array.from({ length: random.whole(5) }, () => random.pick(texts)).join('')}${random.is(0.01) ? ' forbiddenword' : ''}`,
     model,
   };
 }
 
 /** Members that some requests have: usual values, odd ones, and such as no one knows. */
-function extras(chance: Chance, table: Readonly<Record<string, readonly unknown[]>>): Json {
+function extras(random: Random, table: Readonly<Record<string, readonly unknown[]>>): Json {
   const result: Json = {};
-  for (const [name, values] of Object.entries(table)) if (chance.is(0.12)) result[name] = chance.pick(values);
+  for (const [name, values] of Object.entries(table)) if (random.is(0.12)) result[name] = random.pick(values);
   return result;
 }
 
 const sampling = { temperature: [0, 0.7, 1, 2, '0.5', -1], top_p: [0.1, 1, 0.95] };
 
-function chatBody(chance: Chance, f: Features): Json {
+function chatBody(random: Random, f: Features): Json {
   return {
     model: f.model,
     messages: [
-      ...(f.system ? [{ role: chance.pick(['system', 'developer']), content: 'Be brief.' }] : []),
+      ...(f.system ? [{ role: random.pick(['system', 'developer']), content: 'Be brief.' }] : []),
       ...(f.history
         ? [
             { role: 'user', content: 'Plan.' },
@@ -201,14 +201,14 @@ function chatBody(chance: Chance, f: Features): Json {
               { type: 'text', text: f.text },
               {
                 type: 'image_url',
-                image_url: { url: `data:image/png;base64,${pixel}`, ...(chance.is(0.5) ? { detail: 'low' } : {}) },
+                image_url: { url: `data:image/png;base64,${pixel}`, ...(random.is(0.5) ? { detail: 'low' } : {}) },
               },
             ]
           : f.text,
       },
     ],
-    ...(f.streamed ? { stream: true } : chance.is(0.1) ? { stream: false } : {}),
-    ...(f.streamed && chance.is(0.5) ? { stream_options: { include_usage: chance.is(0.8) } } : {}),
+    ...(f.streamed ? { stream: true } : random.is(0.1) ? { stream: false } : {}),
+    ...(f.streamed && random.is(0.5) ? { stream_options: { include_usage: random.is(0.8) } } : {}),
     ...(f.tools
       ? {
           tools: [
@@ -217,9 +217,9 @@ function chatBody(chance: Chance, f: Features): Json {
               function: { name: 'plan_trip', description: 'Plans', parameters: schema, strict: true },
             },
           ],
-          ...(chance.is(0.3)
+          ...(random.is(0.3)
             ? {
-                tool_choice: chance.pick([
+                tool_choice: random.pick([
                   'auto',
                   'required',
                   'none',
@@ -229,17 +229,17 @@ function chatBody(chance: Chance, f: Features): Json {
             : {}),
         }
       : {}),
-    ...(f.thinks ? { reasoning_effort: chance.pick(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) } : {}),
+    ...(f.thinks ? { reasoning_effort: random.pick(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) } : {}),
     ...(f.schema
       ? {
-          response_format: chance.pick([
+          response_format: random.pick([
             { type: 'json_object' },
             { type: 'json_schema', json_schema: { name: 'trip', schema, strict: true } },
           ]),
         }
       : {}),
     ...(f.choices > 1 ? { n: f.choices } : {}),
-    ...extras(chance, {
+    ...extras(random, {
       ...sampling,
       max_tokens: [1, 16, 1000, 100_000, '50', 0],
       max_completion_tokens: [16, 5000],
@@ -264,11 +264,11 @@ function chatBody(chance: Chance, f: Features): Json {
   };
 }
 
-function responsesBody(chance: Chance, f: Features): Json {
+function responsesBody(random: Random, f: Features): Json {
   return {
     model: f.model,
     input:
-      !f.image && !f.history && chance.is(0.4)
+      !f.image && !f.history && random.is(0.4)
         ? f.text
         : [
             ...(f.history
@@ -291,13 +291,13 @@ function responsesBody(chance: Chance, f: Features): Json {
       ? {
           tools: [
             { type: 'function', name: 'plan_trip', description: 'Plans', parameters: schema, strict: true },
-            ...(chance.is(0.2) ? [{ type: 'web_search' }] : []),
+            ...(random.is(0.2) ? [{ type: 'web_search' }] : []),
           ],
         }
       : {}),
-    ...(f.thinks ? { reasoning: { effort: chance.pick(['low', 'medium', 'high']), summary: 'auto' } } : {}),
+    ...(f.thinks ? { reasoning: { effort: random.pick(['low', 'medium', 'high']), summary: 'auto' } } : {}),
     ...(f.schema ? { text: { format: { type: 'json_schema', name: 'trip', schema, strict: true } } } : {}),
-    ...extras(chance, {
+    ...extras(random, {
       ...sampling,
       max_output_tokens: [16, 1000, 100_000],
       store: [false, true],
@@ -312,11 +312,11 @@ function responsesBody(chance: Chance, f: Features): Json {
   };
 }
 
-function messagesBody(chance: Chance, f: Features): Json {
-  const cache = f.caches ? { cache_control: { type: 'ephemeral', ...(chance.is(0.3) ? { ttl: '1h' } : {}) } } : {};
+function messagesBody(random: Random, f: Features): Json {
+  const cache = f.caches ? { cache_control: { type: 'ephemeral', ...(random.is(0.3) ? { ttl: '1h' } : {}) } } : {};
   return {
     model: f.model,
-    max_tokens: chance.pick([16, 1024, 4096, 64_000]),
+    max_tokens: random.pick([16, 1024, 4096, 64_000]),
     messages: [
       ...(f.history
         ? [
@@ -324,7 +324,7 @@ function messagesBody(chance: Chance, f: Features): Json {
             {
               role: 'assistant',
               content: [
-                ...(chance.is(0.3) ? [{ type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmF0dXJl' }] : []),
+                ...(random.is(0.3) ? [{ type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmF0dXJl' }] : []),
                 { type: 'tool_use', id: 'toolu_1', name: 'plan_trip', input: { city: 'Rome' } },
               ],
             },
@@ -351,17 +351,17 @@ function messagesBody(chance: Chance, f: Features): Json {
       ? {
           tools: [
             { name: 'plan_trip', description: 'Plans', input_schema: schema },
-            ...(chance.is(0.2) ? [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] : []),
+            ...(random.is(0.2) ? [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] : []),
           ],
-          ...(chance.is(0.2) ? { tool_choice: chance.pick([{ type: 'auto' }, { type: 'any' }]) } : {}),
+          ...(random.is(0.2) ? { tool_choice: random.pick([{ type: 'auto' }, { type: 'any' }]) } : {}),
         }
       : {}),
     ...(f.thinks
       ? {
-          thinking: chance.pick([{ type: 'enabled', budget_tokens: 2000 }, { type: 'adaptive' }, { type: 'disabled' }]),
+          thinking: random.pick([{ type: 'enabled', budget_tokens: 2000 }, { type: 'adaptive' }, { type: 'disabled' }]),
         }
       : {}),
-    ...extras(chance, {
+    ...extras(random, {
       temperature: [0, 1],
       top_k: [5],
       top_p: [0.9],
@@ -374,7 +374,7 @@ function messagesBody(chance: Chance, f: Features): Json {
   };
 }
 
-function geminiBody(chance: Chance, f: Features): Json {
+function geminiBody(random: Random, f: Features): Json {
   return {
     contents: [
       ...(f.history
@@ -390,7 +390,7 @@ function geminiBody(chance: Chance, f: Features): Json {
       },
     ],
     ...(f.system
-      ? { [chance.pick(['systemInstruction', 'system_instruction'])]: { parts: [{ text: 'Be brief.' }] } }
+      ? { [random.pick(['systemInstruction', 'system_instruction'])]: { parts: [{ text: 'Be brief.' }] } }
       : {}),
     ...(f.tools
       ? { tools: [{ functionDeclarations: [{ name: 'plan_trip', description: 'Plans', parameters: schema }] }] }
@@ -399,14 +399,14 @@ function geminiBody(chance: Chance, f: Features): Json {
       ...(f.thinks
         ? {
             thinkingConfig: {
-              includeThoughts: chance.is(0.7),
-              ...(chance.is(0.5) ? { thinkingBudget: chance.pick([0, -1, 2048]) } : { thinkingLevel: 'low' }),
+              includeThoughts: random.is(0.7),
+              ...(random.is(0.5) ? { thinkingBudget: random.pick([0, -1, 2048]) } : { thinkingLevel: 'low' }),
             },
           }
         : {}),
       ...(f.schema ? { responseMimeType: 'application/json', responseSchema: { type: 'OBJECT' } } : {}),
       ...(f.choices > 1 ? { candidateCount: f.choices } : {}),
-      ...extras(chance, {
+      ...extras(random, {
         temperature: [0.2, 1],
         topP: [0.9],
         topK: [40],
@@ -415,7 +415,7 @@ function geminiBody(chance: Chance, f: Features): Json {
         seed: [7],
       }),
     },
-    ...extras(chance, {
+    ...extras(random, {
       safetySettings: [[{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]],
       toolConfig: [{ functionCallingConfig: { mode: 'ANY' } }],
       cachedContent: ['cachedContents/x'],
@@ -424,12 +424,12 @@ function geminiBody(chance: Chance, f: Features): Json {
   };
 }
 
-const cohereBody = (chance: Chance, f: Features): Json => {
-  const { n: _, stream_options: __, reasoning_effort: ___, ...body } = chatBody(chance, { ...f, choices: 1 });
+const cohereBody = (random: Random, f: Features): Json => {
+  const { n: _, stream_options: __, reasoning_effort: ___, ...body } = chatBody(random, { ...f, choices: 1 });
   return { ...body, ...(f.thinks ? { thinking: { type: 'enabled', token_budget: 1000 } } : {}) };
 };
 
-const ollamaBody = (chance: Chance, f: Features): Json => ({
+const ollamaBody = (random: Random, f: Features): Json => ({
   model: f.model,
   messages: [
     ...(f.system ? [{ role: 'system', content: 'Be brief.' }] : []),
@@ -437,8 +437,8 @@ const ollamaBody = (chance: Chance, f: Features): Json => ({
   ],
   ...(f.streamed ? {} : { stream: false }),
   ...(f.tools ? { tools: [{ type: 'function', function: { name: 'plan_trip', parameters: schema } }] } : {}),
-  ...(f.thinks ? { think: chance.pick([true, false, 'high']) } : {}),
-  ...extras(chance, {
+  ...(f.thinks ? { think: random.pick([true, false, 'high']) } : {}),
+  ...extras(random, {
     options: [{ temperature: 0, num_predict: 100, stop: ['END'] }],
     keep_alive: ['5m'],
     format: ['json', schema],
@@ -447,23 +447,23 @@ const ollamaBody = (chance: Chance, f: Features): Json => ({
 
 interface DialectWriter {
   readonly name: string;
-  path(f: Features, chance: Chance): string;
-  body(chance: Chance, f: Features): Json;
+  path(f: Features, random: Random): string;
+  body(random: Random, f: Features): Json;
 }
 
 const writers: readonly DialectWriter[] = [
   {
     name: 'openai-chat',
-    path: (f, chance) =>
-      chance.is(0.05) ? `/openai/deployments/${encodeURIComponent(f.model)}/chat/completions` : '/v1/chat/completions',
+    path: (f, random) =>
+      random.is(0.05) ? `/openai/deployments/${encodeURIComponent(f.model)}/chat/completions` : '/v1/chat/completions',
     body: chatBody,
   },
   { name: 'openai-responses', path: () => '/v1/responses', body: responsesBody },
   { name: 'anthropic-messages', path: () => '/v1/messages', body: messagesBody },
   {
     name: 'gemini-generate',
-    path: (f, chance) =>
-      `/v1beta/models/${encodeURIComponent(f.model)}:${f.streamed ? `streamGenerateContent${chance.is(0.8) ? '?alt=sse' : ''}` : 'generateContent'}`,
+    path: (f, random) =>
+      `/v1beta/models/${encodeURIComponent(f.model)}:${f.streamed ? `streamGenerateContent${random.is(0.8) ? '?alt=sse' : ''}` : 'generateContent'}`,
     body: geminiBody,
   },
   { name: 'cohere-chat', path: () => '/v2/chat', body: cohereBody },
@@ -471,10 +471,10 @@ const writers: readonly DialectWriter[] = [
 ];
 
 /** Where a client of a dialect puts its key. */
-function credentials(path: string, token: string, chance: Chance): Readonly<Record<string, string>> {
+function credentials(path: string, token: string, random: Random): Readonly<Record<string, string>> {
   const key = `sk-${token}`;
-  if (path.startsWith('/v1/messages') && chance.is(0.7)) return { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
-  if (path.startsWith('/v1beta') && chance.is(0.7)) return { 'x-goog-api-key': key };
+  if (path.startsWith('/v1/messages') && random.is(0.7)) return { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
+  if (path.startsWith('/v1beta') && random.is(0.7)) return { 'x-goog-api-key': key };
   if (path.startsWith('/mj')) return { 'mj-api-secret': key };
   return { authorization: `Bearer ${key}` };
 }
@@ -496,36 +496,36 @@ const clientHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'accept-language': 'zh-CN', 'openai-organization': 'org-client', 'x-request-id': 'client-request-1' },
 ];
 
-function tokenOf(chance: Chance, id: number): string {
-  const one = chance.whole(99);
+function tokenOf(random: Random, id: number): string {
+  const one = random.whole(99);
   if (one < 84) return mainToken(id);
   if (one < 95) return tokens.vip;
   return one < 97 ? tokens.poor : one < 99 ? tokens.narrow : 'nobody00000000000000000000000000000000000000000';
 }
 
-const requestOf = (path: string, body: Json | string, token: string, chance: Chance): ClientRequest => ({
+const requestOf = (path: string, body: Json | string, token: string, random: Random): ClientRequest => ({
   method: 'POST',
   path,
   headers: {
     'content-type': 'application/json',
-    ...credentials(path, token, chance),
-    ...(chance.is(0.35) ? chance.pick(clientHeaders) : {}),
+    ...credentials(path, token, random),
+    ...(random.is(0.35) ? random.pick(clientHeaders) : {}),
   },
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
 /** Other requests than chats, with the operation that a provider must offer. */
-function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: string; body: Json } {
+function otherRequest(random: Random, offer: ModelOffer, mark: string): { path: string; body: Json } {
   const { alias: model } = offer;
-  const text = `${mark} ${chance.pick(texts)}`;
+  const text = `${mark} ${random.pick(texts)}`;
   const list: readonly (readonly [operation: string, path: string, body: Json])[] = [
     [
       'embeddings',
       '/v1/embeddings',
       {
         model,
-        input: chance.pick([text, [text, 'more']]),
-        ...extras(chance, { dimensions: [256], encoding_format: ['base64', 'float'] }),
+        input: random.pick([text, [text, 'more']]),
+        ...extras(random, { dimensions: [256], encoding_format: ['base64', 'float'] }),
       },
     ],
     [
@@ -534,7 +534,7 @@ function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: 
       {
         model,
         prompt: text,
-        ...extras(chance, { stream: [true], max_tokens: [9], n: [2], echo: [true], suffix: ['x'], best_of: [3] }),
+        ...extras(random, { stream: [true], max_tokens: [9], n: [2], echo: [true], suffix: ['x'], best_of: [3] }),
       },
     ],
     ['moderations', '/v1/moderations', { model, input: text }],
@@ -544,7 +544,7 @@ function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: 
       {
         model,
         prompt: text,
-        ...extras(chance, {
+        ...extras(random, {
           n: [1, 3],
           size: ['256x256', '1024x1792', '1792x1024'],
           quality: ['hd', 'low'],
@@ -555,25 +555,25 @@ function otherRequest(chance: Chance, offer: ModelOffer, mark: string): { path: 
     ['speech', '/v1/audio/speech', { model, input: text, voice: 'alloy' }],
     [
       'rerank',
-      chance.pick(['/v1/rerank', '/v2/rerank']),
-      { model, query: text, documents: ['one', 'two'], ...extras(chance, { top_n: [1] }) },
+      random.pick(['/v1/rerank', '/v2/rerank']),
+      { model, query: text, documents: ['one', 'two'], ...extras(random, { top_n: [1] }) },
     ],
     ['embed_contents', `/v1beta/models/${encodeURIComponent(model)}:embedContent`, { content: { parts: [{ text }] } }],
     [
       'drawing',
       '/mj/submit/imagine',
-      { prompt: text, ...extras(chance, { base64Array: [[]], notifyHook: ['http://x.example'] }) },
+      { prompt: text, ...extras(random, { base64Array: [[]], notifyHook: ['http://x.example'] }) },
     ],
     ['music', '/suno/submit/music', { prompt: text, mv: 'chirp-v3-5' }],
   ];
   const fit = list.filter(([operation]) => offer.operations.includes(operation));
-  const [, path, body] = chance.pick(fit.length > 0 ? fit : list);
+  const [, path, body] = random.pick(fit.length > 0 ? fit : list);
   return { path, body };
 }
 
-function countRequest(chance: Chance, model: string, mark: string): { path: string; body: Json } {
-  const text = `${mark} ${chance.pick(texts)}`;
-  return chance.pick([
+function countRequest(random: Random, model: string, mark: string): { path: string; body: Json } {
+  const text = `${mark} ${random.pick(texts)}`;
+  return random.pick([
     { path: '/v1/messages/count_tokens', body: { model, messages: [{ role: 'user', content: text }] } },
     { path: `/v1beta/models/${model}:countTokens`, body: { contents: [{ parts: [{ text }] }] } },
     { path: '/v1/responses/input_tokens', body: { model, input: text } },
@@ -595,42 +595,42 @@ export function makeCases(
   return Array.from({ length: count }, (_, index): Case => {
     const id = from + index;
     const mark = markOf(id);
-    const chance = chanceOf(seed * 1_000_003 + index);
-    const token = tokenOf(chance, id);
-    const reply = (features: Features, oddity = oddityOf(chance)): Reply => ({
-      meaning: meaningOf(chance, features),
-      recorded: recorded.length > 0 && chance.is(0.25) ? chance.pick(recorded) : null,
+    const random = chanceOf(seed * 1_000_003 + index);
+    const token = tokenOf(random, id);
+    const reply = (features: Features, oddity = oddityOf(random)): Reply => ({
+      meaning: meaningOf(random, features),
+      recorded: recorded.length > 0 && random.is(0.25) ? random.pick(recorded) : null,
       oddity,
-      chunks: chance.is(0.15) ? 1 + chance.whole(60) : 0,
+      chunks: random.is(0.15) ? 1 + random.whole(60) : 0,
     });
-    const kind = chance.whole(99);
+    const kind = random.whole(99);
     if (kind < 4) {
-      const body = chance.pick(jsonBodies);
-      const path = chance.pick([
+      const body = random.pick(jsonBodies);
+      const path = random.pick([
         '/v1/chat/completions',
         '/v1/images/generations',
         '/v1/responses',
         '/v1/messages',
         '/v1beta/models/cheap:generateContent',
       ]);
-      const features = featuresOf(chance, 'cheap', mark);
+      const features = featuresOf(random, 'cheap', mark);
       return {
         id,
         name: `body: ${body.name}`,
-        request: requestOf(path, body.body.replace('"hi"', `"hi ${mark}"`), token, chance),
+        request: requestOf(path, body.body.replace('"hi"', `"hi ${mark}"`), token, random),
         replies: [reply(features)],
       };
     }
     if (kind < 6) {
-      const form = chance.pick(forms);
-      const path = chance.pick(['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/images/edits']);
+      const form = random.pick(forms);
+      const path = random.pick(['/v1/audio/transcriptions', '/v1/audio/translations', '/v1/images/edits']);
       const body = Buffer.from(form.body.replace('fmt sound', `fmt ${mark}`), 'latin1');
-      const request = requestOf(path, '', token, chance);
+      const request = requestOf(path, '', token, random);
       return {
         id,
         name: `form: ${form.name}`,
         request: { ...request, headers: { ...request.headers, 'content-type': form.type }, body },
-        replies: [reply(featuresOf(chance, 'cheap', mark))],
+        replies: [reply(featuresOf(random, 'cheap', mark))],
       };
     }
     if (kind < 12) {
@@ -644,51 +644,51 @@ export function makeCases(
         return {
           id,
           name: `hidden words: ${evasion.dialect}`,
-          request: requestOf(path, marked, token, chance),
-          replies: [reply(featuresOf(chance, '', mark))],
+          request: requestOf(path, marked, token, random),
+          replies: [reply(featuresOf(random, '', mark))],
         };
       }
     }
     if (kind < 13) {
-      const { alias, slug } = chance.pick(plan.counting);
-      const { path, body } = countRequest(chance, alias, mark);
+      const { alias, slug } = random.pick(plan.counting);
+      const { path, body } = countRequest(random, alias, mark);
       return {
         id,
         name: `${path.replace(alias, '…')} → ${slug}`,
-        request: requestOf(path, body, token, chance),
-        replies: [reply(featuresOf(chance, alias, mark), { kind: 'none' })],
+        request: requestOf(path, body, token, random),
+        replies: [reply(featuresOf(random, alias, mark), { kind: 'none' })],
       };
     }
     if (kind < 21) {
-      const offer = chance.pick(plan.offers);
-      const { path, body } = otherRequest(chance, offer, mark);
+      const offer = random.pick(plan.offers);
+      const { path, body } = otherRequest(random, offer, mark);
       return {
         id,
         name: `${path.replace(/models\/[^:]*/, 'models/…')} → ${offer.slug}`,
-        request: requestOf(path, body, token, chance),
-        replies: [reply(featuresOf(chance, offer.alias, mark))],
+        request: requestOf(path, body, token, random),
+        replies: [reply(featuresOf(random, offer.alias, mark))],
       };
     }
-    const writer = chance.pick([...writers, ...writers.slice(0, 3)]);
+    const writer = random.pick([...writers, ...writers.slice(0, 3)]);
     const retried = kind >= 95 && pairs < plan.pairs.length;
-    const offer = (retried ? plan.pairs[pairs++] : undefined) ?? chance.pick(plan.offers);
-    const features = featuresOf(chance, offer.alias, mark);
-    let body: Json | string = writer.body(chance, features);
+    const offer = (retried ? plan.pairs[pairs++] : undefined) ?? random.pick(plan.offers);
+    const features = featuresOf(random, offer.alias, mark);
+    let body: Json | string = writer.body(random, features);
     const damaged = kind < 23;
-    if (damaged) body = damageOf(chance.random).damaged(JSON.stringify(body));
+    if (damaged) body = damageOf(random.random).damaged(JSON.stringify(body));
     const failure: Oddity = {
       kind: 'status',
-      status: chance.pick([401, 403, 404, 429, 500, 503, 529]),
-      headers: chance.pick(retryHeaders),
+      status: random.pick([401, 403, 404, 429, 500, 503, 529]),
+      headers: random.pick(retryHeaders),
     };
     return {
       id,
       name: `${writer.name}${features.streamed ? ' streamed' : ''} → ${offer.slug}${retried ? ' after a failure' : ''}${damaged ? ', damaged' : ''}`,
-      request: requestOf(writer.path(features, chance), body, token, chance),
+      request: requestOf(writer.path(features, random), body, token, random),
       replies: retried
         ? [
             reply(features, failure),
-            ...(chance.is(0.3) ? [reply(features, failure)] : []),
+            ...(random.is(0.3) ? [reply(features, failure)] : []),
             reply(features, { kind: 'none' }),
           ]
         : [reply(features)],

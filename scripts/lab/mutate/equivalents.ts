@@ -166,7 +166,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'cli/parts/top.ts',
-    line: "{ name: say('余额可用', 'lasts'), right: true, spare: 1 },",
+    line: "{ name: say('余额可用', 'lasts'), right: true, priority: 1 },",
     before: '1',
     after: '(0)',
     reason: 'the last column is left out first among equals',

@@ -33,11 +33,11 @@ export async function typeErrors(
   copy: Copy,
   mutants: readonly Mutant[],
   textOf: (file: string) => string,
-  told: (left: number) => void,
+  onProgress: (left: number) => void,
 ): Promise<ReadonlySet<string>> {
   const wrong = new Set<string>();
   for (let left = [...mutants]; left.length > 0; ) {
-    told(left.length);
+    onProgress(left.length);
     const batch = batchOf(left);
     const files = [...new Set(batch.map(({ file }) => file))];
     const texts = new Map(

@@ -47,14 +47,14 @@ function openProxy(target: number, isReady: () => boolean) {
   return { port: listener.port, stop: () => listener.stop(true) };
 }
 
-interface Told {
+interface Counts {
   whole: number;
   broken: number;
   started: number;
 }
 
 /** One stream to its end. */
-async function receive(port: number, request: string, told: Told): Promise<void> {
+async function receive(port: number, request: string, counts: Counts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let text = '';
   let seen = false;
@@ -62,8 +62,8 @@ async function receive(port: number, request: string, told: Told): Promise<void>
   const end = (well: boolean) => {
     if (over) return;
     over = true;
-    if (well) told.whole++;
-    else told.broken++;
+    if (well) counts.whole++;
+    else counts.broken++;
     resolve();
   };
   await Bun.connect({
@@ -72,7 +72,7 @@ async function receive(port: number, request: string, told: Told): Promise<void>
     socket: {
       open: (socket) => void socket.write(request),
       data(socket, bytes) {
-        if (!seen) told.started++;
+        if (!seen) counts.started++;
         seen = true;
         text = (text + bytes.toString('latin1')).slice(-400);
         if (!text.endsWith('0\r\n\r\n')) return;
@@ -134,11 +134,11 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     );
   }, 50);
 
-  const told = { whole: 0, broken: 0, started: 0 };
+  const counts = { whole: 0, broken: 0, started: 0 };
   const open = Array.from({ length: streams }, (_, n) =>
-    receive(proxy.port, requestOf(site.token, 'm', `stream ${n}`, true), told),
+    receive(proxy.port, requestOf(site.token, 'm', `stream ${n}`, true), counts),
   );
-  while (told.started < streams) await Bun.sleep(20);
+  while (counts.started < streams) await Bun.sleep(20);
 
   const codes = new Map<string, number>();
   const canary = sing(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
@@ -163,7 +163,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     await site.run(['logs', 'list', '--type', 'consume', '--limit', '1000', '--json']),
   ) as unknown;
   const settled = (JSON.stringify(rows).match(/"end_reason":"completed"/g) ?? []).length;
-  console.log(`what newcomers were told: ${[...codes].map(([told, count]) => `${told} x${count}`).join(', ')}`);
+  console.log(`what newcomers were told: ${[...codes].map(([counts, count]) => `${counts} x${count}`).join(', ')}`);
   console.log(
     `exit code ${code}; last stream to exit ${(gone - signalled - lastWordMs).toFixed(0)} ms, restart ${gapMs.toFixed(0)} ms`,
   );
@@ -173,8 +173,8 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   await site.ended();
   site.remove();
   return [
-    minGoal('streams that ended whole', told.whole, streams, 'streams'),
-    maxGoal('streams that broke', told.broken, 0, 'streams'),
+    minGoal('streams that ended whole', counts.whole, streams, 'streams'),
+    maxGoal('streams that broke', counts.broken, 0, 'streams'),
     minGoal('streams that are paid', settled, streams, 'rows'),
     maxGoal('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
   ];

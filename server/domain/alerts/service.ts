@@ -110,12 +110,12 @@ export function createAlerts(deps: AlertsDeps) {
     async list(language?: Language) {
       const at = Math.floor(deps.now() / 1000);
       const found = await seen();
-      const told = await repository.history();
+      const history = await repository.history();
       return {
         targets: [...deliver.targets()],
         alerts: found.map(([kind, one]) => {
           const { title, text, subject } = alertOf(kind, one, at, language);
-          const turns = told.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
+          const turns = history.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
           return { kind, subject, title, text, told_at: Math.max(0, ...turns.map(({ sent_at }) => sent_at)) };
         }),
       };

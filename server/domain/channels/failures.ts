@@ -25,7 +25,7 @@ export function disableReason(
   if (!rules.enabled || channel.auto_ban !== 1 || channel.status !== ChannelStatus.enabled || !failure.lastKey)
     return null;
   const message = failure.message.toLowerCase();
-  const told = [failure.status === null ? '' : `HTTP ${failure.status}`, failure.code || failure.type, failure.message]
+  const parts = [failure.status === null ? '' : `HTTP ${failure.status}`, failure.code || failure.type, failure.message]
     .filter((part) => part !== '')
     .join(' · ')
     .slice(0, 500);
@@ -36,7 +36,7 @@ export function disableReason(
     fatalCodes.has(failure.code) ||
     fatalTypes.has(failure.type) ||
     rules.keywords.some((word) => word !== '' && message.includes(word));
-  return fatal ? told : null;
+  return fatal ? parts : null;
 }
 
 const maxTestErrorLength = 500;

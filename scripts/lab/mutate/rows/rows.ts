@@ -43,7 +43,7 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
     wanted.flatMap(({ target }) => (target === null ? [] : [[aliasOf(target), target] as const])),
   );
   const world = await createWorld([...targets.values()], { models: modelRows, providers: providerRows });
-  const told: Record<string, readonly (readonly [string, string])[]> = {};
+  const results: Record<string, readonly (readonly [string, string])[]> = {};
   // Rows share their upstreams and most of what is asked there.
   const known = new Map<string, readonly [string, string]>();
   for (const { name, target, probes } of wanted) {
@@ -83,10 +83,10 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
         known.set(place, now);
         seen.push(now);
       }
-    told[name] = seen;
+    results[name] = seen;
   }
   await world.close();
-  return told;
+  return results;
 }
 
 const at = process.argv.indexOf('--only');
@@ -142,8 +142,8 @@ function apart(all: readonly Flip[]): readonly (readonly Flip[])[] {
 const groups = apart(wanted);
 async function work(): Promise<void> {
   for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
-    const told = await run(group.map(({ name }) => name).join(','));
-    for (const flip of group) judge(flip, told[flip.name]);
+    const results = await run(group.map(({ name }) => name).join(','));
+    for (const flip of group) judge(flip, results[flip.name]);
   }
 }
 

@@ -6,7 +6,7 @@ import { reportsOf } from '../../../../server/billing/ledger/verify.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal } from '../site.ts';
 import type { Cluster } from './site.ts';
-import type { Credit, Told } from './traffic.ts';
+import type { CallResult, Credit } from './traffic.ts';
 
 export interface Audit {
   readonly charges: number;
@@ -50,7 +50,7 @@ const violationsOf = async (url: string): Promise<string[]> => {
   }
 };
 
-async function one(cluster: Cluster, told: readonly Told[], credits: readonly Credit[]): Promise<Audit> {
+async function one(cluster: Cluster, results: readonly CallResult[], credits: readonly Credit[]): Promise<Audit> {
   const charges = new Map((await cluster.query<Charge>(chargesQuery)).map((row) => [row.ref, row]));
   const rows = new Map(
     (
@@ -62,7 +62,7 @@ async function one(cluster: Cluster, told: readonly Told[], credits: readonly Cr
   const lost: string[] = [];
   const doubled: string[] = [];
   const wrongAmounts: string[] = [];
-  for (const { ref, whole, charge, max } of told) {
+  for (const { ref, whole, charge, max } of results) {
     if (ref === '') continue;
     const charged = charges.get(ref);
     const row = rows.get(ref);
@@ -106,18 +106,22 @@ const isClean = (audit: Audit): boolean =>
   audit.lost.length + audit.wrongAmounts.length + audit.creditsLost.length + audit.violations.length === 0;
 
 /** What lies in an outbox needs a while to arrive. */
-export async function audited(cluster: Cluster, told: readonly Told[], credits: readonly Credit[]): Promise<Audit> {
+export async function audited(
+  cluster: Cluster,
+  results: readonly CallResult[],
+  credits: readonly Credit[],
+): Promise<Audit> {
   for (const over = performance.now() + settleMs; ; ) {
-    const audit = await one(cluster, told, credits);
+    const audit = await one(cluster, results, credits);
     if (isClean(audit) || performance.now() > over) return audit;
     await Bun.sleep(2000);
   }
 }
 
 /** How often each answer was given. */
-export const tally = (told: readonly Told[]): string => {
+export const tally = (results: readonly CallResult[]): string => {
   const counts = new Map<string, number>();
-  for (const { status, whole, code, left } of told) {
+  for (const { status, whole, code, left } of results) {
     const name = whole
       ? 'whole'
       : left && status % 200 === 0

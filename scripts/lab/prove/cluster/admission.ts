@@ -5,7 +5,7 @@ import { audited, goalsOf, tally } from './accounts.ts';
 import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
 import { type Cluster, openCluster, until } from './site.ts';
-import { askOnce, isForMoney, type Told } from './traffic.ts';
+import { askOnce, type CallResult, isForMoney } from './traffic.ts';
 
 const balanceFor = 10;
 const content = 'question 100';
@@ -28,7 +28,7 @@ async function needed(cluster: Cluster, account: Account): Promise<number> {
   return need;
 }
 
-async function rush(cluster: Cluster, account: Account, count: number): Promise<Told[]> {
+async function rush(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
   return Promise.all(
     Array.from({ length: count }, (_, n) =>
       askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, question),
@@ -37,16 +37,16 @@ async function rush(cluster: Cluster, account: Account, count: number): Promise<
 }
 
 /** One request after the other, each on another machine than the one before. */
-async function wander(cluster: Cluster, account: Account, count: number): Promise<Told[]> {
-  const told: Told[] = [];
+async function wander(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
+  const results: CallResult[] = [];
   for (let n = 0; n < count; n++)
-    told.push(await askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, { content }));
-  return told;
+    results.push(await askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, { content }));
+  return results;
 }
 
-const median = (told: readonly Told[], part: number): number =>
+const median = (results: readonly CallResult[], part: number): number =>
   share(
-    told.map(({ firstByteMs }) => firstByteMs),
+    results.map(({ firstByteMs }) => firstByteMs),
     part,
   );
 
@@ -65,17 +65,17 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
     const [walker, narrow, ...crowds] = cluster.accounts;
     if (walker === undefined || narrow === undefined) throw new Error('nobody there');
     const need = await needed(cluster, narrow);
-    const told: Told[] = [];
+    const results: CallResult[] = [];
     const admitted: number[] = [];
     for (const account of crowds) {
       await credit(cluster, account, need * balanceFor - 1);
       const all = await rush(cluster, account, 300);
-      told.push(...all);
+      results.push(...all);
       admitted.push(all.filter(({ whole }) => whole).length);
       console.log(`admission: a balance of ${balanceFor} x ${need}: ${tally(all)}`);
     }
     const walked = await wander(cluster, walker, steps);
-    const unavailable: Told[] = [];
+    const unavailable: CallResult[] = [];
     for (let left = steps; left > 0; left -= balanceFor) {
       await credit(cluster, narrow, need);
       unavailable.push(...(await wander(cluster, narrow, balanceFor)).filter((one) => one.whole));
@@ -86,7 +86,7 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
     console.log(
       `admission: first byte with the money elsewhere p50 ${median(unavailable, 0.5).toFixed(1)} ms, p99 ${median(unavailable, 0.99).toFixed(1)} ms (${unavailable.length} requests)`,
     );
-    const audit = await audited(cluster, [...told, ...walked, ...unavailable], []);
+    const audit = await audited(cluster, [...results, ...walked, ...unavailable], []);
     return [
       minGoal('admission: least admitted of ten', Math.min(...admitted), balanceFor, 'requests'),
       maxGoal('admission: refused though there was plenty', walked.filter(isForMoney).length, 0, ''),

@@ -4,7 +4,7 @@ import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, share } from '../site.ts';
 import type { PartOrder } from './load.ts';
 import { type Account, call } from './people.ts';
-import { createChance } from './random.ts';
+import { createRandom } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -71,7 +71,7 @@ async function heldOpen(url: string, database: string): Promise<() => Promise<vo
 
 export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> {
   const changes = full ? 1000 : 120;
-  const chance = createChance(seed);
+  const random = createRandom(seed);
   const changed = Array.from({ length: 4 }, (_, n) => ({ name: `changed${n}`, balance: 1_000_000 }));
   const busy = Array.from({ length: 3 }, (_, n) => ({ name: `busy${n}`, balance: 10_000_000_000 }));
   const cluster = await openCluster({ accounts: [...changed, ...busy] });
@@ -79,11 +79,11 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     const { accounts, root, nodes } = cluster;
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      rich: accounts.filter(({ name }) => name.startsWith('busy')),
+      fundedAccounts: accounts.filter(({ name }) => name.startsWith('busy')),
       poor: [],
       codes: [],
       codeQuota: 0,
-      chance,
+      random,
     });
     const times: number[] = [];
     const made: number[] = [];
@@ -95,7 +95,7 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
         const row = rows[n % rows.length];
         if (row === undefined) return;
         const started = performance.now();
-        await row.make(cluster, nodes[chance.whole(0, nodes.length - 1)]?.url ?? '');
+        await row.make(cluster, nodes[random.whole(0, nodes.length - 1)]?.url ?? '');
         made.push(performance.now() - started);
         const ms = await acted(cluster, account.key, row.isSo);
         times.push(ms);
@@ -105,8 +105,8 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     let over = false;
     const holding = (async () => {
       while (!over) {
-        const release = await heldOpen(cluster.url, chance.share() < 0.5 ? 'site' : 'postgres');
-        await Bun.sleep(chance.whole(500, 4000));
+        const release = await heldOpen(cluster.url, random.share() < 0.5 ? 'site' : 'postgres');
+        await Bun.sleep(random.whole(500, 4000));
         await release();
       }
     })();

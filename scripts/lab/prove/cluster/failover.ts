@@ -7,7 +7,7 @@ import { audited, goalsOf, tally } from './accounts.ts';
 import { beginAgain } from './failures.ts';
 import type { PartOrder } from './load.ts';
 import { call } from './people.ts';
-import { createChance } from './random.ts';
+import { createRandom } from './random.ts';
 import { type Cluster, openCluster, until } from './site.ts';
 import { type Credit, startTraffic } from './traffic.ts';
 
@@ -83,15 +83,15 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
     disk: 128,
   });
   try {
-    const chance = createChance(seed);
+    const random = createRandom(seed);
     const orders = await makeOrders(cluster, rounds * 60);
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      rich: cluster.accounts,
+      fundedAccounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
-      chance: createChance(seed + 1),
+      random: createRandom(seed + 1),
     });
     const credits = startCredits(cluster, orders);
     const said = () => cluster.nodes.reduce((sum, node) => sum + (node.said().match(sentAgain)?.length ?? 0), 0);
@@ -102,7 +102,7 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
     for (let round = 0; round < rounds; round++) {
       await until(() => cluster.balancer.ready().length === cluster.nodes.length, 120_000);
       const kind = (['full', 'killed'] as const)[round % 6] ?? 'plain';
-      const index = chance.whole(0, cluster.nodes.length - 1);
+      const index = random.whole(0, cluster.nodes.length - 1);
       const node = cluster.nodes[index];
       // A log that was folded back has room of its own for some hundred batches; a new one has none.
       if (kind === 'full') {
@@ -139,14 +139,14 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
     }
     await Bun.sleep(5000);
     await Promise.all([traffic.stop(), credits.stop()]);
-    const audit = await audited(cluster, traffic.told, credits.credits);
+    const audit = await audited(cluster, traffic.results, credits.credits);
     const confirmed = credits.credits.filter(({ confirmedAt }) => Number.isFinite(confirmedAt)).length;
     const [used] = await cluster.query<{ n: number }>('SELECT count(*) AS n FROM redemptions WHERE status = 3');
     const unpaid = await cluster.query(
       "SELECT trade_no FROM top_ups t WHERE trade_no = ANY($1) AND (status <> 'success' OR NOT EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))",
       [credits.paid],
     );
-    console.log(`failover: ${tally(traffic.told)}`);
+    console.log(`failover: ${tally(traffic.results)}`);
     console.log(
       `failover: ${behind} ends missing in ${rounds} rounds, ${filled} with a full disk (${reported} said so), ${killed} with a kill; ${confirmed} codes and ${credits.paid.length} orders confirmed`,
     );

@@ -1,6 +1,6 @@
 /** What goes wrong on purpose, one after the other, in an order that comes from the seed. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Chance } from './random.ts';
+import type { Random } from './random.ts';
 import { type Cluster, until } from './site.ts';
 
 export type FaultName = 'kill' | 'restart' | 'freezeNode' | 'freezeDatabase' | 'redis';
@@ -16,7 +16,7 @@ export interface FaultReport {
 
 export interface FaultOrder {
   readonly counts: FaultCounts;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Seconds of a freeze. */
   readonly freeze: readonly [from: number, to: number];
 }
@@ -82,19 +82,19 @@ export async function beginAgain(cluster: Cluster, index: number): Promise<numbe
 }
 
 export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultReport> {
-  const { chance } = order;
+  const { random } = order;
   const names = Object.entries(order.counts).flatMap(([name, count]) =>
     Array.from({ length: count }, () => name as FaultName),
   );
   const recoveries: number[] = [];
   const spans: { from: number; to: number }[] = [];
-  const frozenMs = () => chance.whole(order.freeze[0] * 1000, order.freeze[1] * 1000);
-  const any = () => chance.whole(0, cluster.nodes.length - 1);
+  const frozenMs = () => random.whole(order.freeze[0] * 1000, order.freeze[1] * 1000);
+  const any = () => random.whole(0, cluster.nodes.length - 1);
   const faults: Readonly<Record<FaultName, () => Promise<void>>> = {
     async kill() {
       const index = any();
       await cluster.nodes[index]?.kill();
-      await Bun.sleep(chance.whole(0, 1500));
+      await Bun.sleep(random.whole(0, 1500));
       recoveries.push(await beginAgain(cluster, index));
     },
     restart: () => cluster.database.restart(),
@@ -102,15 +102,15 @@ export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultRe
     freezeDatabase: () => freezeDatabase(cluster, frozenMs()),
     async redis() {
       if (cluster.redis === null) return;
-      if (chance.share() < 0.5) return cluster.redis.flush();
+      if (random.share() < 0.5) return cluster.redis.flush();
       await cluster.redis.kill();
-      await Bun.sleep(chance.whole(0, 3000));
+      await Bun.sleep(random.whole(0, 3000));
       await cluster.redis.begin();
     },
   };
   let done = 0;
-  for (const name of chance.shuffle(names)) {
-    await Bun.sleep(chance.whole(300, 2000));
+  for (const name of random.shuffle(names)) {
+    await Bun.sleep(random.whole(300, 2000));
     const from = performance.now();
     await faults[name]();
     spans.push({ from, to: performance.now() + aftermathMs });

@@ -3,7 +3,7 @@ import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal, share } from '../site.ts';
 import { audited, goalsOf, tally } from './accounts.ts';
 import { type FaultCounts, rage } from './failures.ts';
-import { createChance } from './random.ts';
+import { createRandom } from './random.ts';
 import { openCluster, until } from './site.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -27,37 +27,37 @@ const people = [
 ];
 
 async function storm(name: string, counts: FaultCounts, { seed, full }: PartOrder): Promise<Goal[]> {
-  const chance = createChance(seed);
+  const random = createRandom(seed);
   const cluster = await openCluster({ accounts: people, codes: { count: 600, quota: codeQuota } });
   try {
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      rich: cluster.accounts.filter(({ balance }) => balance === plenty),
+      fundedAccounts: cluster.accounts.filter(({ balance }) => balance === plenty),
       poor: cluster.accounts.filter(({ balance }) => balance === little),
       codes: cluster.codes,
       codeQuota,
-      chance: createChance(seed + 1),
+      random: createRandom(seed + 1),
       lanes: full ? 2 : 1,
     });
     await Bun.sleep(1000);
     const started = performance.now();
-    const report = await rage(cluster, { counts, chance, freeze: [5, 30] });
+    const report = await rage(cluster, { counts, random, freeze: [5, 30] });
     const calmFrom = performance.now();
     await Bun.sleep(calmMs);
-    const whole = () => traffic.told.filter((one) => one.whole).length;
+    const whole = () => traffic.results.filter((one) => one.whole).length;
     await until(() => whole() >= minResponses, 120_000);
     await traffic.stop();
-    const calm = traffic.told.filter(({ sentAt }) => sentAt > calmFrom);
-    const audit = await audited(cluster, traffic.told, traffic.credits);
+    const calm = traffic.results.filter(({ sentAt }) => sentAt > calmFrom);
+    const audit = await audited(cluster, traffic.results, traffic.credits);
     console.log(
-      `${name}: seed ${seed}, ${report.done} faults in ${((performance.now() - started) / 1000).toFixed(0)} s, ${traffic.told.length} requests: ${tally(traffic.told)}`,
+      `${name}: seed ${seed}, ${report.done} faults in ${((performance.now() - started) / 1000).toFixed(0)} s, ${traffic.results.length} requests: ${tally(traffic.results)}`,
     );
     console.log(`${name}: after the last fault: ${tally(calm)}`);
     if (report.recoveries.length > 0)
       console.log(
         `${name}: a killed node is ready again after ${share(report.recoveries, 0.5).toFixed(0)} ms (p50), ${share(report.recoveries, 1).toFixed(0)} ms (max)`,
       );
-    const served = traffic.told.filter(({ whole }) => whole).map(({ firstByteMs }) => firstByteMs);
+    const served = traffic.results.filter(({ whole }) => whole).map(({ firstByteMs }) => firstByteMs);
     console.log(
       `${name}: first byte p50 ${share(served, 0.5).toFixed(0)} ms, p99 ${share(served, 0.99).toFixed(0)} ms`,
     );

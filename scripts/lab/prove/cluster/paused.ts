@@ -5,7 +5,7 @@ import { audited, goalsOf, tally } from './accounts.ts';
 import { freezeNode } from './failures.ts';
 import type { PartOrder } from './load.ts';
 import { openCluster, until } from './site.ts';
-import { askOnce, type Told } from './traffic.ts';
+import { askOnce, type CallResult } from './traffic.ts';
 
 const streams = 10;
 /** Longer than life and grace. */
@@ -22,11 +22,11 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     ],
   });
   try {
-    const [account, rich] = cluster.accounts;
+    const [account, fundedAccounts] = cluster.accounts;
     const [sleeper, other] = cluster.nodes;
-    if (account === undefined || rich === undefined || sleeper === undefined || other === undefined)
+    if (account === undefined || fundedAccounts === undefined || sleeper === undefined || other === undefined)
       throw new Error('nobody there');
-    const told: Told[] = [];
+    const results: CallResult[] = [];
     const long = { model: 'practice-large', stream: true } as const;
     const open = Array.from({ length: streams }, () => askOnce(sleeper.url, account, long));
     await Bun.sleep(700);
@@ -38,7 +38,7 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     // The others spend what there is while it sleeps.
     let spending = true;
     const spend = async () => {
-      while (spending) told.push(await askOnce(other.url, account, { content: 'meanwhile' }));
+      while (spending) results.push(await askOnce(other.url, account, { content: 'meanwhile' }));
     };
     const spenders = Array.from({ length: 4 }, spend);
     await expired;
@@ -47,21 +47,21 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     const first = await Promise.all(
       Array.from({ length: 20 }, () => askOnce(sleeper.url, account, { content: 'right after' })),
     );
-    told.push(...first);
+    results.push(...first);
     const slept = await Promise.all(open);
-    told.push(...slept);
-    await until(async () => (await askOnce(sleeper.url, rich, { content: 'again' })).whole);
+    results.push(...slept);
+    await until(async () => (await askOnce(sleeper.url, fundedAccounts, { content: 'again' })).whole);
     const backMs = performance.now() - wokeAt;
     spending = false;
     await Promise.all(spenders);
-    const audit = await audited(cluster, told, []);
+    const audit = await audited(cluster, results, []);
     console.log(`paused: its streams: ${tally(slept)}; right after it woke up: ${tally(first)}`);
     console.log(`paused: it serves again ${backMs.toFixed(0)} ms after it woke up`);
     const inFlight = slept.reduce((sum, { max }) => sum + max, 0);
     return [
       ...goalsOf('paused', audit, []).filter(({ name }) => !name.includes('overrun')),
       maxGoal('paused: paid by overrun, of what was in flight', audit.overrun, inFlight, ''),
-      minGoal('paused: served meanwhile', told.filter(({ whole }) => whole).length, 20, ''),
+      minGoal('paused: served meanwhile', results.filter(({ whole }) => whole).length, 20, ''),
     ];
   } finally {
     await cluster.close();

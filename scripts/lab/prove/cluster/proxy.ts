@@ -7,9 +7,9 @@ import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './accounts.ts';
 import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
-import { createChance } from './random.ts';
+import { createRandom } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
-import { bodyOf, startTraffic, type Told } from './traffic.ts';
+import { bodyOf, type CallResult, startTraffic } from './traffic.ts';
 
 const caddyfile = resolve(import.meta.dirname, '..', '..', '..', 'container', 'Caddyfile');
 const compose = resolve(caddyfile, '..', 'compose.yaml');
@@ -46,7 +46,7 @@ async function startCaddy(cluster: Cluster): Promise<string> {
   return url;
 }
 
-const brokenOf = (told: readonly Told[]) => told.filter(({ whole, left }) => !whole && !left);
+const brokenOf = (results: readonly CallResult[]) => results.filter(({ whole, left }) => !whole && !left);
 
 /** Moments at which something of a stream of two seconds came: a proxy that gathers it shows in one. */
 async function momentsOf(url: string, { key }: Account): Promise<number> {
@@ -78,11 +78,11 @@ export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]>
     const moments = account === undefined ? 0 : await momentsOf(url, account);
     const traffic = startTraffic({
       url,
-      rich: cluster.accounts,
+      fundedAccounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
-      chance: createChance(seed),
+      random: createRandom(seed),
     });
     const codes: number[] = [];
     for (let round = 0; round < rounds; round++)
@@ -93,12 +93,12 @@ export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]>
       }
     await Bun.sleep(3000);
     await traffic.stop();
-    const audit = await audited(cluster, traffic.told, []);
-    const errors = brokenOf(traffic.told);
-    console.log(`proxy: ${codes.length} nodes replaced; ${tally(traffic.told)}`);
+    const audit = await audited(cluster, traffic.results, []);
+    const errors = brokenOf(traffic.results);
+    console.log(`proxy: ${codes.length} nodes replaced; ${tally(traffic.results)}`);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`proxy: ${status} ${code} ${words}`);
     return [
-      minGoal('proxy: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
+      minGoal('proxy: answers seen whole', traffic.results.filter(({ whole }) => whole).length, 100, ''),
       maxGoal('proxy: errors', errors.length, 0, ''),
       maxGoal('proxy: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
       minGoal('proxy: moments at which a stream of 40 chunks comes', moments, 20, ''),

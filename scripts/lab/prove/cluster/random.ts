@@ -1,6 +1,6 @@
 /** Chance that comes out the same for the same seed. */
 
-export interface Chance {
+export interface Random {
   /** 0 <= x < 1 */
   share(): number;
   /** Both ends included. */
@@ -10,7 +10,7 @@ export interface Chance {
 }
 
 /** Mulberry32. */
-export function createChance(seed: number): Chance {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const share = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

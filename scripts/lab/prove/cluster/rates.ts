@@ -33,7 +33,7 @@ const order = (port: number, token: string, connections: number, seconds: number
   once: false,
 });
 
-const told = (name: string, { rps, p50, p99, failed }: Loaded) =>
+const printRate = (name: string, { rps, p50, p99, failed }: Loaded) =>
   console.log(
     `rates: ${name}: ${rps.toFixed(0)} req/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${failed > 0 ? `, ${failed} failed` : ''}`,
   );
@@ -75,19 +75,19 @@ export async function rates({ full }: PartOrder): Promise<readonly Goal[]> {
     const alone = await ledgerAlone(cluster.database.url, 1, seconds);
     const together = await ledgerAlone(cluster.database.url, 3, seconds);
     const file = await onFile(cluster.upstream, seconds);
-    told('a file, c=1', file.one);
-    told('a file, c=16', file.many);
+    printRate('a file, c=1', file.one);
+    printRate('a file, c=16', file.many);
     await load(order(first.port, account.key, 16, seconds));
     const one = await load(order(first.port, account.key, 1, seconds));
-    told('one node, c=1', one);
+    printRate('one node, c=1', one);
     const before = await sizesOf(cluster);
     const nodes = cluster.nodes.map((node) => node.pid());
     const server = processesOf(cluster.database.pid());
     const [nodesBefore, serverBefore] = [cpuOf(nodes), cpuOf(server)];
     const many = await load(order(first.port, account.key, 16, seconds));
-    told('one node, c=16', many);
+    printRate('one node, c=16', many);
     const all = await load(order(Number(new URL(cluster.balancer.url).port), account.key, 48, seconds));
-    told('three nodes, c=48', all);
+    printRate('three nodes, c=48', all);
     const after = await sizesOf(cluster);
     const requests = many.requests + all.requests;
     console.log(

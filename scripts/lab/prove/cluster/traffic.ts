@@ -1,11 +1,11 @@
 /** Clients that write down what they were told: the other side of the books. */
 
 import { type Account, call } from './people.ts';
-import type { Chance } from './random.ts';
+import type { Random } from './random.ts';
 import { unit } from './site.ts';
 
 /** What one request was told. */
-export interface Told {
+export interface CallResult {
   readonly account: Account;
   readonly sentAt: number;
   /** Infinity while nothing was told. */
@@ -61,18 +61,18 @@ interface Usage {
 const chargeOf = (usage: Usage | undefined): number =>
   usage === undefined ? 0 : unit * (usage.prompt_tokens + usage.completion_tokens);
 
-function readAnswer(told: Told, text: string, stream: boolean): void {
-  if (told.status !== 200) {
+function readAnswer(results: CallResult, text: string, stream: boolean): void {
+  if (results.status !== 200) {
     const error = parsed<{ error?: { code?: string; type?: string; message?: string } }>(text)?.error;
-    told.code = String(error?.code ?? error?.type ?? 'unreadable');
-    told.words = String(error?.message ?? text.slice(0, 200));
+    results.code = String(error?.code ?? error?.type ?? 'unreadable');
+    results.words = String(error?.message ?? text.slice(0, 200));
     return;
   }
   const last = stream ? (/data: (\{[^\n]*"usage":\{[^\n]*)\n\ndata: \[DONE\]\n\n$/.exec(text)?.[1] ?? '') : text;
   const usage = parsed<{ usage?: Usage }>(last)?.usage;
-  told.whole = usage !== undefined;
-  told.charge = chargeOf(usage);
-  if (!told.whole) told.words = text.slice(-200);
+  results.whole = usage !== undefined;
+  results.charge = chargeOf(usage);
+  if (!results.whole) results.words = text.slice(-200);
 }
 
 function parsed<Shape>(text: string): Shape | null {
@@ -83,9 +83,9 @@ function parsed<Shape>(text: string): Shape | null {
   }
 }
 
-export async function askOnce(url: string, account: Account, question: Question = {}): Promise<Told> {
+export async function askOnce(url: string, account: Account, question: Question = {}): Promise<CallResult> {
   const body = bodyOf(question);
-  const told: Told = {
+  const results: CallResult = {
     account,
     sentAt: performance.now(),
     endedAt: Number.POSITIVE_INFINITY,
@@ -99,32 +99,37 @@ export async function askOnce(url: string, account: Account, question: Question 
     words: '',
     max: unit * (Buffer.byteLength(body) + overhead + tokensOf[question.model ?? 'practice-small']),
   };
-  return fill(told, url, body, question);
+  return fill(results, url, body, question);
 }
 
-async function fill(told: Told, url: string, body: string, { stream = false, leaveAfter }: Question): Promise<Told> {
+async function fill(
+  results: CallResult,
+  url: string,
+  body: string,
+  { stream = false, leaveAfter }: Question,
+): Promise<CallResult> {
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${told.account.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${results.account.key}`, 'content-type': 'application/json' },
       body,
       keepalive: false,
       signal: AbortSignal.timeout(leaveAfter ?? timeoutMs),
     });
-    told.firstByteMs = performance.now() - told.sentAt;
-    told.ref = response.headers.get('x-oneapi-request-id') ?? '';
-    told.status = response.status;
-    readAnswer(told, await response.text(), stream);
+    results.firstByteMs = performance.now() - results.sentAt;
+    results.ref = response.headers.get('x-oneapi-request-id') ?? '';
+    results.status = response.status;
+    readAnswer(results, await response.text(), stream);
   } catch (error) {
-    told.words = String(error);
-    if (!told.whole) told.status = 0;
+    results.words = String(error);
+    if (!results.whole) results.status = 0;
   }
-  told.endedAt = performance.now();
-  return told;
+  results.endedAt = performance.now();
+  return results;
 }
 
 export interface Traffic {
-  readonly told: readonly Told[];
+  readonly results: readonly CallResult[];
   readonly credits: readonly Credit[];
   /** Refusals for money that the balance could carry, in words. */
   readonly wronglyRefused: readonly string[];
@@ -134,29 +139,29 @@ export interface Traffic {
 
 export interface TrafficOrder {
   readonly url: string;
-  readonly rich: readonly Account[];
+  readonly fundedAccounts: readonly Account[];
   readonly poor: readonly Account[];
   readonly codes: string[];
   readonly codeQuota: number;
-  readonly chance: Chance;
+  readonly random: Random;
   /** Requests at once of each account. */
   readonly lanes?: number;
   readonly pauseMs?: number;
 }
 
-export const isForMoney = ({ status, code }: Told): boolean =>
+export const isForMoney = ({ status, code }: CallResult): boolean =>
   (status === 403 || status === 402) && /quota|exhausted|balance/.test(code);
 
 /**
  * What was there at least when a request was refused: all that was given before it was asked, less all that others may hold
  * or have paid by then.
  */
-function minLeft(rejected: Told, told: readonly Told[], credits: readonly Credit[]): number {
+function minLeft(rejected: CallResult, results: readonly CallResult[], credits: readonly Credit[]): number {
   const { account } = rejected;
   let left = account.balance;
   for (const credit of credits)
     if (credit.account === account && credit.confirmedAt < rejected.sentAt) left += credit.quota;
-  for (const one of told) {
+  for (const one of results) {
     if (one === rejected || one.account !== account || one.sentAt > rejected.endedAt) continue;
     const isOver = one.endedAt < rejected.sentAt;
     if (isOver && one.whole) left -= one.charge;
@@ -166,30 +171,30 @@ function minLeft(rejected: Told, told: readonly Told[], credits: readonly Credit
 }
 
 export function startTraffic(order: TrafficOrder): Traffic {
-  const { url, chance, codes, lanes = 2, pauseMs = 40 } = order;
-  const told: Told[] = [];
+  const { url, random, codes, lanes = 2, pauseMs = 40 } = order;
+  const results: CallResult[] = [];
   const credits: Credit[] = [];
   const wronglyRefused: string[] = [];
   let over = false;
-  const note = async (account: Account, question: Question): Promise<Told> => {
+  const note = async (account: Account, question: Question): Promise<CallResult> => {
     const requested = askOnce(url, account, question);
     const one = await requested;
-    told.push(one);
+    results.push(one);
     return one;
   };
   const question = (): Question => {
-    const kind = chance.share();
-    const content = `question ${chance.whole(1, 999)}`;
+    const kind = random.share();
+    const content = `question ${random.whole(1, 999)}`;
     if (kind < 0.55) return { content };
     if (kind < 0.8) return { content, stream: true };
     if (kind < 0.95) return { content, model: 'practice-large', stream: true };
-    return { content, model: 'practice-large', stream: true, leaveAfter: chance.whole(50, 1500) };
+    return { content, model: 'practice-large', stream: true, leaveAfter: random.whole(50, 1500) };
   };
-  const rich = async (account: Account) => {
+  const fundedAccounts = async (account: Account) => {
     while (!over) {
       const one = await note(account, question());
       if (isForMoney(one)) wronglyRefused.push(`${account.name}: ${one.words}`);
-      await Bun.sleep(chance.whole(0, pauseMs));
+      await Bun.sleep(random.whole(0, pauseMs));
     }
   };
   const redeem = async (account: Account) => {
@@ -205,23 +210,23 @@ export function startTraffic(order: TrafficOrder): Traffic {
       await Bun.sleep(200);
     }
   };
-  const rejected: Told[] = [];
+  const rejected: CallResult[] = [];
   const poor = async (account: Account) => {
     while (!over) {
-      const one = await note(account, { content: `question ${chance.whole(1, 999)}`, stream: chance.share() < 0.3 });
+      const one = await note(account, { content: `question ${random.whole(1, 999)}`, stream: random.share() < 0.3 });
       if (isForMoney(one)) {
         rejected.push(one);
         await redeem(account);
       }
-      await Bun.sleep(chance.whole(0, pauseMs));
+      await Bun.sleep(random.whole(0, pauseMs));
     }
   };
   const going = [
-    ...order.rich.flatMap((account) => Array.from({ length: lanes }, () => rich(account))),
+    ...order.fundedAccounts.flatMap((account) => Array.from({ length: lanes }, () => fundedAccounts(account))),
     ...order.poor.flatMap((account) => Array.from({ length: lanes }, () => poor(account))),
   ];
   return {
-    told,
+    results,
     credits,
     wronglyRefused,
     async stop() {
@@ -229,7 +234,7 @@ export function startTraffic(order: TrafficOrder): Traffic {
       await Promise.all(going);
       // Only now is everything known that was open at the time.
       for (const one of rejected) {
-        const left = minLeft(one, told, credits);
+        const left = minLeft(one, results, credits);
         if (left >= one.max)
           wronglyRefused.push(
             `${one.account.name} at ${one.sentAt.toFixed(0)} ms: at least ${left} left: ${one.words}`,

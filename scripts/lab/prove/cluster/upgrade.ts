@@ -7,7 +7,7 @@ import { type Copy, copyTree } from '../../mutate/copy.ts';
 import { maxGoal, minGoal } from '../site.ts';
 import { audited, goalsOf, tally } from './accounts.ts';
 import type { PartOrder } from './load.ts';
-import { createChance } from './random.ts';
+import { createRandom } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
 import { startTraffic } from './traffic.ts';
 
@@ -52,11 +52,11 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     const next = nextRelease(copy);
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      rich: cluster.accounts,
+      fundedAccounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
-      chance: createChance(seed),
+      random: createRandom(seed),
     });
     await Bun.sleep(2000);
     const codes = [await replace(cluster, 0, next)];
@@ -70,12 +70,12 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     codes.push(await replace(cluster, 2, next));
     await Bun.sleep(besideMs);
     await traffic.stop();
-    const audit = await audited(cluster, traffic.told, []);
-    console.log(`upgrade: ${tally(traffic.told)}; schema ${applied.map(({ name }) => name).join(', ')}`);
-    const errors = traffic.told.filter(({ whole, left }) => !whole && !left);
+    const audit = await audited(cluster, traffic.results, []);
+    console.log(`upgrade: ${tally(traffic.results)}; schema ${applied.map(({ name }) => name).join(', ')}`);
+    const errors = traffic.results.filter(({ whole, left }) => !whole && !left);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`upgrade: ${status} ${code} ${words}`);
     return [
-      minGoal('upgrade: answers seen whole', traffic.told.filter(({ whole }) => whole).length, 100, ''),
+      minGoal('upgrade: answers seen whole', traffic.results.filter(({ whole }) => whole).length, 100, ''),
       maxGoal('upgrade: errors', errors.length, 0, ''),
       maxGoal('upgrade: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
       minGoal('upgrade: newer schema in place', applied.filter(({ name }) => name === newest).length, 1, ''),

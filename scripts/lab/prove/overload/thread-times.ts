@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cpuIn } from '../../../../cli/bench/machine.ts';
 
-const told = 6;
+const maxThreads = 6;
 
 function read(pid: number): Map<string, { readonly name: string; readonly micros: number }> {
   const folder = `/proc/${pid}/task`;
@@ -24,7 +24,7 @@ export function threadTimes(pid: number): () => string {
     return [...read(pid)]
       .map(([thread, now]) => ({ thread, name: now.name, used: now.micros - (before.get(thread)?.micros ?? 0) }))
       .sort((a, b) => b.used - a.used)
-      .slice(0, told)
+      .slice(0, maxThreads)
       .map(
         ({ thread, name, used }) => `${thread === String(pid) ? 'main' : name} ${((used / micros) * 100).toFixed(0)} %`,
       )

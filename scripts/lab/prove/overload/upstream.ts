@@ -7,10 +7,10 @@ const { delayMs } = JSON.parse(process.argv[2] ?? '') as UpstreamOrder;
 const slow = double((socket) => setTimeout(() => socket.write(wholeAnswer), delayMs));
 const instant = double((socket) => socket.write(wholeAnswer));
 const timedOut = watchLoop();
-let told = 0;
+let reported = 0;
 process.on('message', () => {
   const requested = slow.requested() + instant.requested();
-  process.send?.({ requested: requested - told, timedOut: timedOut() } satisfies UpstreamReport);
-  told = requested;
+  process.send?.({ requested: requested - reported, timedOut: timedOut() } satisfies UpstreamReport);
+  reported = requested;
 });
 process.send?.({ slow: slow.url, instant: instant.url } satisfies UpstreamReady);
