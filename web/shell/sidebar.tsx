@@ -102,7 +102,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
           </div>
         );
       })}
-      <div className="lg:hidden">
+      <div className="xl:hidden">
         <Heading label={t('nav.site')} folded={folded} />
         <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
         <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />

@@ -28,7 +28,7 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
     </Link>
   );
   return (
-    <nav aria-label={t('nav.site')} className="flex items-center max-lg:hidden">
+    <nav aria-label={t('nav.site')} className="flex items-center max-xl:hidden">
       {link('/', t('nav.home'))}
       {link(user === null ? '/login' : '/token', t('nav.console'))}
       {link('/pricing', t('nav.pricing'))}
@@ -49,7 +49,7 @@ export function SiteMenu({ user, status }: { readonly user: User | null; readonl
   const item = (to: string, content: string) => ({ id: to, content, onPick: () => navigate(to) });
   const docs = docsFor(user, status);
   return (
-    <span className="lg:hidden">
+    <span className="xl:hidden">
       <LazyMenu
         button={{ className: 'button button-ghost', label: t('nav.site'), content: <Icon name="menu" /> }}
         anchor="bottom end"

@@ -181,7 +181,7 @@ function Requests({ username }: { readonly username: string }) {
             </td>
             <td className="break-all whitespace-normal">{row.model_name || row.content}</td>
             <td className="max-sm:hidden">{row.token_name}</td>
-            <td className="number">{money(row.quota)}</td>
+            <td className="number">{money(row.quota, 'exact')}</td>
           </tr>
         ))}
       </tbody>
