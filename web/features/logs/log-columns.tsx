@@ -146,7 +146,7 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
         const width = Math.max(2, Math.round((barWidth * Math.min(ms, longest)) / longest));
         return (
           <span className="inline-flex items-center gap-1.5">
-            <span className="length flex h-1.5 max-sm:hidden" aria-hidden="true">
+            <span className="flex h-1.5 max-[1400px]:hidden" aria-hidden="true">
               {first === null ? null : (
                 <i
                   className="bg-line-control"
