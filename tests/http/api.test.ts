@@ -41,6 +41,13 @@ test('changes by cookie need the user id and a same-origin proof', async () => {
   );
 });
 
+test('a failure names its facts beside the message, and none where there are none', async () => {
+  expect((await send('GET', '/api/user/self')).body).not.toHaveProperty('params');
+  const { headers } = await addUser('plain', 1);
+  const { body } = await send('GET', '/api/token/999', undefined, headers);
+  expect(body).toMatchObject({ success: false, params: { what: expect.stringContaining('999') } });
+});
+
 test('the messages are the specification’s, in both languages', async () => {
   expect((await send('POST', '/api/user/login', { username: '', password: '' })).body.message).toBe('用户名或密码为空');
   expect((await send('POST', '/api/user/login', { username: 'tester', password: 'wrong' })).body).toMatchObject({
