@@ -350,9 +350,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
     }),
     verifyLedger: async () => {
-      const { checked, mismatches, wrong } = await logs.verify({});
+      const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...reportsOf(await statsOf(deps.database)), logReport(checked, mismatches, examples)];
+      return [...reportsOf(await statsOf(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

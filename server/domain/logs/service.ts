@@ -167,7 +167,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
           if (wrong.length < maxExamples) wrong.push({ id: row.id, quota: row.quota, expected });
         }
       }
-      return { checked, mismatches, wrong };
+      return { checked, unequal: mismatches, wrong };
     },
     prepare: repository.prepare,
     /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
@@ -239,7 +239,7 @@ const stepOf = (seconds: number): number =>
 
 export interface LogCheck {
   readonly checked: number;
-  readonly mismatches: number;
+  readonly unequal: number;
   /** The first few; `expected` null = the row names no price. */
   readonly wrong: readonly { readonly id: number; readonly quota: number; readonly expected: number | null }[];
 }

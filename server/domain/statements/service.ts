@@ -84,7 +84,7 @@ export function createStatements(deps: StatementsDeps) {
         quota_per_unit: deps.options.get('QuotaPerUnit'),
         lines,
         total,
-        check: checked === null ? null : { checked: checked.checked, unequal: checked.mismatches },
+        check: checked === null ? null : { checked: checked.checked, unequal: checked.unequal },
       };
     },
   };
