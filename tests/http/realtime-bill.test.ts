@@ -387,7 +387,10 @@ test.each<[string, () => Promise<unknown>, string]>([
   await gateway.sync();
   expect(await closed).toEqual({ code: 1008, reason: code });
   expect(received.at(-1)).toMatchObject({ type: 'error', error: { code } });
-  expect(await row()).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
+  const billed = await row();
+  expect(billed).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
+  expect(billed).toMatchObject({ end_reason: 'rejected' });
+  expect(JSON.parse(billed?.other ?? '{}')).toMatchObject({ failure: code });
   expect(upstream.connected()).toBe(0);
 });
 

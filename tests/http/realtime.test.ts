@@ -108,6 +108,24 @@ test('frames pass untouched, turns are metered, one row tells the sum', async ()
   expect(await gateway.verify()).toEqual([]);
 });
 
+test('all that an upstream says before its client is there reaches the client, in order', async () => {
+  const greetings = ['{"type":"session.created"}', '{"type":"conversation.created"}', '{"type":"rate_limits.updated"}'];
+  upstream.reload({
+    fetch: (request, server) =>
+      server.upgrade(request, { data: undefined }) ? undefined : new Response(null, { status: 400 }),
+    websocket: {
+      open: (socket) => greetings.forEach((greeting) => void socket.send(greeting)),
+      message: () => undefined,
+    },
+  });
+  const { socket, received } = await talk(`?model=gpt-4o-realtime-preview`, [
+    'realtime',
+    `openai-insecure-api-key.sk-${key}`,
+  ]);
+  await expect.poll(() => received).toEqual(greetings);
+  socket.close(1000);
+});
+
 test.each([
   [1000, 1000, 'completed'],
   [1001, 1011, 'upstream_broken'],

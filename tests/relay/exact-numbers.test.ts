@@ -7,6 +7,7 @@ import { ExactNumber, parseExact } from '../../server/protocols/shared/json.ts';
 import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
 import { exactBody, type ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { choicesOf } from '../../server/routing/offers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -274,4 +275,12 @@ test('an argument that comes alone keeps its digits', () => {
     '{"name":"find","willContinue":false,"partialArgs":[{"jsonPath":"$.id","numberValue":9007199254740993}]}';
   const events = reader.feed({ event: '', data: `{"candidates":[{"content":{"parts":[{"functionCall":${call}}]}}]}` });
   expect(events).toContainEqual(expect.objectContaining({ arguments: '{"id":9007199254740993}' }));
+});
+
+test.each<readonly [string, object]>([
+  ['of a message', { messages: [{ role: 'user', content: 'hi', weight: 1e20 }] }],
+  ['of a schema', { messages: [], tools: [{ type: 'function', function: { parameters: { maximum: 1e20 } } }] }],
+  ['of a list', { messages: [{ role: 'user', content: ['hi', 1e20] }] }],
+])('a number %s that is written in full where the request is translated counts in full', (_what, body) => {
+  expect(readPrompt(body as never).growth).toBe('100000000000000000000'.length - '1e20'.length);
 });
