@@ -9,7 +9,7 @@ import { keepPrivate } from './private-file.ts';
 export interface DatabaseCheck {
   /** Name of the newest migration. */
   readonly schema: string;
-  readonly issues: readonly string[];
+  readonly problems: readonly string[];
 }
 
 export function schemaOf({ raw }: SqliteDatabase): string {
@@ -22,7 +22,7 @@ export function checkDatabase(database: SqliteDatabase): DatabaseCheck {
   const strays = raw.prepare<{ table: string }>('PRAGMA foreign_key_check').all();
   return {
     schema: schemaOf(database),
-    issues: [...found.filter((line) => line !== 'ok'), ...strays.map((row) => `foreign key: ${row.table}`)],
+    problems: [...found.filter((line) => line !== 'ok'), ...strays.map((row) => `foreign key: ${row.table}`)],
   };
 }
 

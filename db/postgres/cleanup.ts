@@ -10,7 +10,7 @@ export async function checkServer(database: PostgresDatabase): Promise<DatabaseC
       WHERE relnamespace = current_schema()::regnamespace AND NOT (indisvalid AND indisready)
      UNION ALL SELECT 'a move into it has not ended' WHERE to_regclass('move_cursor') IS NOT NULL`,
   );
-  return { schema: await postgresSchemaOf(database), issues: rows.map(({ words }) => words) };
+  return { schema: await postgresSchemaOf(database), problems: rows.map(({ words }) => words) };
 }
 
 /** Without holding anybody up. @returns bytes before and after. */

@@ -183,7 +183,7 @@ test('a server is looked after like a file: its schema, what is not whole, room 
   expect(await backup(file)).toMatchObject({ created_at: 7, version: 'test' });
   expect(readdirSync(dirname(file))).toEqual(['one.backup']);
   await database.pool.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'users_username_key'::regclass");
-  expect((await check('en')).issues).toEqual(['index users_username_key is not whole']);
+  expect((await check('en')).problems).toEqual(['index users_username_key is not whole']);
   await database.close();
 });
 

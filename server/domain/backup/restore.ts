@@ -27,12 +27,12 @@ async function opened(file: string, fresh: string, nativeBinding: string | undef
   const plain = header.sha256 === '';
   if (!plain && !hasSchema(header.schema)) throw new AppError('backup_newer', { schema: header.schema });
   const database = openDatabase(fresh, { nativeBinding });
-  const { issues, schema } = checkDatabase(database);
+  const { problems, schema } = checkDatabase(database);
   const sample = encryptedSample(database);
   foldLog(database);
   await database.close();
   if (plain && !hasSchema(schema)) throw new AppError('backup_newer', { schema });
-  if (issues.length > 0) throw new AppError('backup_damaged', { detail: issues[0] ?? '' });
+  if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
   return { header: { ...header, schema }, sample };
 }
 

@@ -58,9 +58,9 @@ async function verify({ target, nativeBinding }: BackupOrder): Promise<BackupHea
     const header = await extractBackup(target, opened);
     const database = openDatabase(opened, { nativeBinding });
     try {
-      const { issues } = checkDatabase(database);
+      const { problems } = checkDatabase(database);
       const broken = reportsOf(ledgerStats(database.raw)).filter(({ violations }) => violations > 0);
-      const found = [...issues, ...broken.map(({ id, examples }) => `${id}: ${examples[0] ?? ''}`)];
+      const found = [...problems, ...broken.map(({ id, examples }) => `${id}: ${examples[0] ?? ''}`)];
       if (found.length > 0) throw new AppError('backup_unsound', { detail: found[0] ?? '' });
     } finally {
       await database.close();

@@ -156,18 +156,18 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     async verify(filter: LogFilter): Promise<LogCheck> {
       const wrong: LogCheck['wrong'][number][] = [];
       let checked = 0;
-      let mismatches = 0;
+      let unequal = 0;
       for await (const rows of walk({ ...filter, type: LogType.consume })) {
         for (const row of rows) {
           if (row.quota === 0 || row.end_reason === importedEnd) continue;
           checked++;
           const expected = expectedQuota(row.other);
           if (expected === row.quota) continue;
-          mismatches++;
+          unequal++;
           if (wrong.length < maxExamples) wrong.push({ id: row.id, quota: row.quota, expected });
         }
       }
-      return { checked, unequal: mismatches, wrong };
+      return { checked, unequal, wrong };
     },
     prepare: repository.prepare,
     /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
