@@ -100,7 +100,7 @@ test('a site that moves takes every table of its file with it, and nothing that 
   const own = ['changes', 'kysely_migration'];
   expect([...moved, ...own].sort()).toEqual(inFile.map(({ name }) => name).sort());
   expect(moved).not.toContain('leases');
-  expect(movedTables.find(({ name }) => name === 'users')).toEqual({ name: 'users', key: ['id'], numbered: 'id' });
+  expect(movedTables.find(({ name }) => name === 'users')).toEqual({ name: 'users', key: ['id'], idColumn: 'id' });
 });
 
 test('PostgreSQL: a database migrated from the first release equals the described one', async () => {
