@@ -69,8 +69,8 @@ test.each([
   expect(affordableOutput(estimate({}), available)).toBe(expected);
 });
 
-const limit = (tokens: number, thinks = false) =>
-  ({ tokens, choices: 1, model: { thinks, known: true, output: 1 } }) as unknown as Estimate['answer'];
+const limit = (tokens: number, thinking = false) =>
+  ({ tokens, choices: 1, model: { thinking, known: true, output: 1 } }) as unknown as Estimate['answer'];
 
 test.each([
   [null, {}, 0],

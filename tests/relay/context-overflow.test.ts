@@ -185,7 +185,7 @@ test.each([
   ['the input length exceeds the context length', null, null],
 ])('words for it: %s', (message, tokens, limit) => {
   const error = { status: 400, type: null, code: null, message };
-  expect(refusalIn(error)).toEqual({ means: 'context', tokens, limit });
+  expect(refusalIn(error)).toEqual({ reason: 'context', tokens, limit });
 });
 
 test.each([

@@ -368,7 +368,7 @@ export const operationOptions = {
     label: { zh: '预扣超额倍数', en: 'Reservation overcommit' },
     help: {
       zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
-      en: 'Open requests of a user may reserve up to this many times the balance. 1 is exact; 4 is recommended for prepaid users. The largest possible loss is (n - 1) times the balance.',
+      en: 'Requests may reserve up to this many times a balance. 1 is exact; 4 suits prepaid users. Most to lose: (n - 1) times.',
     },
   }),
   OverrunLine: option({

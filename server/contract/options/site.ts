@@ -118,7 +118,7 @@ export const siteOptions = {
     label: { zh: 'Worker 地址', en: 'Worker URL' },
     help: {
       zh: '用户填写的地址（Webhook、OIDC 发现）由它代为访问，不暴露本机地址；留空则由本机检查后直接访问。',
-      en: 'Calls the addresses that users enter (webhooks, OIDC discovery), so that the address of this server stays hidden. Leave empty to call them from this server.',
+      en: 'Calls addresses that users enter and hides the address of this server. Empty: they are checked and called from here.',
     },
     role: 100,
   }),
