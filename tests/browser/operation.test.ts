@@ -515,3 +515,25 @@ test('what went well is told in the document’s words', () =>
     await page.locator('[role=dialog] .button-danger').click();
     await told('操作成功完成！');
   }));
+
+test('a statement is printed without what stands around it, and dark on white on a dark screen too', async () => {
+  await inside.open('statement');
+  await page.getByRole('table', { name: en.statement.title }).waitFor();
+  const dark = (theme: 'dark' | 'light') =>
+    page.evaluate((name) => {
+      document.documentElement.dataset.theme = name;
+    }, theme);
+  const inks = () =>
+    page
+      .locator('article.statement *')
+      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
+  await page.emulateMedia({ media: 'print' });
+  const onPaper = await inks();
+  await dark('dark');
+  expect(await inks()).toEqual(onPaper);
+  for (const around of ['nav', 'h1', '.statement-bar'])
+    expect([around, await page.locator(around).first().isVisible()]).toEqual([around, false]);
+  await page.emulateMedia({ media: 'screen' });
+  expect(await inks()).not.toEqual(onPaper);
+  await dark('light');
+});
