@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { en } from '../../web/locales/en.ts';
 import { type Inside, openInside } from './inside.ts';
-import { settled } from './support.ts';
+import { settled, violationsOn } from './support.ts';
 
 let inside: Inside;
 let page: Page;
@@ -291,4 +291,25 @@ test('what the server has against a field stands at that field, which takes the 
   expect(await name.getAttribute('aria-invalid')).toBe('false');
   await save();
   await closed();
+});
+
+test('an expiry is picked from a calendar, to the end of that day', async () => {
+  await inside.open('token?open=new');
+  const day = new Date(Date.now() + 2 * 86_400_000);
+  await dialog().getByRole('button', { name: en.tokens.calendar, exact: true }).click();
+  const named = new Intl.DateTimeFormat('en', { dateStyle: 'full' }).format(day);
+  const months = new Set([new Date().getMonth(), day.getMonth()]);
+  if (months.size > 1) await dialog().getByRole('button', { name: en.range.nextMonth }).click();
+  await dialog().getByRole('button', { name: named }).waitFor();
+  expect(await violationsOn(page)).toEqual([]);
+  await dialog().getByRole('button', { name: named }).click();
+  const local = new Date(day.getTime() - day.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+  expect(await field(en.tokens.expires).inputValue()).toBe(`${local} 23:59:59`);
+});
+
+test('the calendar of a range has nothing that somebody cannot use', async () => {
+  await inside.open('log');
+  await button(en.range.custom).click();
+  await page.getByRole('grid').waitFor();
+  expect(await violationsOn(page)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { dateTime } from '../lib/format.ts';
 import { useTried } from './checked-form.tsx';
 import { Field } from './form.tsx';
 import { Icon } from './icon.tsx';
-import { Popover } from './popover.tsx';
+import { PanelWaiting, Popover } from './popover.tsx';
 
 const DayCalendar = lazy(async () => ({ default: (await import('./calendar.tsx')).DayCalendar }));
 
@@ -74,7 +74,7 @@ export function ExpiryField({ value, stored, onChange, error }: ExpiryFieldProps
               button={<Icon name="calendar" />}
             >
               {(close) => (
-                <Suspense fallback={<div className="h-64" />}>
+                <Suspense fallback={<PanelWaiting className="h-64" />}>
                   <DayCalendar
                     day={expiry.kind === 'at' && expiry.seconds > 0 ? new Date(expiry.seconds * 1000) : undefined}
                     from={new Date()}

@@ -1,6 +1,7 @@
 /** A panel at its button; closed by Escape, by a press elsewhere, by leaving it with the keyboard. */
 import { Popover as Parts, PopoverButton, PopoverPanel } from '@headlessui/react';
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
 
 export interface PopoverProps {
   readonly button: ReactNode;
@@ -37,5 +38,14 @@ export function Popover({
         {({ close }) => <>{children(close)}</>}
       </PopoverPanel>
     </Parts>
+  );
+}
+
+/** Stands for what is still on its way: a panel in which nothing takes the focus counts as lying elsewhere on the page. */
+export function PanelWaiting({ className }: { readonly className: string }) {
+  const { t } = useTranslation();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the focus waits here
+    <div role="status" aria-label={t('app.loading')} tabIndex={0} className={className} />
   );
 }

@@ -5,7 +5,7 @@ import { dateTime } from '../lib/format.ts';
 import { useNarrow } from '../lib/narrow.ts';
 import { type Range, rangeIn, rangeQuery, spans, type Usual, zoneName } from '../lib/range.ts';
 import { type Url, useUrl } from '../lib/url.ts';
-import { Popover } from './popover.tsx';
+import { PanelWaiting, Popover } from './popover.tsx';
 import { Segment } from './segment.tsx';
 import { Select } from './select.tsx';
 
@@ -61,7 +61,7 @@ export function RangeControl({ usual, all = false }: RangeControlProps) {
         button={custom && !narrow ? ends(range) : t('range.custom')}
       >
         {(close) => (
-          <Suspense fallback={<div className="h-80" />}>
+          <Suspense fallback={<PanelWaiting className="h-80" />}>
             <CustomRange
               range={range}
               onChange={(next) => {
