@@ -176,6 +176,6 @@ export const equivalents: readonly Equivalent[] = [
     line: 'if (now() - sweptMs >= cleanupMs) await cleanup();',
     before: '>=',
     after: '>',
-    reason: 'what is cleared each hour may be cleared a millisecond later',
+    reason: 'what is cleared each minute may be cleared a millisecond later',
   },
 ];
