@@ -60,3 +60,18 @@ test('on a phone the card of a key has its name, its amount and its menu in sigh
     expect(await part.evaluate((element) => element.scrollWidth <= element.clientWidth + 1)).toBe(true);
   }
 });
+
+test('columns of a long list are as wide as what its rows show, on a narrow screen too', async () => {
+  await tables.channels?.fill(201);
+  await inside.page.setViewportSize({ width: 1024, height: 768 });
+  const page = await inside.open('channel');
+  await settled(page);
+  await page.locator('table.measured').waitFor();
+  const cut = () =>
+    page
+      .locator('tbody tr[data-row] td')
+      .evaluateAll((cells) =>
+        cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent),
+      );
+  await expect.poll(cut).toEqual([]);
+});

@@ -87,7 +87,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const { select, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
   const taken = useAbove(scroller, many);
-  const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`);
+  const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`, columns);
   const onKey = useRowKeys({ box, rows: ordered, selection, select, open });
 
   const sheet =
