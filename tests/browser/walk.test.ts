@@ -68,6 +68,9 @@ async function enter(page: Page, username: string, language: Language): Promise<
   const { success, data, message } = await callFrom(page, 'POST', '/api/user/login', { username, password });
   if (!success) throw new Error(message);
   await page.evaluate((user) => localStorage.setItem('user', JSON.stringify(user)), data);
+  // The language is read while the page loads.
+  await page.goto(stage.url);
+  await page.waitForFunction((lng) => document.documentElement.lang.startsWith(lng), language);
 }
 
 /** One context per reader and language, logged in. */
