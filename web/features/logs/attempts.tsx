@@ -25,13 +25,13 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
   const { t } = useTranslation();
   const attempts = attemptsIn(log, info);
   if (attempts.length === 0) return null;
-  const told = attempts.some(({ reason }) => reason !== undefined);
+  const hasReasons = attempts.some(({ reason }) => reason !== undefined);
   return (
     <section className="mb-6">
       <h2 className="mb-2 font-semibold">{t('logs.attempts')}</h2>
       <ol>
         {attempts.map(({ channel, name, reason, status, ms, message }, index) => {
-          const failed = told ? reason !== undefined : index < attempts.length - 1 || log.type === 5;
+          const failed = hasReasons ? reason !== undefined : index < attempts.length - 1 || log.type === 5;
           return (
             <li
               // biome-ignore lint/suspicious/noArrayIndexKey: a channel may be tried twice, and the order never changes

@@ -69,20 +69,20 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
 export function NodeFacts({ node }: { readonly node: NodeRow }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const told = (value: number | null, unit: string): string => (value === null ? '–' : `${value}${unit}`);
+  const valueWithUnit = (value: number | null, unit: string): string => (value === null ? '–' : `${value}${unit}`);
   const facts: readonly (readonly [string, string])[] = [
     [t('nodes.version'), node.version],
     [t('nodes.schema'), node.schema],
     [t('nodes.started'), dateTime(node.started_at)],
     [t('nodes.heard'), t('nodes.seconds', { seconds: node.silent_seconds })],
-    [t('nodes.cpu'), told(node.cpu_percent, '%')],
+    [t('nodes.cpu'), valueWithUnit(node.cpu_percent, '%')],
     [t('nodes.memory'), memoryOf(node) || '–'],
-    [t('nodes.relays'), told(node.relays, '')],
+    [t('nodes.relays'), valueWithUnit(node.relays, '')],
     [t('nodes.open'), String(node.open)],
     [t('nodes.leases'), String(node.leases)],
     [t('nodes.leased'), money(node.leased_quota)],
-    [t('nodes.waiting'), told(node.waiting, '')],
-    [t('nodes.lag'), told(node.news_ms, ' ms')],
+    [t('nodes.waiting'), valueWithUnit(node.waiting, '')],
+    [t('nodes.lag'), valueWithUnit(node.news_ms, ' ms')],
     [t('nodes.news'), node.hears === null ? '–' : node.hears ? t('nodes.hears') : t('nodes.asks')],
   ];
   return (

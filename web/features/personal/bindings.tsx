@@ -173,9 +173,11 @@ function bindingsOf({ self, status, t, onOpen }: BindingsWanted): readonly Bindi
 
 function BindingLine(props: Binding & { readonly onLeave: (leaving: Leaving) => void }) {
   const { t } = useTranslation();
-  const { type, name, value, bind, onLeave } = props;
+  const { type, name, value, enabled, bind, onLeave } = props;
   const isBound = value !== '';
-  const action = isBound ? t(type === null ? 'personal.change' : 'personal.unbind') : t('personal.bind');
+  const action = isBound
+    ? t(type === null ? 'personal.change' : 'personal.unbind')
+    : t(enabled ? 'personal.bind' : 'personal.off');
   return (
     <div className="flex min-h-9 items-center gap-3">
       <dt className="w-24 flex-none text-ink-3">{name}</dt>
@@ -186,6 +188,7 @@ function BindingLine(props: Binding & { readonly onLeave: (leaving: Leaving) => 
         <button
           type="button"
           className="button"
+          disabled={!enabled && !(isBound && type !== null)}
           aria-label={`${name}: ${action}`}
           onClick={() => (isBound && type !== null ? onLeave({ type, name, last: false }) : bind())}
         >
@@ -217,8 +220,7 @@ export function Bindings({ self }: { readonly self: User }) {
       else toast.error(messageOf(failure));
     }
   };
-  // A service that this site does not use is of interest to who is bound to it.
-  const rows = bindingsOf({ self, status, t, onOpen: setOpen }).filter(({ enabled, value }) => enabled || value !== '');
+  const rows = bindingsOf({ self, status, t, onOpen: setOpen });
   return (
     <Card title={t('personal.bindings')}>
       <dl>

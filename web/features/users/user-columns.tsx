@@ -131,7 +131,6 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.invited'),
       number: true,
       order: 'aff_count',
-      hidden: true,
       cell: (row) => row.aff_count,
     },
     {
@@ -139,7 +138,6 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.inviteRevenue'),
       number: true,
       order: 'aff_history_quota',
-      hidden: true,
       form: 'short',
       amount: (row) => row.aff_history_quota,
     },
@@ -148,7 +146,6 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       header: t('users.inviter'),
       number: true,
       order: 'inviter_id',
-      hidden: true,
       cell: (row) => (row.inviter_id === 0 ? '–' : row.inviter_id),
     },
     {
