@@ -137,9 +137,9 @@ const child = spawn(bun, [script, ...args], {
   env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', ...process.env, GATEWAY_BUN: bun },
 });
 // The child drains on the first signal and gives up on the second: it must hear each wish once.
-let told = false;
+let reported = false;
 const stop = (signal) => {
-  if (!told) told = child.kill(signal);
+  if (!reported) reported = child.kill(signal);
 };
 process.on('SIGTERM', () => stop('SIGTERM'));
 // Detached, the end of the terminal is nobody's wish.

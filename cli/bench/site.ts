@@ -3,8 +3,8 @@ import { childVerb } from './child.ts';
 import { cores } from './machine.ts';
 import { command, freePort, ownProgram, type Program, start, waitForResponse } from './process.ts';
 
-/** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds; `told` is `fast` behind a channel that speaks another dialect. */
-export type UpstreamName = 'fast' | 'paced' | 'slow' | 'told';
+/** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds; `translated` is `fast` behind a channel that speaks another dialect. */
+export type UpstreamName = 'fast' | 'paced' | 'slow' | 'translated';
 
 export interface Upstreams {
   readonly ports: Readonly<Record<UpstreamName, number>>;
@@ -23,8 +23,8 @@ export async function startUpstreams(firstPort: number | null): Promise<Upstream
   const paced = await begin(1, ['--chunks', '64', '--tokens-per-second', '1000']);
   const slow = await begin(2, ['--chunks', '40', '--tokens-per-second', '8']);
   return {
-    ports: { fast: fast.port, paced: paced.port, slow: slow.port, told: fast.port },
-    pids: { fast: fast.pid, paced: paced.pid, slow: slow.pid, told: fast.pid },
+    ports: { fast: fast.port, paced: paced.port, slow: slow.port, translated: fast.port },
+    pids: { fast: fast.pid, paced: paced.pid, slow: slow.pid, translated: fast.pid },
   };
 }
 
@@ -33,7 +33,7 @@ export const models: Readonly<Record<UpstreamName, string>> = {
   fast: 'practice-small',
   paced: 'practice-large',
   slow: 'practice-slow',
-  told: 'practice-told',
+  translated: 'practice-translated',
 };
 
 /** A data folder and the build that works on it. */
@@ -54,8 +54,8 @@ export interface Running {
 export async function setUp(program: Program, dataDir: string, upstreams: Upstreams): Promise<Site> {
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
-  for (const name of ['fast', 'paced', 'slow', 'told'] as const) {
-    const type = name === 'told' ? 'anthropic' : 'practice';
+  for (const name of ['fast', 'paced', 'slow', 'translated'] as const) {
+    const type = name === 'translated' ? 'anthropic' : 'practice';
     const address = ['--base-url', `http://127.0.0.1:${upstreams.ports[name]}`, '--models', models[name]];
     await run(['channel', 'add', '--type', type, '--name', name, ...address, '--key-stdin'], 'k');
   }
@@ -85,5 +85,5 @@ export async function startFloor(upstreams: Upstreams): Promise<{ child: Bun.Sub
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
   await waitForResponse(`http://127.0.0.1:${ports.fast}/v1/models`);
-  return { child, ports: { ...ports, told: ports.fast } };
+  return { child, ports: { ...ports, translated: ports.fast } };
 }

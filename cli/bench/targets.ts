@@ -14,7 +14,7 @@ export const shapes = [
   { name: 'c=16', connections: 16, stream: false, upstream: 'fast' },
   { name: 'c=64', connections: 64, stream: false, upstream: 'fast' },
   { name: '64 chunks at once', connections: 16, stream: true, upstream: 'fast' },
-  { name: '64 chunks, translated', connections: 16, stream: true, upstream: 'told' },
+  { name: '64 chunks, translated', connections: 16, stream: true, upstream: 'translated' },
   { name: '64 chunks, 1 ms apart', connections: 64, stream: true, upstream: 'paced' },
 ] as const satisfies readonly Shape[];
 export type ShapeName = (typeof shapes)[number]['name'];
@@ -71,11 +71,11 @@ export function subjectsOf({ upstreams, floor, running, rivals }: SubjectInput):
   ];
 }
 
-/** What is told anew is told by our channel; a model of another name is known to lead to the first upstream alone. */
+/** Translation happens in a channel of this gateway; a model under another name leads to the first upstream alone. */
 const modelFor =
   ({ model }: Rival) =>
   (upstream: UpstreamName): string | null => {
-    if (upstream === 'told') return null;
+    if (upstream === 'translated') return null;
     if (model === '') return models[upstream];
     return upstream === 'fast' ? model : null;
   };

@@ -212,14 +212,18 @@ test.each([
 });
 
 test('a rival has its own way; its CPU may be unknown', () => {
-  const ports = { fast: 1, paced: 2, slow: 3, told: 1 };
+  const ports = { fast: 1, paced: 2, slow: 3, translated: 1 };
   const upstreams = { ports, pids: ports };
   const rivals = [parseRival('x=http://127.0.0.1:9/v1,k,m'), parseRival('y=http://127.0.0.1:9/v1,k')];
   const measured = { upstreams, floor: { child: { pid: 7 } as Bun.Subprocess, ports }, running: [], rivals };
   const [first, bare, x, y] = subjectsOf(measured);
   expect([first.pid, bare?.pid, x?.pid]).toEqual(['none', 7, 'unknown']);
-  expect([x?.model('fast'), x?.model('paced'), x?.model('told')]).toEqual(['m', null, null]);
-  expect([y?.model('fast'), y?.model('paced'), y?.model('told')]).toEqual(['practice-small', 'practice-large', null]);
+  expect([x?.model('fast'), x?.model('paced'), x?.model('translated')]).toEqual(['m', null, null]);
+  expect([y?.model('fast'), y?.model('paced'), y?.model('translated')]).toEqual([
+    'practice-small',
+    'practice-large',
+    null,
+  ]);
 });
 
 test('what is asked on the command line', () => {

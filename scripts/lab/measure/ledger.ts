@@ -123,9 +123,9 @@ async function main(): Promise<void> {
         stderr: 'inherit',
       }),
     );
-    const told = await Promise.all(children.map((child) => new Response(child.stdout).text()));
+    const outputs = await Promise.all(children.map((child) => new Response(child.stdout).text()));
     let all = 0;
-    for (const [n, text] of told.entries()) {
+    for (const [n, text] of outputs.entries()) {
       const { count, took, cpu, slowest } = JSON.parse(text) as Record<string, number>;
       const rate = (count ?? 0) / (took ?? 1);
       all += rate;

@@ -132,17 +132,17 @@ async function measure(relayThreads: number): Promise<boolean> {
   for (const name of Object.keys(bombs))
     for (const who of ['broke', 'payer']) {
       const grown: { readonly p50: number; readonly p99: number }[] = [];
-      let told = '';
+      let output = '';
       for (let round = 0; round < rounds; round++) {
         const before = await timed(baselineRequest, seconds);
         const end = attacker(site.url, keyOf(who), name);
         await Bun.sleep(500);
         const during = await timed(baselineRequest, seconds);
-        told = await end();
+        output = await end();
         const times = (part: number) => share(during, part) / share(before, part);
         grown.push({ p50: times(0.5), p99: times(0.99) });
         console.log(
-          `${relayThreads} relays, ${who}, ${name}: p50 ${share(before, 0.5).toFixed(1)} -> ${share(during, 0.5).toFixed(1)} ms, p99 ${share(before, 0.99).toFixed(1)} -> ${share(during, 0.99).toFixed(1)} ms  ${told}`,
+          `${relayThreads} relays, ${who}, ${name}: p50 ${share(before, 0.5).toFixed(1)} -> ${share(during, 0.5).toFixed(1)} ms, p99 ${share(before, 0.99).toFixed(1)} -> ${share(during, 0.99).toFixed(1)} ms  ${output}`,
         );
       }
       if (name === plain) continue;

@@ -214,7 +214,7 @@ async function least(measure: () => Promise<Vitals>, cost: (found: Vitals) => nu
 }
 
 let missed = 0;
-const told = (name: string, figures: string, within: boolean): void => {
+const report = (name: string, figures: string, within: boolean): void => {
   if (!within) missed += 1;
   console.log(`${within ? ' ' : '!'} ${name.padEnd(40)} ${figures}`);
 };
@@ -227,7 +227,7 @@ try {
       (found) => Math.max(found.lcp / goals.lcp, found.cls / goals.cls),
       1,
     );
-    told(
+    report(
       `/${path}`,
       `LCP ${lcp.toFixed(0).padStart(5)} ms  CLS ${cls.toFixed(3)}  ${largest}${moved}`,
       lcp <= goals.lcp && cls <= goals.cls,
@@ -239,7 +239,7 @@ try {
       (found) => found.inp,
       goals.inp,
     );
-    told(name, `INP ${String(inp).padStart(5)} ms`, inp <= goals.inp);
+    report(name, `INP ${String(inp).padStart(5)} ms`, inp <= goals.inp);
   }
 } finally {
   await stage.close();

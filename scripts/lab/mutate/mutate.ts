@@ -176,7 +176,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
         isOver: () => performance.now() > until,
         noticed: (one, by) => settle(one, { status: 'noticed', by }),
         survived: (one) => settle(one, { status: 'survived' }),
-        told: (line) => {
+        log: (line) => {
           save();
           console.log(line);
         },
@@ -215,9 +215,9 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();
     const rule = namedMutants.find(({ name }) => id === `named|${name}`)?.rule;
-    const told = verdict.status === 'noticed' ? verdict.by : `SURVIVED ${verdict.ran} files, ${verdict.left} not run`;
+    const found = verdict.status === 'noticed' ? verdict.by : `SURVIVED ${verdict.ran} files, ${verdict.left} not run`;
     console.log(
-      `${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator}${rule === undefined ? '' : ` (${rule})`} ${verdict.seconds.toFixed(0)} s: ${told}`,
+      `${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator}${rule === undefined ? '' : ` (${rule})`} ${verdict.seconds.toFixed(0)} s: ${found}`,
     );
   }
 }

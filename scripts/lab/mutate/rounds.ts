@@ -86,7 +86,7 @@ export interface RoundsDeps {
   readonly isOver: () => boolean;
   readonly noticed: (one: Pending, by: string) => void;
   readonly survived: (one: Pending) => void;
-  readonly told: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** Files of one round at most, so that what is known is kept now and then. */
@@ -132,7 +132,7 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
     }
     pending = pending.filter((one) => !over.has(one));
     const seconds = (performance.now() - started) / 1000;
-    deps.told(
+    deps.log(
       `round ${round}: ${results.length} of ${given.size} files in ${seconds.toFixed(0)} s, ${over.size} settled, ${pending.length} left`,
     );
   }

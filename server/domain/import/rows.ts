@@ -130,13 +130,13 @@ const dottedNamesFrom = Date.UTC(2025, 4, 10) / 1000;
 
 /** What the other gateway did to names in secret stands in the mapping here. */
 function mappingOf(row: SourceRow, family: Family, type: number): string {
-  const told = jsonObjectOf(row.model_mapping);
+  const mapped = jsonObjectOf(row.model_mapping);
   const dotted = listOf(row.models)
     .split(',')
     .filter((name) => name.includes('.'));
   const tookDots = family === 'one-api' || numberOf(row.created_time) < dottedNamesFrom;
-  if (!namesLoseDots(type) || !tookDots || dotted.length === 0) return told;
-  const mapping = JSON.parse(told || '{}') as Record<string, string>;
+  if (!namesLoseDots(type) || !tookDots || dotted.length === 0) return mapped;
+  const mapping = JSON.parse(mapped || '{}') as Record<string, string>;
   const names = Object.fromEntries(dotted.map((name) => [name, (mapping[name] ?? name).replaceAll('.', '')]));
   return JSON.stringify({ ...mapping, ...names });
 }

@@ -65,9 +65,9 @@ function decodeMessage(message: Record<string, unknown>): Message[] {
   if (message.role === 'system') return [{ role: 'system', parts }];
   const results = parts.filter((part) => part.type === 'tool-result');
   const rest = parts.filter((part) => part.type !== 'tool-result');
-  const told: Message[] = results.map((part) => ({ role: 'tool', parts: [part] }));
-  if (rest.length > 0 || results.length === 0) told.push({ role: 'user', parts: rest });
-  return told;
+  const toolMessages: Message[] = results.map((part) => ({ role: 'tool', parts: [part] }));
+  if (rest.length > 0 || results.length === 0) toolMessages.push({ role: 'user', parts: rest });
+  return toolMessages;
 }
 
 function partsOf(content: unknown): Part[] {

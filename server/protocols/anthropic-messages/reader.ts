@@ -34,7 +34,7 @@ interface Block {
   signature: string | null;
   /** JSON text of a tool's input. A call's chunks are emitted as they come; this is what its start brought, used if none follow. */
   input: string;
-  told: boolean;
+  isSent: boolean;
 }
 
 const kinds: Readonly<Record<string, Block['kind']>> = {
@@ -173,7 +173,7 @@ class AnthropicReader implements StreamReader {
       citations: readCitations(raw.citations),
       signature: text(raw.signature),
       input: '',
-      told: false,
+      isSent: false,
     };
     this.blocks.set(index, block);
     if (this.reason === null) this.progress = 'going';
@@ -220,7 +220,7 @@ class AnthropicReader implements StreamReader {
       case 'input_json_delta': {
         const chunk = text(change.partial_json);
         if (chunk === null) return;
-        block.told = true;
+        block.isSent = true;
         if (block.kind === 'tool-call') events.push({ type: 'tool-call-delta', index, arguments: chunk });
         else block.input += chunk;
         return;
@@ -246,7 +246,7 @@ class AnthropicReader implements StreamReader {
         return;
       }
       case 'tool-call':
-        if (!block.told) events.push({ type: 'tool-call-delta', index, arguments: block.input });
+        if (!block.isSent) events.push({ type: 'tool-call-delta', index, arguments: block.input });
         events.push({ type: 'tool-call-end', index });
         return;
       case 'other': {

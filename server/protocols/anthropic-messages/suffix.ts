@@ -22,9 +22,9 @@ export const suffix: SuffixRules = {
   edits(body, { share }, fallbackMaxTokens) {
     const edits = new Map<string, string | undefined>();
     if (share === null || body.thinking !== undefined) return edits;
-    const told = thinkingOf(share, positive(body.max_tokens), fallbackMaxTokens);
-    edits.set('max_tokens', String(told.maxTokens));
-    edits.set('thinking', JSON.stringify({ type: 'enabled', budget_tokens: told.budget }));
+    const fitted = thinkingOf(share, positive(body.max_tokens), fallbackMaxTokens);
+    edits.set('max_tokens', String(fitted.maxTokens));
+    edits.set('thinking', JSON.stringify({ type: 'enabled', budget_tokens: fitted.budget }));
     edits.set('top_p', undefined);
     edits.set('temperature', '1');
     return edits;

@@ -74,9 +74,9 @@ function decodeMessage(message: Json): Message {
     case 'assistant': {
       const plan = text(message.tool_plan);
       const calls = records(message.tool_calls).map((call): Part => {
-        const told = record(call.function);
-        const given = text(told?.arguments) ?? '';
-        return { type: 'tool-call', id: text(call.id) ?? '', name: text(told?.name) ?? '', arguments: given };
+        const value = record(call.function);
+        const given = text(value?.arguments) ?? '';
+        return { type: 'tool-call', id: text(call.id) ?? '', name: text(value?.name) ?? '', arguments: given };
       });
       return { role: 'assistant', parts: [...content, ...(plan === null ? [] : [words(plan)]), ...calls] };
     }
@@ -88,7 +88,7 @@ function decodeMessage(message: Json): Message {
   }
 }
 
-const words = (told: string): Part => ({ type: 'text', text: told });
+const words = (value: string): Part => ({ type: 'text', text: value });
 
 function decodeContent(content: unknown): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [words(content)];

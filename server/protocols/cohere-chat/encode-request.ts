@@ -22,7 +22,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
-      dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+      dropped.push(`/tools/${index}: ${tool.name} cannot be definition to the upstream`);
       return [];
     }
     const { description, schema } = tool;
@@ -84,8 +84,8 @@ function encodeMessage({ role, parts }: Message, path: string, dropped: Dropped)
       if (part.isError) dropped.push(`${path}: that the tool failed has no place here`);
       results.push({ role: 'tool', tool_call_id: portableId(part.id), content: words });
     } else if (part.type === 'tool-call') {
-      const told = { name: portableName(part.name), arguments: argumentsOf(part) };
-      calls.push({ id: portableId(part.id), type: 'function', function: told });
+      const definition = { name: portableName(part.name), arguments: argumentsOf(part) };
+      calls.push({ id: portableId(part.id), type: 'function', function: definition });
     } else content.push(...encodePart(part, path, dropped));
   }
   if (content.length === 0 && calls.length === 0) return results;
@@ -112,7 +112,7 @@ function encodePart(part: Part, path: string, dropped: Dropped): Item[] {
     case 'image':
       return [{ type: 'image_url', image_url: present({ url: mediaUrl(part.source), detail: part.detail }) }];
     default:
-      dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+      dropped.push(`${path}: ${part.type} cannot be definition to the upstream`);
       return [];
   }
 }

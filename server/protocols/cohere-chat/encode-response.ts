@@ -38,11 +38,11 @@ export function citationsOf(citations: readonly Citation[] = [], offset: number,
     // Each of its sources brought the whole mark.
     ...new Set(own),
     ...urlCitations(others, words.length, offset).map((source) => {
-      const told = record(source) ?? {};
-      const start = Number(told.start_index ?? 0);
-      const end = Number(told.end_index ?? 0);
-      const id = text(told.url) ?? '';
-      const document = { id, title: text(told.title) ?? '', url: id };
+      const entry = record(source) ?? {};
+      const start = Number(entry.start_index ?? 0);
+      const end = Number(entry.end_index ?? 0);
+      const id = text(entry.url) ?? '';
+      const document = { id, title: text(entry.title) ?? '', url: id };
       return {
         start,
         end,

@@ -13,6 +13,6 @@ export const encodeStreamError = (error: ClientError): string => {
 
 /** An invalid key has a status of its own here. */
 export function decodeError(status: number, body: string): UpstreamError {
-  const told = decodeOpenAiError(status, body);
-  return status === 498 ? { ...told, status: 401, code: 'invalid_api_key' } : told;
+  const decoded = decodeOpenAiError(status, body);
+  return status === 498 ? { ...decoded, status: 401, code: 'invalid_api_key' } : decoded;
 }

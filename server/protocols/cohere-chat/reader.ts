@@ -79,14 +79,14 @@ export function createReader(): StreamReader {
     emit('reasoning', text(block?.thinking), events);
     emit('text', text(block?.text), events);
   };
-  const call = (told: Item | null, events: ChatEvent[]) => {
-    const name = text(record(told?.function)?.name) ?? '';
+  const call = (found: Item | null, events: ChatEvent[]) => {
+    const name = text(record(found?.function)?.name) ?? '';
     const index = start('tool-call', events);
-    events.push({ type: 'tool-call-start', index, id: text(told?.id) ?? `call_${index}_${name}`, name });
-    argue(told, events);
+    events.push({ type: 'tool-call-start', index, id: text(found?.id) ?? `call_${index}_${name}`, name });
+    argue(found, events);
   };
-  const argue = (told: Item | null, events: ChatEvent[]) => {
-    const chunk = text(record(told?.function)?.arguments);
+  const argue = (found: Item | null, events: ChatEvent[]) => {
+    const chunk = text(record(found?.function)?.arguments);
     if (chunk === null || open?.kind !== 'tool-call') return;
     // A tool without arguments is called with `null`.
     if (open.silent && chunk.trim() === 'null') return;
@@ -140,8 +140,8 @@ export function createReader(): StreamReader {
           close(events);
           break;
         case 'citation-start': {
-          const told = record(message?.citations);
-          if (told !== null) citations.push(...citationsIn(told));
+          const found = record(message?.citations);
+          if (found !== null) citations.push(...citationsIn(found));
           break;
         }
         case 'message-end':
@@ -166,19 +166,19 @@ export function decodeResponse(body: unknown): ChatEvent[] {
   const reader = createReader();
   const feed = (type: string, members: Item) =>
     reader.feed({ event: '', data: JSON.stringify({ type, id: answer.id, delta: members }) });
-  const told = (members: Item) => ({ message: members });
+  const found = (members: Item) => ({ message: members });
   // What has neither words nor an end is no answer.
   if (message === null) return [];
   return [
     ...feed('message-start', {}),
-    ...feed('tool-plan-delta', told({ tool_plan: message.tool_plan })),
+    ...feed('tool-plan-delta', found({ tool_plan: message.tool_plan })),
     ...records(message.content).flatMap((content) => [
-      ...feed('content-start', told({ content })),
+      ...feed('content-start', found({ content })),
       ...feed('content-end', {}),
     ]),
-    ...records(message.citations).flatMap((citations) => feed('citation-start', told({ citations }))),
+    ...records(message.citations).flatMap((citations) => feed('citation-start', found({ citations }))),
     ...records(message.tool_calls).flatMap((tool_calls) => [
-      ...feed('tool-call-start', told({ tool_calls })),
+      ...feed('tool-call-start', found({ tool_calls })),
       ...feed('tool-call-end', {}),
     ]),
     ...feed('message-end', answer),

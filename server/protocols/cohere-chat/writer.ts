@@ -47,13 +47,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
     }
     return before + inMessage('content-start', { content: { type: kind, [kind]: '' } });
   };
-  const emit = (kind: 'text' | 'thinking', told: string): string => {
+  const emit = (kind: 'text' | 'thinking', found: string): string => {
     const before = begin(kind);
-    if (kind === 'text') words += told;
-    return told === '' ? before : before + inMessage('content-delta', { content: { [kind]: told } });
+    if (kind === 'text') words += found;
+    return found === '' ? before : before + inMessage('content-delta', { content: { [kind]: found } });
   };
-  const argue = (told: string): string =>
-    inMessage('tool-call-delta', { tool_calls: { function: { arguments: told } } });
+  const argue = (found: string): string =>
+    inMessage('tool-call-delta', { tool_calls: { function: { arguments: found } } });
 
   const encode = (event: ChatEvent): string => {
     switch (event.type) {
@@ -65,10 +65,10 @@ export function createWriter(context: ResponseContext): StreamWriter {
         return emit('text', event.text);
       case 'text-end': {
         const marks = citationsOf(event.citations, offset, words);
-        const told = marks.map(
+        const found = marks.map(
           (citations) => inMessage('citation-start', { citations }) + send('citation-end', { index: next }),
         );
-        return close() + told.join('');
+        return close() + found.join('');
       }
       case 'reasoning-delta':
         return emit('thinking', event.text);
@@ -79,8 +79,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
         called = true;
         open = 'call';
         custom = event.custom === true ? '' : null;
-        const told = { name: event.name, arguments: '' };
-        const call = { id: portableId(event.id), type: 'function', function: told };
+        const found = { name: event.name, arguments: '' };
+        const call = { id: portableId(event.id), type: 'function', function: found };
         return before + inMessage('tool-call-start', { tool_calls: call });
       }
       case 'tool-call-delta':
@@ -88,9 +88,9 @@ export function createWriter(context: ResponseContext): StreamWriter {
         custom += event.arguments;
         return '';
       case 'tool-call-end': {
-        const told = custom === null ? '' : argue(wrapCustom(custom));
+        const found = custom === null ? '' : argue(wrapCustom(custom));
         custom = null;
-        return told + close();
+        return found + close();
       }
       case 'refusal-delta':
         return emit('text', event.text);

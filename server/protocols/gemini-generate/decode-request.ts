@@ -137,9 +137,9 @@ function add(said: Part[], part: Part, assistant: boolean): void {
 
 function decodeResult(response: Record<string, unknown>, ids: CallIds): Part {
   const name = text(response.name) ?? '';
-  const told = record(response.response) ?? {};
-  const failed = told.error !== undefined && told.output === undefined && told.result === undefined;
-  const value = told.output ?? told.result ?? told.error ?? told;
+  const decoded = record(response.response) ?? {};
+  const failed = decoded.error !== undefined && decoded.output === undefined && decoded.result === undefined;
+  const value = decoded.output ?? decoded.result ?? decoded.error ?? decoded;
   return {
     type: 'tool-result',
     id: ids.answered(name, text(response.id)),

@@ -126,10 +126,12 @@ function encodeMessages(
     const parts = message.parts.flatMap((part, index) =>
       encodePart(part, { path: `/messages/${at}/content/${index}`, dropped, names, signedCalls }),
     );
-    const told = inside ? parts.map((part) => ({ ...part, text: `<system>\n${String(part.text)}\n</system>` })) : parts;
+    const instructions = inside
+      ? parts.map((part) => ({ ...part, text: `<system>\n${String(part.text)}\n</system>` }))
+      : parts;
     const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...told);
-    else if (told.length > 0) contents.push({ role, parts: told });
+    if (last?.role === role) last.parts.push(...instructions);
+    else if (instructions.length > 0) contents.push({ role, parts: instructions });
   }
   const system = messages
     .slice(0, leading)
@@ -198,7 +200,7 @@ function encodePart(part: Part, place: Place): Block[] {
       if (part.dialect === 'gemini-generate') return [part.raw as Block];
       break;
   }
-  place.dropped.push(`${place.path}: ${part.type} cannot be told to the upstream`);
+  place.dropped.push(`${place.path}: ${part.type} cannot be instructions to the upstream`);
   return [];
 }
 

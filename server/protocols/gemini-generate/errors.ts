@@ -54,9 +54,9 @@ export function decodeError(status: number, body: string): UpstreamError {
     records(inner?.details)
       .map((detail) => text(detail.reason))
       .find((found) => found !== null) ?? null;
-  const told = number(inner?.code);
+  const decoded = number(inner?.code);
   return {
-    status: reason === 'API_KEY_INVALID' ? 401 : status === 0 || status === 200 ? told : status,
+    status: reason === 'API_KEY_INVALID' ? 401 : status === 0 || status === 200 ? decoded : status,
     type: text(inner?.status),
     code: reason === 'API_KEY_INVALID' ? 'invalid_api_key' : (reason ?? text(inner?.status)),
     message: text(inner?.message) ?? text(outer?.message) ?? `bad response status code ${status}`,

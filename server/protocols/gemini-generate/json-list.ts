@@ -58,11 +58,11 @@ export function jsonListFraming(): Framing {
 
 function createJsonList(): StreamTransform {
   const splitter = createSseTextSplitter();
-  let told = 0;
+  let sent = 0;
   const item = (data: string): string => {
     // What keeps an idle stream of events alive is blank here.
     if (data === '') return '\n';
-    return `${told++ === 0 ? '[' : '\n,'}${data}`;
+    return `${sent++ === 0 ? '[' : '\n,'}${data}`;
   };
   return {
     contentType: 'application/json; charset=utf-8',
@@ -75,7 +75,7 @@ function createJsonList(): StreamTransform {
     end() {
       const rest = splitter.end();
       const last = rest === null ? '' : item(rest.data);
-      return `${last}${told === 0 ? '[' : '\n'}]`;
+      return `${last}${sent === 0 ? '[' : '\n'}]`;
     },
   };
 }

@@ -65,9 +65,9 @@ export function collectArguments(): PartialArguments {
         const goesOn = open === path;
         const words = typeof chunk.stringValue === 'string' ? chunk.stringValue : null;
         const value = words ?? numberIn(chunk) ?? (typeof chunk.boolValue === 'boolean' ? chunk.boolValue : null);
-        const told = words !== null || value !== null || 'nullValue' in chunk;
+        const hasValue = words !== null || value !== null || 'nullValue' in chunk;
         const places = segmentsOf(path);
-        if (told || places.at(-1) === -1)
+        if (hasValue || places.at(-1) === -1)
           put(root, places, (before) =>
             goesOn && words !== null && typeof before === 'string' ? before + words : value,
           );

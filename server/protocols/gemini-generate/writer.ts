@@ -26,8 +26,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
     return `data: {"candidates":[{"content":{"role":"model","parts":[${parts}]}${reason},"index":0}],${counted}${foot}\n\n`;
   };
   const whole = (part: Part): string => {
-    const told = encodePart(part);
-    return told.length === 0 ? '' : frame(told.map((item) => JSON.stringify(item)).join(','));
+    const encoded = encodePart(part);
+    return encoded.length === 0 ? '' : frame(encoded.map((item) => JSON.stringify(item)).join(','));
   };
   const callEnd = ({ index, signature, origin }: EventOf<'tool-call-end'>): string => {
     const call = calls.get(index);

@@ -84,7 +84,7 @@ function decodeMessages(messages: readonly Json[]): Message[] {
       }
       case 'assistant': {
         const thought = text(message.thinking);
-        const told = records(message.tool_calls).map((call): Part => {
+        const decoded = records(message.tool_calls).map((call): Part => {
           const { name, arguments: given } = record(call.function) ?? {};
           const id = text(call.id) ?? `call_${calls++}`;
           waiting.push({ id, name: text(name) ?? '' });
@@ -92,7 +92,7 @@ function decodeMessages(messages: readonly Json[]): Message[] {
         });
         const thoughts: Part[] =
           thought === null ? [] : [{ type: 'reasoning', text: thought, signature: null, redacted: null }];
-        return { role: 'assistant', parts: [...thoughts, ...content, ...told] };
+        return { role: 'assistant', parts: [...thoughts, ...content, ...decoded] };
       }
       case 'system':
         return { role: 'system', parts: content };

@@ -25,7 +25,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.candidates > 1) dropped.push('/n: one answer only');
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
-  const told = present({
+  const encoded = present({
     temperature: request.temperature,
     top_p: request.topP,
     top_k: request.topK,
@@ -46,7 +46,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     tools: tools.length === 0 ? undefined : tools,
     format: encodeFormat(request.responseFormat),
     think: thinkOf(request),
-    options: Object.keys(told).length === 0 ? undefined : told,
+    options: Object.keys(encoded).length === 0 ? undefined : encoded,
     ...Object.fromEntries(own.filter(([name]) => topLevel.has(name))),
   });
 }
@@ -67,23 +67,23 @@ function encodeTools({ tools, toolChoice }: ChatRequest, dropped: Dropped): Item
   if (toolChoice !== null && toolChoice !== 'auto') dropped.push('/tool_choice: not known to the upstream');
   return tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
-      dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+      dropped.push(`/tools/${index}: ${tool.name} cannot be encoded to the upstream`);
       return [];
     }
     const { description, schema } = tool;
-    const told = {
+    const encoded = {
       name: portableName(tool.name),
       description: description ?? '',
       parameters: parametersOf(tool.kind, schema),
     };
-    return [{ type: 'function', function: told }];
+    return [{ type: 'function', function: encoded }];
   });
 }
 
 function encodeMessages(messages: readonly Message[], dropped: Dropped): Item[] {
   /** Results name the tool, clients name the call. */
   const names = new Map<string, string>();
-  const told: Item[] = [];
+  const encoded: Item[] = [];
   for (const [index, { role, parts }] of messages.entries()) {
     const path = `/messages/${index}`;
     const said: Part[] = [];
@@ -96,19 +96,19 @@ function encodeMessages(messages: readonly Message[], dropped: Dropped): Item[] 
       } else if (part.type === 'tool-result') {
         const name = part.name ?? names.get(part.id);
         if (part.isError) dropped.push(`${path}: that the tool failed has no place here`);
-        told.push(
+        encoded.push(
           present({ role: 'tool', ...contentOf(part.content, path, dropped), tool_name: name, tool_call_id: part.id }),
         );
       } else said.push(part);
     }
     if (said.length === 0 && calls.length === 0) continue;
-    told.push({
+    encoded.push({
       role: role === 'developer' ? 'system' : role === 'tool' ? 'user' : role,
       ...contentOf(said, path, dropped),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     });
   }
-  return told;
+  return encoded;
 }
 
 /** Words are one text; pictures stand beside them, as bytes alone. */
@@ -122,7 +122,7 @@ function contentOf(parts: readonly Part[], path: string, dropped: Dropped): Item
       if (part.redacted !== null || part.signature !== null) dropped.push(`${path}: the thought loses its seal`);
       thinking += part.text;
     } else if (part.type === 'image' && part.source.kind === 'base64') images.push(part.source.data);
-    else dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+    else dropped.push(`${path}: ${part.type} cannot be encoded to the upstream`);
   }
   return {
     content: words.join('\n'),

@@ -14,9 +14,9 @@ export const head = ({ model, created }: ResponseContext) => ({
 });
 
 /** @param index among the calls of the answer. */
-export const encodeCall = ({ id, name, arguments: told, custom }: Call, index: number) => ({
+export const encodeCall = ({ id, name, arguments: input, custom }: Call, index: number) => ({
   id,
-  function: { index, name, arguments: argumentsObject(custom === true ? wrapCustom(told) : told) },
+  function: { index, name, arguments: argumentsObject(custom === true ? wrapCustom(input) : input) },
 });
 
 /** What the last line says. Calls end with `stop` here. */

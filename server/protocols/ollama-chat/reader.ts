@@ -32,8 +32,12 @@ function said(body: Item): Said {
   const done = body.done === true;
   const reason = text(body.done_reason);
   const calls = records(message?.tool_calls).map((call) => {
-    const told = record(call.function);
-    return { id: text(call.id), name: text(told?.name) ?? '', arguments: JSON.stringify(told?.arguments ?? {}) };
+    const definition = record(call.function);
+    return {
+      id: text(call.id),
+      name: text(definition?.name) ?? '',
+      arguments: JSON.stringify(definition?.arguments ?? {}),
+    };
   });
   return {
     thought: text(message?.thinking),

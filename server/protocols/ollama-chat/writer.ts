@@ -10,7 +10,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let called = 0;
   let usage: Usage | null = null;
   const line = (members: object): string => `data: ${JSON.stringify({ ...beginning, ...members })}\n\n`;
-  const emit = (told: object): string => line({ message: { role: 'assistant', content: '', ...told }, done: false });
+  const emit = (found: object): string => line({ message: { role: 'assistant', content: '', ...found }, done: false });
   const words = (content: string): string => (content === '' ? '' : emit({ content }));
 
   return {

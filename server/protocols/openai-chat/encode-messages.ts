@@ -23,7 +23,7 @@ interface EncodeContext {
 export function encodeMessages(request: ChatRequest, dropped: Dropped, target: Target): Item[] {
   const cacheMarks = request.dialect === 'openai-chat' || target.cacheMarks === true;
   const context = { dialect: request.dialect, dropped, cacheMarks };
-  const told: Item[] = [];
+  const found: Item[] = [];
   for (let at = 0; at < request.messages.length; ) {
     const message = request.messages[at];
     if (message === undefined) break;
@@ -33,19 +33,19 @@ export function encodeMessages(request: ChatRequest, dropped: Dropped, target: T
     if (message.role === 'system' || message.role === 'developer') {
       // Only clients of this very dialect know whether their upstream has heard of developers.
       const role = context.dialect === 'openai-chat' ? message.role : 'system';
-      told.push({ role, content: contentOf(message.parts, path, context), ...named });
+      found.push({ role, content: contentOf(message.parts, path, context), ...named });
       continue;
     }
     if (message.role === 'assistant') {
-      told.push({ role: 'assistant', ...encodeAssistant(message.parts, path, context), ...named });
+      found.push({ role: 'assistant', ...encodeAssistant(message.parts, path, context), ...named });
       continue;
     }
     // A run of the other side's messages is one turn: all its results come before anything else it says.
     const first = at - 1;
     while (isTurn(request.messages[at])) at++;
-    told.push(...encodeTurn(request.messages.slice(first, at), first, callsOf(request.messages[first - 1]), context));
+    found.push(...encodeTurn(request.messages.slice(first, at), first, callsOf(request.messages[first - 1]), context));
   }
-  return told;
+  return found;
 }
 
 const isTurn = (message: Message | undefined): boolean => message?.role === 'user' || message?.role === 'tool';
@@ -176,7 +176,7 @@ function contentOf(parts: readonly Part[], path: string, context: EncodeContext)
 function encodePart(part: Part, path: string, context: EncodeContext): Item[] {
   const item = encodeItem(part, context.dialect);
   if (item === null) {
-    context.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+    context.dropped.push(`${path}: ${part.type} cannot be found to the upstream`);
     return [];
   }
   if (part.type === 'text' && part.text === '') return [];

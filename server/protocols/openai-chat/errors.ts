@@ -54,10 +54,10 @@ function providerWords(raw: unknown): string | null {
 
 /** Validators list what they found wrong, with its place. */
 function findings(detail: unknown): string | null {
-  const told = records(detail).flatMap(({ loc, msg }) => {
+  const problems = records(detail).flatMap(({ loc, msg }) => {
     const words = text(msg);
     const place = list(loc).join('.');
     return words === null ? [] : [place === '' ? words : `${place}: ${words}`];
   });
-  return told.length === 0 ? null : told.join('; ');
+  return problems.length === 0 ? null : problems.join('; ');
 }

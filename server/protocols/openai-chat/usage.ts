@@ -42,7 +42,7 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const fresh = prompt - cached - written;
   const media = audioIn + images + video;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
-  const told = media <= fresh;
+  const isWithin = media <= fresh;
   const reasoning = outputDetails === null ? 0 : detailCount(outputDetails.reasoning_tokens);
   const audioOut = outputDetails === null ? 0 : detailCount(outputDetails.audio_tokens);
   // Some upstreams report reasoning outside of the completion count: their total says so.
@@ -50,12 +50,12 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const visible = output - (outside ? 0 : reasoning) - audioOut;
   return {
     ...emptyUsage,
-    input: told ? fresh - media : fresh,
+    input: isWithin ? fresh - media : fresh,
     cacheRead: cached,
     cacheWrite5m: written,
-    audioInput: told ? audioIn : 0,
-    imageInput: told ? images : 0,
-    videoInput: told ? video : 0,
+    audioInput: isWithin ? audioIn : 0,
+    imageInput: isWithin ? images : 0,
+    videoInput: isWithin ? video : 0,
     output: visible >= 0 ? visible : output,
     reasoning: outside || visible >= 0 ? reasoning : 0,
     audioOutput: visible >= 0 ? audioOut : 0,

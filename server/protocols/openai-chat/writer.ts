@@ -26,7 +26,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let calls = 0;
   const tools = new Map<
     number,
-    { readonly position: number; readonly custom: boolean; told: boolean; signed: boolean }
+    { readonly position: number; readonly custom: boolean; isSent: boolean; signed: boolean }
   >();
   let usage: string | null = null;
   /** UTF-16 units of text written so far, and where the open text began. */
@@ -46,14 +46,14 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const callChunk = (index: number, text: string): string => {
     const tool = tools.get(index);
     if (tool === undefined) return '';
-    tool.told = true;
+    tool.isSent = true;
     const piece = tool.custom ? { custom: { input: text } } : { function: { arguments: text } };
     return chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece }] }));
   };
   const callStart = (event: EventOf<'tool-call-start'>): string => {
     const custom = event.custom === true;
     const signature = signatureOf(event);
-    const tool = { position: calls++, custom, told: false, signed: signature !== null };
+    const tool = { position: calls++, custom, isSent: false, signed: signature !== null };
     tools.set(event.index, tool);
     const name = portableName(event.name);
     const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
@@ -63,7 +63,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const callEnd = (event: EventOf<'tool-call-end'>): string => {
     const tool = tools.get(event.index);
     // Clients parse what they gathered: no arguments are an empty object.
-    const empty = tool !== undefined && !tool.told && !tool.custom ? callChunk(event.index, '{}') : '';
+    const empty = tool !== undefined && !tool.isSent && !tool.custom ? callChunk(event.index, '{}') : '';
     const signature = signatureOf(event);
     if (signature === null || tool === undefined || tool.signed) return empty;
     // Clients read the name or the arguments of every piece, whatever else it holds.

@@ -24,7 +24,7 @@ export const markers = new Markers([
 interface Block {
   readonly index: number;
   readonly kind: 'text' | 'reasoning' | 'tool-call';
-  told: boolean;
+  isSent: boolean;
   open: boolean;
 }
 
@@ -50,7 +50,7 @@ export function createReader(): StreamReader {
   ): Block => {
     const known = blocks.get(key);
     if (known !== undefined) return known;
-    const block: Block = { index: next++, kind, told: false, open: true };
+    const block: Block = { index: next++, kind, isSent: false, open: true };
     blocks.set(key, block);
     events.push({ type: `${kind}-start`, index: block.index, ...more } as ChatEvent);
     return block;
@@ -71,7 +71,7 @@ export function createReader(): StreamReader {
           if (part.type === 'refusal' && !blocks.has(place)) chunkOf(place, 'refusal', text(part.refusal), events);
           if (part.type !== 'output_text') continue;
           const block = openBlock(place, 'text', events);
-          if (!block.told && text(part.text) !== null) chunkOf(place, 'text', text(part.text), events);
+          if (!block.isSent && text(part.text) !== null) chunkOf(place, 'text', text(part.text), events);
           endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
         }
         return;
@@ -80,7 +80,7 @@ export function createReader(): StreamReader {
         const words = [...records(item.summary), ...records(item.content)].map((part) => text(part.text) ?? '');
         const id = text(item.id);
         const block = openBlock(key, 'reasoning', events, id === null ? {} : { id });
-        if (!block.told && words.join('') !== '')
+        if (!block.isSent && words.join('') !== '')
           events.push({ type: 'reasoning-delta', index: block.index, text: words.join('\n\n') });
         if (!block.open) return;
         block.open = false;
@@ -97,7 +97,7 @@ export function createReader(): StreamReader {
       case 'custom_tool_call': {
         const block = startCall(key, item, events);
         const words = text(item.arguments) ?? text(item.input);
-        if (!block.told && words !== null)
+        if (!block.isSent && words !== null)
           events.push({ type: 'tool-call-delta', index: block.index, arguments: words });
         if (!block.open) return;
         block.open = false;
@@ -146,12 +146,12 @@ export function createReader(): StreamReader {
       // It may name no place of its own: what was said there before is over.
       endText(key, events, []);
       // Marked as emitted, so that the finished item does not emit it again.
-      blocks.set(key, { index: -1, kind: 'text', told: true, open: false });
+      blocks.set(key, { index: -1, kind: 'text', isSent: true, open: false });
       events.push({ type: 'refusal-delta', text: words });
       return;
     }
     const block = openBlock(key, kind, events);
-    block.told = true;
+    block.isSent = true;
     events.push(
       kind === 'tool-call'
         ? { type: 'tool-call-delta', index: block.index, arguments: words }

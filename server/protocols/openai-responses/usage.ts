@@ -14,9 +14,9 @@ export function readResponseUsage(response: unknown): Usage | null {
   const painted = paintedPart(body);
   const counted = record(record(body.usage)?.server_side_tool_usage_details) !== null;
   const calls = counted ? usage.toolCalls : { ...usage.toolCalls, ...callsIn(body, painted !== null) };
-  const told = { ...usage, toolCalls: calls };
-  if (painted === null) return told;
-  return { ...told, ...ofParts([{ ...bucketsOf(told), kind: 'message', model: null }, painted]) };
+  const found = { ...usage, toolCalls: calls };
+  if (painted === null) return found;
+  return { ...found, ...ofParts([{ ...bucketsOf(found), kind: 'message', model: null }, painted]) };
 }
 
 function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Record<string, number> {

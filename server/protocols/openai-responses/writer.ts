@@ -76,12 +76,12 @@ export function createWriter(context: ResponseContext): StreamWriter {
     open.delete(key);
     const words = JSON.stringify(entry.text);
     const part = entry.kind === 'text' ? textPart(entry.text, citations) : { type: 'refusal', refusal: entry.text };
-    const told =
+    const events =
       entry.kind === 'text'
         ? send('response.output_text.done', `${place(entry)},"text":${words},"logprobs":[]`)
         : send('response.refusal.done', `${place(entry)},"refusal":${words}`);
     return (
-      told +
+      events +
       send('response.content_part.done', `${place(entry)},"part":${JSON.stringify(part)}`) +
       done(entry, messageItem(entry.id, [part]))
     );
@@ -115,11 +115,11 @@ export function createWriter(context: ResponseContext): StreamWriter {
     const part: Thought = { ...entry.part, signature, redacted, ...(origin === undefined ? {} : { origin }) };
     const at = `"item_id":"${entry.id}","output_index":${entry.output},"summary_index":0`;
     const words = JSON.stringify(part.text);
-    const told = entry.summarised
+    const events = entry.summarised
       ? send('response.reasoning_summary_text.done', `${at},"text":${words}`) +
         send('response.reasoning_summary_part.done', `${at},"part":{"type":"summary_text","text":${words}}`)
       : '';
-    return told + done(entry, thoughtItem(entry.id, part));
+    return events + done(entry, thoughtItem(entry.id, part));
   };
 
   const callWord = (part: Call): string =>
@@ -139,8 +139,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
     const part = custom || entry.part.arguments !== '' ? entry.part : { ...entry.part, arguments: '{}' };
     const at = `"item_id":"${entry.id}","output_index":${entry.output}`;
     const words = JSON.stringify(part.arguments);
-    const told = send(`response.${callWord(part)}.done`, `${at},"${custom ? 'input' : 'arguments'}":${words}`);
-    return told + done(entry, callItem(entry.id, part));
+    const events = send(`response.${callWord(part)}.done`, `${at},"${custom ? 'input' : 'arguments'}":${words}`);
+    return events + done(entry, callItem(entry.id, part));
   };
 
   /** An item of this dialect's own, as it is. */

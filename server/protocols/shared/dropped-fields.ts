@@ -38,8 +38,8 @@ export function reportDropped(request: ChatRequest, capabilities: Capabilities, 
 
 function listPart(part: Part, path: string, capabilities: Capabilities, dropped: Dropped): void {
   if (part.type === 'tool-result') for (const item of part.content) listPart(item, path, capabilities, dropped);
-  const told = part.type === 'image' && part.detail !== undefined && part.detail !== 'auto';
-  if (told && !capabilities.detail) dropped.push(`${path}/detail: not known to the upstream`);
+  const hasDetail = part.type === 'image' && part.detail !== undefined && part.detail !== 'auto';
+  if (hasDetail && !capabilities.detail) dropped.push(`${path}/detail: not known to the upstream`);
   if (part.type === 'file' && part.name !== null && !capabilities.names)
     dropped.push(`${path}/name: has no place here`);
 }

@@ -15,14 +15,14 @@ export function oneAtATime(): OneAtATime {
 
   /** Lets those that wait have their turn, until one of them is left open. */
   const advance = (): ChatEvent[] => {
-    const told: ChatEvent[] = [];
+    const found: ChatEvent[] = [];
     for (const [index, events] of waiting) {
       if (open !== null) break;
       waiting.delete(index);
-      told.push(...events);
+      found.push(...events);
       if (events.at(-1)?.type.endsWith('-end') !== true) open = index;
     }
-    return told;
+    return found;
   };
 
   return {
@@ -43,12 +43,12 @@ export function oneAtATime(): OneAtATime {
       return [event, ...advance()];
     },
     rest() {
-      const told: ChatEvent[] = [];
+      const found: ChatEvent[] = [];
       while (waiting.size > 0) {
         open = null;
-        told.push(...advance());
+        found.push(...advance());
       }
-      return told;
+      return found;
     },
   };
 }

@@ -12,12 +12,12 @@ export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
   const names = new Map<string, { readonly name: string; readonly namespace?: string }>();
   const custom = new Set<string>();
   for (const { name, kind, namespace } of tools) {
-    const told = portableName(name);
+    const portable = portableName(name);
     // Of two tools with the same short name the first has it.
-    if (names.has(told)) continue;
-    if (namespace !== undefined) names.set(told, { name: name.slice(bundled(namespace, '').length), namespace });
-    else if (told !== name) names.set(told, { name });
-    if (kind === 'custom') custom.add(told);
+    if (names.has(portable)) continue;
+    if (namespace !== undefined) names.set(portable, { name: name.slice(bundled(namespace, '').length), namespace });
+    else if (portable !== name) names.set(portable, { name });
+    if (kind === 'custom') custom.add(portable);
   }
   if (names.size === 0 && custom.size === 0) return null;
   return () => {

@@ -59,12 +59,12 @@ function createReader(
     }
     events.push({ type: `${kind}-delta`, index: open.index, text: words });
   };
-  const call = ({ id, name, arguments: told }: NonNullable<Said['calls']>[number], events: ChatEvent[]) => {
+  const call = ({ id, name, arguments: input }: NonNullable<Said['calls']>[number], events: ChatEvent[]) => {
     close(events);
     const index = next++;
     events.push(
       { type: 'tool-call-start', index, id: id ?? `call_${called}_${name}`, name },
-      { type: 'tool-call-delta', index, arguments: told },
+      { type: 'tool-call-delta', index, arguments: input },
       { type: 'tool-call-end', index },
     );
     called++;

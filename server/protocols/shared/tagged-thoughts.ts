@@ -17,7 +17,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
   let text = '';
   let moved = 0;
   let thought = false;
-  const told = (index: number, words: string): ChatEvent[] =>
+  const eventsOf = (index: number, words: string): ChatEvent[] =>
     words === '' ? [] : [{ type: 'text-delta', index: index + moved, text: words }];
 
   const pondered = (index: number, words: string): ChatEvent[] => {
@@ -51,7 +51,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     text = '';
     if (words === '') return [];
     state = 'behind';
-    return told(index, words);
+    return eventsOf(index, words);
   }
 
   function begin(index: number): ChatEvent[] {
@@ -63,7 +63,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     }
     if (opening.startsWith(words)) return [];
     state = 'behind';
-    return [{ type: 'text-start', index }, ...told(index, text)];
+    return [{ type: 'text-start', index }, ...eventsOf(index, text)];
   }
 
   function end(event: ChatEvent & { type: 'text-end' }): ChatEvent[] {
@@ -72,7 +72,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     text = '';
     if (state === 'thinking')
       return [...pondered(index, rest), { type: 'reasoning-end', index, signature: null, redacted: null }];
-    if (state === 'before') return [{ type: 'text-start', index }, ...told(index, rest), event];
+    if (state === 'before') return [{ type: 'text-start', index }, ...eventsOf(index, rest), event];
     return [{ ...event, index: index + moved }];
   }
 

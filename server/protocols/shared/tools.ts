@@ -23,11 +23,11 @@ export function unwrapCustom(wrapped: string): string {
 }
 
 /** @param told name, description and parameters as OpenAI and its relatives nest them. */
-export const functionTool = (told: Json, strict: boolean | null): Tool => ({
+export const functionTool = (definition: Json, strict: boolean | null): Tool => ({
   kind: 'function',
-  name: text(told.name) ?? '',
-  description: text(told.description),
-  schema: told.parameters ?? null,
+  name: text(definition.name) ?? '',
+  description: text(definition.description),
+  schema: definition.parameters ?? null,
   strict,
 });
 

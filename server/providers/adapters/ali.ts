@@ -36,10 +36,10 @@ const mixedEmbeddings: CustomForm = {
   decode(answer, requested) {
     const body = record(answer) ?? {};
     const usage = record(body.usage);
-    const told = records(record(body.output)?.embeddings).toSorted((a, b) => Number(a.index) - Number(b.index));
+    const entries = records(record(body.output)?.embeddings).toSorted((a, b) => Number(a.index) - Number(b.index));
     const tokens = number(usage?.total_tokens) ?? number(usage?.input_tokens);
     return embeddingList(
-      told.map(({ embedding }) => embedding),
+      entries.map(({ embedding }) => embedding),
       requested,
       tokens,
     );
@@ -66,10 +66,10 @@ const failures: readonly (readonly [RegExp, string])[] = [
   [/^Invalid/i, 'invalid_request_error'],
 ];
 
-function failureIn(told: Item): unknown {
-  const code = text(told.code) ?? text(told.task_status);
+function failureIn(entries: Item): unknown {
+  const code = text(entries.code) ?? text(entries.task_status);
   const type = failures.find(([pattern]) => pattern.test(code ?? ''))?.[1] ?? 'server_error';
-  return imageError(type, code, text(told.message) ?? 'no picture was made');
+  return imageError(type, code, text(entries.message) ?? 'no picture was made');
 }
 
 /** Ordered at once, made in the background. */

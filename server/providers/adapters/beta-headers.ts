@@ -17,17 +17,17 @@ function without(value: unknown, path: readonly string[], only: RegExp | undefin
   const [name = '', ...rest] = path;
   if (name === '*') {
     if (!Array.isArray(value)) return null;
-    const told = value.map((item) => without(item, rest, only));
-    return told.every((item) => item === null) ? null : told.map((item, index) => item ?? list(value)[index]);
+    const kept = value.map((item) => without(item, rest, only));
+    return kept.every((item) => item === null) ? null : kept.map((item, index) => item ?? list(value)[index]);
   }
   const object = record(value);
   if (object === null || object[name] === undefined) return null;
   const { [name]: inner, ...others } = object;
   if (rest.length > 0) {
-    const told = without(inner, rest, only);
-    if (told === null) return null;
+    const kept = without(inner, rest, only);
+    if (kept === null) return null;
     // What is left of an object that had nothing else is nothing.
-    return Object.keys(record(told) ?? { list: 1 }).length === 0 ? others : { ...object, [name]: told };
+    return Object.keys(record(kept) ?? { list: 1 }).length === 0 ? others : { ...object, [name]: kept };
   }
   return only === undefined || only.test(text(inner) ?? '') ? others : null;
 }
@@ -48,9 +48,9 @@ export function gated(
   let body = given;
   for (const gate of gates) {
     if (isOpen(gate, betas, model)) continue;
-    const told = record(without(body, gate.member.split('.'), gate.value));
-    if (told === null) continue;
-    body = told;
+    const kept = record(without(body, gate.member.split('.'), gate.value));
+    if (kept === null) continue;
+    body = kept;
     dropped.push(`/${gate.member.replaceAll('.', '/')}: not known to the upstream for this model`);
   }
   return body;

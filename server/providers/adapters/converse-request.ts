@@ -70,13 +70,13 @@ function encodeTools(request: ChatRequest, messages: readonly Turn[], dropped: D
   const { toolChoice } = request;
   const offered = request.tools.flatMap((tool, index): Block[] => {
     if (tool.kind !== 'provider') return [toolSpec(tool)];
-    dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+    dropped.push(`/tools/${index}: ${tool.name} cannot be found to the upstream`);
     return [];
   });
   const called = messages.flatMap(({ content }) => content.flatMap(({ toolUse }) => nameOf(toolUse)));
   if (called.length === 0 && (offered.length === 0 || toolChoice === 'none')) return undefined;
   if (toolChoice === 'none' && offered.length > 0)
-    dropped.push('/tool_choice: none cannot be told with calls in the history');
+    dropped.push('/tool_choice: none cannot be found with calls in the history');
   const tools = offered.length > 0 ? offered : [...new Set(called)].map((name) => toolSpec({ name, ...nothing }));
   const choice =
     toolChoice === 'required'
@@ -160,13 +160,13 @@ function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
     }
     case 'tool-result': {
       const content = part.content.flatMap((item) => encodePart(item, path, dropped));
-      const told = content.length === 0 ? [{ text: '(no output)' }] : content;
-      return [resultOf(portableId(part.id), told, part.isError ? 'error' : 'success')];
+      const found = content.length === 0 ? [{ text: '(no output)' }] : content;
+      return [resultOf(portableId(part.id), found, part.isError ? 'error' : 'success')];
     }
     case 'reasoning':
       if (part.text !== '') dropped.push(`${path}: a thought without this provider's signature`);
       return [];
   }
-  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  dropped.push(`${path}: ${part.type} cannot be found to the upstream`);
   return [];
 }

@@ -16,9 +16,9 @@ const ratios: readonly (readonly [string, number])[] = [
 
 /** The shape nearest to the size that was asked for. */
 export function aspectRatio(requested: Requested): string | undefined {
-  const told = text(requested.body.aspect_ratio) ?? text(requested.body.aspectRatio);
+  const found = text(requested.body.aspect_ratio) ?? text(requested.body.aspectRatio);
   const size = sizeOf(requested);
-  if (told !== null || size === null) return told ?? undefined;
+  if (found !== null || size === null) return found ?? undefined;
   const distance = (ratio: number) => Math.abs(Math.log(size.width / size.height / ratio));
   return ratios.toSorted(([, a], [, b]) => distance(a) - distance(b))[0]?.[0];
 }

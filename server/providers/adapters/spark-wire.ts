@@ -57,7 +57,7 @@ function encodeMessage({ role, parts }: Message, path: string, dropped: Dropped)
       case 'reasoning':
         return [];
       default:
-        dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+        dropped.push(`${path}: ${part.type} cannot be decoded to the upstream`);
         return [];
     }
   });
@@ -72,7 +72,7 @@ function encodeRequest(request: ChatRequest, dropped: Dropped): Item {
       const { description, schema } = tool;
       return [present({ name: portableName(tool.name), description, parameters: objectSchema(schema) })];
     }
-    dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+    dropped.push(`/tools/${index}: ${tool.name} cannot be decoded to the upstream`);
     return [];
   });
   if (request.topP !== null) dropped.push('/top_p: not known to the upstream');
@@ -97,12 +97,12 @@ export const sparkWire = simpleWire({
     const error = errorIn(body);
     if (error !== null) return { error };
     const payload = record(body.payload);
-    const told = records(record(payload?.choices)?.text);
-    const joined = (name: string) => told.map((item) => text(item[name]) ?? '').join('');
+    const decoded = records(record(payload?.choices)?.text);
+    const joined = (name: string) => decoded.map((item) => text(item[name]) ?? '').join('');
     return {
       thought: joined('reasoning_content'),
       text: joined('content'),
-      calls: told.flatMap(({ function_call }) => {
+      calls: decoded.flatMap(({ function_call }) => {
         const call = record(function_call);
         if (call === null) return [];
         return [{ id: null, name: text(call.name) ?? '', arguments: text(call.arguments) ?? '{}' }];

@@ -25,9 +25,9 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
 /** OpenAI's form of an answer; errors come with status 200 inside of `Response`. */
 function plain(body: unknown): unknown {
   const outer = record(body);
-  const told = record(renamed(record(outer?.Response) ?? outer, snake)) ?? {};
-  const error = record(told.error) ?? record(told.error_msg);
-  return error === null ? told : { error: { message: text(error.message) ?? text(error.msg), code: error.code } };
+  const response = record(renamed(record(outer?.Response) ?? outer, snake)) ?? {};
+  const error = record(response.error) ?? record(response.error_msg);
+  return error === null ? response : { error: { message: text(error.message) ?? text(error.msg), code: error.code } };
 }
 
 const plainText = (source: string): string => {

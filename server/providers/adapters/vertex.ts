@@ -64,11 +64,11 @@ const embeddings: CustomForm = {
     };
   },
   decode(answer, requested) {
-    const told = records(record(answer)?.predictions).map(({ embeddings }) => record(embeddings));
-    const counts = told.map((one) => number(record(one?.statistics)?.token_count));
+    const entries = records(record(answer)?.predictions).map(({ embeddings }) => record(embeddings));
+    const counts = entries.map((one) => number(record(one?.statistics)?.token_count));
     const tokens = counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
     return embeddingList(
-      told.map((one) => one?.values),
+      entries.map((one) => one?.values),
       requested,
       tokens,
     );

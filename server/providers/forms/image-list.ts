@@ -16,11 +16,11 @@ export function imageList(images: readonly Image[], { body, created }: Requested
     if (url != null) return [{ url, ...revised }];
     if (base64 == null) return [];
     // A client that wants an address gets one that holds the picture.
-    const told =
+    const reported =
       body.response_format === 'url'
         ? { url: `data:${mimeType ?? 'image/png'};base64,${base64}` }
         : { b64_json: base64 };
-    return [{ ...told, ...revised }];
+    return [{ ...reported, ...revised }];
   });
   return { created, data, ...(usage === undefined ? {} : { usage }) };
 }

@@ -31,11 +31,12 @@ export function awsFraming(
         if (view.getUint32(size - checksumSize) !== Bun.hash.crc32(held.subarray(0, size - checksumSize)))
           throw new RangeError('event stream checksum');
         const headersEnd = preludeSize + view.getUint32(4);
-        const told = encode({
+        const encoded = encode({
           headers: readHeaders(held.subarray(preludeSize, headersEnd)),
           payload: held.subarray(headersEnd, size - checksumSize),
         });
-        if (told !== null) frames.push(rawFrame(encoder.encode(`event: ${told.event}\ndata: ${told.data}\n\n`)));
+        if (encoded !== null)
+          frames.push(rawFrame(encoder.encode(`event: ${encoded.event}\ndata: ${encoded.data}\n\n`)));
         held = held.subarray(size);
       }
       return runOf(frames);

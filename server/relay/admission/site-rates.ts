@@ -187,15 +187,15 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
       windows.flatMap(({ spanMs, max, adds, min }) => [spanMs, max, adds, min]),
     );
     if (answer === null) return null;
-    const [refusing = 0, told = 0, ...added] = answer;
+    const [refusing = 0, found = 0, ...added] = answer;
     const window = windows[refusing - 1];
     if (window !== undefined) {
       const { code, params } = window.rejected();
-      throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(told / 1000)) });
+      throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(found / 1000)) });
     }
     return windows.map((each, at) => {
       const amount = added[at] ?? each.adds;
-      return { window: each, amount: Math.abs(amount), atMs: told, capped: amount < 0 };
+      return { window: each, amount: Math.abs(amount), atMs: found, capped: amount < 0 };
     });
   };
   const change = (all: readonly Counted[], by: (one: Counted) => number): void => {
