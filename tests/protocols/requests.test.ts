@@ -460,7 +460,7 @@ test('Ollama: pictures are sent as bytes, and an address of one is declared lost
   expect(ask('data:image/png;base64,aGk=')).toMatchObject({ made: { messages: [{ images: ['aGk='] }] }, dropped: [] });
   const { made, dropped } = ask('https://a.example/b.png');
   expect(made.messages[0].images).toBeUndefined();
-  expect(dropped).toEqual([expect.stringContaining('image cannot be told')]);
+  expect(dropped).toEqual([expect.stringContaining('image cannot be sent')]);
 });
 
 test.each(['openai-chat', 'openai-responses'] as const)(

@@ -94,7 +94,7 @@ test('calls and results, pictures and thoughts stand where the upstream looks fo
     { role: 'tool', content: 'x', tool_name: 'other', tool_call_id: 'call_2' },
     { role: 'user', content: 'look', images: ['iVBO'] },
   ]);
-  expect(dropped).toEqual(['/messages/2: image cannot be told to the upstream']);
+  expect(dropped).toEqual(['/messages/2: image cannot be sent to the upstream']);
 });
 
 const end = (more: object) => upstream.reader().feed({ event: '', data: JSON.stringify({ done: true, ...more }) });
@@ -149,7 +149,7 @@ test('tools: none when none is wanted, a choice that cannot be told is declared'
     const { tools: sent } = encodeRequest(request({ tools, toolChoice: toolChoice as never }), dropped);
     return [sent === undefined ? 0 : (sent as unknown[]).length, dropped];
   };
-  const own = '/tools/1: own cannot be told to the upstream';
+  const own = '/tools/1: own cannot be sent to the upstream';
   expect(told(null)).toEqual([1, [own]]);
   expect(told('auto')).toEqual([1, [own]]);
   expect(told('none')).toEqual([0, []]);

@@ -189,6 +189,6 @@ test('a conversation as one text names its speakers and declares what it leaves 
   expect(transcriptOf(request({ messages, tools: [{}] as never }), dropped)).toBe(
     'SYSTEM: s\n\nSYSTEM: d\n\nUSER: a\na2\n\nASSISTANT: x\n\nUSER: b',
   );
-  expect(dropped).toEqual(['/tools: not known to the upstream', '/messages/4: image cannot be told to the upstream']);
+  expect(dropped).toEqual(['/tools: not known to the upstream', '/messages/4: image cannot be sent to the upstream']);
   expect(transcriptOf(request({ messages: [isSet('assistant', 'alone')] }), [])).toBe('alone');
 });

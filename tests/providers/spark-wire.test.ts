@@ -95,10 +95,10 @@ test('a request: speakers, what calls and results become, what has no name there
   });
   expect(body.payload.functions?.text.map(({ name }) => name)).toEqual(['f']);
   expect(dropped).toEqual([
-    '/tools/1: own cannot be told to the upstream',
+    '/tools/1: own cannot be sent to the upstream',
     '/top_p: not known to the upstream',
     '/stop: not known to the upstream',
-    '/messages/2: image cannot be told to the upstream',
+    '/messages/2: image cannot be sent to the upstream',
   ]);
   const plain = { ...request, toolChoice: 'none', topP: null, stop: [], user: null } as unknown as ChatRequest;
   const none = encodeRequest(plain, []) as typeof body;

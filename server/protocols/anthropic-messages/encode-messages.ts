@@ -138,7 +138,7 @@ function encodeBlock(part: Part, path: string, context: EncodeContext): Block | 
       if (part.dialect === 'anthropic-messages') return part.raw as Block;
       break;
   }
-  context.dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  context.dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return null;
 }
 

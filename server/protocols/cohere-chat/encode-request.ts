@@ -22,7 +22,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
-      dropped.push(`/tools/${index}: ${tool.name} cannot be definition to the upstream`);
+      dropped.push(`/tools/${index}: ${tool.name} cannot be sent to the upstream`);
       return [];
     }
     const { description, schema } = tool;
@@ -112,7 +112,7 @@ function encodePart(part: Part, path: string, dropped: Dropped): Item[] {
     case 'image':
       return [{ type: 'image_url', image_url: present({ url: mediaUrl(part.source), detail: part.detail }) }];
     default:
-      dropped.push(`${path}: ${part.type} cannot be definition to the upstream`);
+      dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
       return [];
   }
 }

@@ -200,7 +200,7 @@ function encodePart(part: Part, place: Place): Block[] {
       if (part.dialect === 'gemini-generate') return [part.raw as Block];
       break;
   }
-  place.dropped.push(`${place.path}: ${part.type} cannot be instructions to the upstream`);
+  place.dropped.push(`${place.path}: ${part.type} cannot be sent to the upstream`);
   return [];
 }
 

@@ -67,7 +67,7 @@ function encodeTools({ tools, toolChoice }: ChatRequest, dropped: Dropped): Item
   if (toolChoice !== null && toolChoice !== 'auto') dropped.push('/tool_choice: not known to the upstream');
   return tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
-      dropped.push(`/tools/${index}: ${tool.name} cannot be encoded to the upstream`);
+      dropped.push(`/tools/${index}: ${tool.name} cannot be sent to the upstream`);
       return [];
     }
     const { description, schema } = tool;
@@ -122,7 +122,7 @@ function contentOf(parts: readonly Part[], path: string, dropped: Dropped): Item
       if (part.redacted !== null || part.signature !== null) dropped.push(`${path}: the thought loses its seal`);
       thinking += part.text;
     } else if (part.type === 'image' && part.source.kind === 'base64') images.push(part.source.data);
-    else dropped.push(`${path}: ${part.type} cannot be encoded to the upstream`);
+    else dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   }
   return {
     content: words.join('\n'),

@@ -176,7 +176,7 @@ function contentOf(parts: readonly Part[], path: string, context: EncodeContext)
 function encodePart(part: Part, path: string, context: EncodeContext): Item[] {
   const item = encodeItem(part, context.dialect);
   if (item === null) {
-    context.dropped.push(`${path}: ${part.type} cannot be found to the upstream`);
+    context.dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
     return [];
   }
   if (part.type === 'text' && part.text === '') return [];

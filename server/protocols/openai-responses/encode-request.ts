@@ -168,6 +168,6 @@ function encodePart(part: Part, assistant: boolean, path: string, dropped: Dropp
       if (part.dialect === 'openai-responses') return part.raw as Item;
       break;
   }
-  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return null;
 }

@@ -70,13 +70,13 @@ function encodeTools(request: ChatRequest, messages: readonly Turn[], dropped: D
   const { toolChoice } = request;
   const offered = request.tools.flatMap((tool, index): Block[] => {
     if (tool.kind !== 'provider') return [toolSpec(tool)];
-    dropped.push(`/tools/${index}: ${tool.name} cannot be found to the upstream`);
+    dropped.push(`/tools/${index}: ${tool.name} cannot be sent to the upstream`);
     return [];
   });
   const called = messages.flatMap(({ content }) => content.flatMap(({ toolUse }) => nameOf(toolUse)));
   if (called.length === 0 && (offered.length === 0 || toolChoice === 'none')) return undefined;
   if (toolChoice === 'none' && offered.length > 0)
-    dropped.push('/tool_choice: none cannot be found with calls in the history');
+    dropped.push('/tool_choice: none cannot be sent with calls in the history');
   const tools = offered.length > 0 ? offered : [...new Set(called)].map((name) => toolSpec({ name, ...nothing }));
   const choice =
     toolChoice === 'required'
@@ -167,6 +167,6 @@ function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
       if (part.text !== '') dropped.push(`${path}: a thought without this provider's signature`);
       return [];
   }
-  dropped.push(`${path}: ${part.type} cannot be found to the upstream`);
+  dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return [];
 }

@@ -24,7 +24,7 @@ const wire = simpleWire({
       additional_messages: request.messages.flatMap(({ role, parts }, index) => {
         const words = parts.flatMap((part) => {
           if (part.type === 'text') return [part.text];
-          dropped.push(`/messages/${index}: ${part.type} cannot be told to the upstream`);
+          dropped.push(`/messages/${index}: ${part.type} cannot be sent to the upstream`);
           return [];
         });
         return words.length === 0 ? [] : [{ role: roles[role], content_type: 'text', content: words.join('\n') }];

@@ -14,7 +14,7 @@ const wire = simpleWire({
     if (request.maxTokens !== null) dropped.push('/max_tokens: not known to the upstream');
     for (const [index, { parts }] of request.messages.entries()) {
       for (const part of parts)
-        if (part.type !== 'text') dropped.push(`/messages/${index}: ${part.type} cannot be told to the upstream`);
+        if (part.type !== 'text') dropped.push(`/messages/${index}: ${part.type} cannot be sent to the upstream`);
     }
     const context = request.messages.filter(isInstruction).map(({ parts }) => textOf(parts));
     return present({

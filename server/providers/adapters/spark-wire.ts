@@ -57,7 +57,7 @@ function encodeMessage({ role, parts }: Message, path: string, dropped: Dropped)
       case 'reasoning':
         return [];
       default:
-        dropped.push(`${path}: ${part.type} cannot be decoded to the upstream`);
+        dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
         return [];
     }
   });
@@ -72,7 +72,7 @@ function encodeRequest(request: ChatRequest, dropped: Dropped): Item {
       const { description, schema } = tool;
       return [present({ name: portableName(tool.name), description, parameters: objectSchema(schema) })];
     }
-    dropped.push(`/tools/${index}: ${tool.name} cannot be decoded to the upstream`);
+    dropped.push(`/tools/${index}: ${tool.name} cannot be sent to the upstream`);
     return [];
   });
   if (request.topP !== null) dropped.push('/top_p: not known to the upstream');

@@ -9,7 +9,7 @@ export function transcriptOf(request: ChatRequest, dropped: Dropped): string {
   const lines = request.messages.map(({ role, parts }, index) => {
     const words = parts.flatMap((part) => {
       if (part.type === 'text') return [part.text];
-      dropped.push(`/messages/${index}: ${part.type} cannot be told to the upstream`);
+      dropped.push(`/messages/${index}: ${part.type} cannot be sent to the upstream`);
       return [];
     });
     return { role, text: words.join('\n') };
