@@ -75,12 +75,13 @@ test('an order says how it was paid, in which currency, and how far it has come'
     expect(page).toContain(text);
 });
 
-test('the account offers the services that this site uses, and one it is bound to', async () => {
+test('the account names every service; those that this site does not use say so', async () => {
   const { Bindings } = await import('../../web/features/personal/bindings.tsx');
-  const shown = (status: object, self: object = {}) =>
-    rendered(<Bindings self={{ ...reader(1), ...self }} />, { answers: { status: { ...site, ...status } } });
-  const names = (page: string) => [...page.matchAll(/<dt[^>]*>([^<]*)</g)].map(([, name]) => name);
-  expect(names(shown({}))).toEqual([i18next.t('account.email')]);
-  expect(names(shown({ github_oauth: true }))).toEqual([i18next.t('account.email'), 'GitHub']);
-  expect(names(shown({}, { telegram_id: '42' }))).toEqual([i18next.t('account.email'), 'Telegram']);
+  const page = (status: object) =>
+    rendered(<Bindings self={reader(1)} />, { answers: { status: { ...site, ...status } } });
+  const names = (html: string) => [...html.matchAll(/<dt[^>]*>([^<]*)</g)].map(([, name]) => name);
+  const off = (html: string) => html.split(`>${i18next.t('personal.off')}<`).length - 1;
+  const all = ['account.email', 'account.wechat'].map((key) => i18next.t(key as 'account.email'));
+  expect(names(page({}))).toEqual([...all, 'GitHub', 'OIDC', 'Telegram', 'Linux DO']);
+  expect(off(page({})) - off(page({ github_oauth: true }))).toBe(1);
 });

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { failureWords } from '../../lib/failure-words.ts';
 import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
@@ -53,7 +54,7 @@ function useWords({ channel, traffic }: Pick<ChannelNoteProps, 'channel' | 'traf
       : saved >= failed
         ? t('channels.savedAllBy', { names })
         : t('channels.savedSomeBy', { saved, names });
-  const what = words === '' ? t('channels.failingWords') : words.replace(/[.。]$/, '');
+  const what = words === '' ? t('channels.failingWords') : failureWords(words, t).replace(/[.。]$/, '');
   return `${what}, ${t('channels.failingSince', { time: clock(since), count: failed, how })}`;
 }
 

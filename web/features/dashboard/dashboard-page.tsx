@@ -6,6 +6,7 @@ import { FailureNote } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import { call } from '../../lib/api.ts';
+import { failureWords } from '../../lib/failure-words.ts';
 import { useAside, useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
@@ -52,15 +53,16 @@ function Failing() {
   const failing = found?.filter(({ state }) => state === 'failing') ?? [];
   const [first] = failing;
   if (first === undefined) return null;
+  const words = failureWords(first.words, t);
   return (
     <p className="flex flex-wrap items-center gap-x-3 rounded-2 border border-line border-l-3 border-l-danger-solid px-3 py-2">
       <span className="status status-bad">{t('dashboard.failing', { count: failing.length })}</span>
       <span
         className="min-w-0 flex-1 truncate text-ink-2 max-sm:order-1 max-sm:basis-full max-sm:whitespace-normal"
-        title={first.words}
+        title={words}
       >
         {first.name}
-        {first.words === '' ? '' : `: ${first.words}`}
+        {words === '' ? '' : `: ${words}`}
       </span>
       <Link href="/channel" className="ml-auto">
         {t('dashboard.openChannels')}
