@@ -1,6 +1,6 @@
 /** The change feed as a follower reads it: what changed after a place that was given to it before. */
 import type { Database } from './open.ts';
-import { createPostgresFeed } from './postgres/change-stream.ts';
+import { createPostgresChangeStream } from './postgres/change-stream.ts';
 import { createChangesRepository, type Feed } from './repositories/changes.ts';
 
 /** Changes told at once; more come with the next question. */
@@ -23,5 +23,5 @@ function createFileFeed(database: Database): Feed {
   };
 }
 
-export const createFeed = (database: Database): Feed =>
-  database.engine === 'sqlite' ? createFileFeed(database) : createPostgresFeed(database, changesAtOnce);
+export const createChangeStream = (database: Database): Feed =>
+  database.engine === 'sqlite' ? createFileFeed(database) : createPostgresChangeStream(database, changesAtOnce);

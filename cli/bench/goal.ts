@@ -1,6 +1,6 @@
 /** What this product promises of its speed, and what a run found. */
 
-import type { Extras } from './optional.ts';
+import type { Extras } from './extras.ts';
 import { share, type Table } from './stats.ts';
 import { type ShapeName, subjectNames } from './targets.ts';
 

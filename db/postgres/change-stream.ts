@@ -49,7 +49,7 @@ const whole = ({ snapshot, server, standby }: Omit<Found, 'behind'>): Cursor => 
   return { snapshot, server };
 };
 
-export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atOnce: number): Feed {
+export function createPostgresChangeStream({ pool }: Pick<PostgresDatabase, 'pool'>, atOnce: number): Feed {
   let number = 0;
   let cursor: Cursor | null = null;
   /** What was told and not acted on yet; the cursor moves when the last of it has been. */

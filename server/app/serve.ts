@@ -94,7 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const { balances, shared, recoverOwn } = createBalanceStore(place, options.relayThreads);
+    const { balances, shared, recoverThread } = createBalanceStore(place, options.relayThreads);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({
       ...{ files, nativeBinding, follows: before !== null, node },
@@ -171,7 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       before: before?.ended,
       close,
     });
-    ledgerThread.onDeath(recoverOwn);
+    ledgerThread.onDeath(recoverThread);
     ledgerThread.onDeath((reason) => fail('ledger', reason));
     void ledgerThread.suspended.then(relayThreads.suspend);
     if (hasSharedPort && node === null)

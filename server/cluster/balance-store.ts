@@ -15,7 +15,7 @@ export interface BalanceStore {
   /** For the ledger's thread, which fills it; null = balances follow the books. */
   readonly shared: SharedMemory | null;
   /** That thread is gone: what it had begun is undone. */
-  readonly recoverOwn: () => void;
+  readonly recoverThread: () => void;
 }
 
 export function createBalanceStore({ engine }: DatabasePlace, relayThreads: number): BalanceStore {
@@ -25,7 +25,7 @@ export function createBalanceStore({ engine }: DatabasePlace, relayThreads: numb
     return {
       balances: new Balances(createMoney(createMemory(threads), open)),
       shared: null,
-      recoverOwn: () => undefined,
+      recoverThread: () => undefined,
     };
   const thread = threads + 1;
   const memory = createMemory(thread);
@@ -33,7 +33,7 @@ export function createBalanceStore({ engine }: DatabasePlace, relayThreads: numb
   return {
     balances: new Balances(createMoney(memory, open, nodeLease)),
     shared: { parts: memory.parts(), thread, clock: clockReading() },
-    recoverOwn: () => memory.recoverOwn(thread),
+    recoverThread: () => memory.recoverThread(thread),
   };
 }
 

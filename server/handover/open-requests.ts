@@ -54,7 +54,7 @@ const timeoutMs = 20;
 export interface RemoteReservations {
   /** So much is open there now, and no more. */
   set(open: OpenMoney): void;
-  /** Somebody may have died at the lock, and it is this thread that buries the dead: it comes back later. */
+  /** Another thread may have died holding the lock, and this thread recovers dead ones: it tries again later. */
   underLock(stripe: number, step: () => void): void;
 }
 

@@ -2,7 +2,7 @@
  * Pages of other origins may call the relay, as they may call its upstreams: what opens it is a key that the page has to
  * know, never a cookie that a browser adds by itself. Everything else is this site's own.
  */
-import type { Place } from './path-kind.ts';
+import type { PathKind } from './path-kind.ts';
 
 /** What the console's own session opens. */
 const ownPaths = '/pg/';
@@ -16,7 +16,7 @@ const defaultNames = 'authorization, content-type';
 const maxAge = '7200';
 
 /** Whether a page of any origin may read what is answered here. */
-export const isOpenToPages = (request: Request, place: Place, path: string): boolean =>
+export const isOpenToPages = (request: Request, place: PathKind, path: string): boolean =>
   place === 'relay' && request.headers.has('origin') && !path.startsWith(ownPaths);
 
 /** A browser's question before it sends what a form could not. */

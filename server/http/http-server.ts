@@ -12,7 +12,7 @@ import type { Connections } from './connections.ts';
 import { effectiveMethod, isOpenToPages, isPreflight, openToPages, preflightAnswer } from './cross-origin.ts';
 import { createForwarding, createOpenRequests, forwardedFrom } from './forward.ts';
 import { isProbe, probe } from './health-checks.ts';
-import { placeOf } from './path-kind.ts';
+import { pathKindOf } from './path-kind.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
 
 export interface HttpServerOptions {
@@ -106,7 +106,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     if (isProbe(path)) return probed(request, path);
     // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
     if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
-    const place = placeOf(path);
+    const place = pathKindOf(path);
     const isOpen = isOpenToPages(request, place, path);
     if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
     const respond = isOpen ? openToPages : asItIs;
@@ -214,7 +214,7 @@ const retrySeconds = '5';
 /** The listener stays until the last stream has ended, so that whoever comes meanwhile is told to come back instead of finding nobody. */
 async function rejected(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
   const response =
-    placeOf(path) === 'relay'
+    pathKindOf(path) === 'relay'
       ? await relay.handle(request, path, peer)
       : new Response(
           JSON.stringify({ success: false, message: wordsOf(request, 'shutting_down'), code: 'shutting_down' }),

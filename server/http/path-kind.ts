@@ -2,7 +2,7 @@
 import { isRelayPath, relaySegments } from '../relay/intake/routes.ts';
 
 /** `nowhere`: a program's path in a spelling that no client of ours uses; never a page, never another way in. */
-export type Place = 'relay' | 'api' | 'console' | 'nowhere';
+export type PathKind = 'relay' | 'api' | 'console' | 'nowhere';
 
 /** What supervisors and monitors ask for by habit: who gets a page here would take a dead server for a living one. */
 const probes = ['health', 'healthz', 'healthcheck', 'live', 'livez', 'ready', 'readyz', 'ping', 'metrics', 'actuator'];
@@ -10,7 +10,7 @@ const probes = ['health', 'healthz', 'healthcheck', 'live', 'livez', 'ready', 'r
 /** First segments that belong to programs. */
 const programs: ReadonlySet<string> = new Set(['api', ...relaySegments, ...probes]);
 
-export function placeOf(path: string): Place {
+export function pathKindOf(path: string): PathKind {
   if (isRelayPath(path)) return 'relay';
   if (path.startsWith('/api/')) return 'api';
   return programs.has(firstSegment(path)) ? 'nowhere' : 'console';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { parseRival, parseRivals } from '../../cli/bench/comparison.ts';
+import type { Extras } from '../../cli/bench/extras.ts';
 import { goalsOf, timesFloor, verdictOf } from '../../cli/bench/goal.ts';
 import { busyIn, cpuIn } from '../../cli/bench/machine.ts';
 import { measureAll, warm } from '../../cli/bench/measure.ts';
-import type { Extras } from '../../cli/bench/optional.ts';
 import { reportLines } from '../../cli/bench/report.ts';
 import { median, type Sample, type SampleStats, share, statsOf, type Table } from '../../cli/bench/stats.ts';
 import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/targets.ts';

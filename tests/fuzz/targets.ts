@@ -11,7 +11,7 @@ import { createVault } from '../../server/domain/secrets/vault.ts';
 import { keptCookie } from '../../server/http/authenticate.ts';
 import { clientAddress } from '../../server/http/client-ip.ts';
 import { pathOf } from '../../server/http/http-server.ts';
-import { placeOf } from '../../server/http/path-kind.ts';
+import { pathKindOf } from '../../server/http/path-kind.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { readCredential } from '../../server/relay/intake/authorize.ts';
@@ -172,9 +172,9 @@ function urls({ damaged, pick }: Damage): void {
   const once = plainPath(forgivenPath(path, method));
   const matched = relayRouteFor(once);
   holds(matched === undefined || matched.route.path.length > 1, 'a route', once);
-  holds(['relay', 'api', 'console', 'nowhere'].includes(placeOf(path)), 'a place', path);
+  holds(['relay', 'api', 'console', 'nowhere'].includes(pathKindOf(path)), 'a place', path);
   // Whatever is no plain path of the API must not be taken for one.
-  if (placeOf(path) === 'api') holds(/^\/+api(?:\/|$)/i.test(path), 'the API', path);
+  if (pathKindOf(path) === 'api') holds(/^\/+api(?:\/|$)/i.test(path), 'the API', path);
 }
 
 function cookies({ damaged }: Damage): void {

@@ -1,6 +1,6 @@
 /** Which spelling of a path is answered by whom: programs never get a page, pages are never another way in. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placeOf } from '../../server/http/path-kind.ts';
+import { pathKindOf } from '../../server/http/path-kind.ts';
 import { createSite, type Site, sendRaw } from '../support/site.ts';
 
 let site: Site;
@@ -98,7 +98,7 @@ test.each([
   '/v10',
   '/a/api/b',
 ])('%s is a page', async (target) => {
-  expect(placeOf(target)).toBe('console');
+  expect(pathKindOf(target)).toBe('console');
   expect((await ask('GET', target)).type).toBe('text/html');
 });
 

@@ -11,8 +11,8 @@ afterAll(() => {
 });
 
 const frameOf = async (content: string, asPage: boolean): Promise<{ rules: Set<string>; src: string | null }> => {
-  const { Framed } = await import('../../web/components/frame.tsx');
-  const html = renderToStaticMarkup(<Framed title="x" content={content} asPage={asPage} />);
+  const { Frame } = await import('../../web/components/frame.tsx');
+  const html = renderToStaticMarkup(<Frame title="x" content={content} asPage={asPage} />);
   const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(html)?.[1] ?? null;
   return { rules: new Set((attribute('sandbox') ?? '').split(' ')), src: attribute('src') };
 };

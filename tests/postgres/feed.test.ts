@@ -1,8 +1,8 @@
 /** News on a real server: many writers, long transactions, a database that comes back as another. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFeed } from '../../db/change-stream.ts';
-import { createPostgresFeed } from '../../db/postgres/change-stream.ts';
+import { createChangeStream } from '../../db/change-stream.ts';
+import { createPostgresChangeStream } from '../../db/postgres/change-stream.ts';
 import {
   createNotificationListener,
   type ListenerConnection,
@@ -79,7 +79,7 @@ async function follow(feed: Feed, from: number) {
 }
 
 async function follower(place: Pick<Site, 'database'> = site) {
-  const feed = createFeed(place.database);
+  const feed = createChangeStream(place.database);
   return { feed, ...(await follow(feed, await feed.last())) };
 }
 
@@ -190,7 +190,7 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
 });
 
 test('what was told and not acted on is told again; more than fits is told in parts', async () => {
-  const feed = createPostgresFeed(site.database, 3);
+  const feed = createPostgresChangeStream(site.database, 3);
   const seq = await feed.last();
   expect(await feed.after(seq)).toBeNull();
   for (let n = 0; n < 7; n++) await write(site.database.pool, `part ${n}`);
@@ -207,7 +207,7 @@ test('what was told and not acted on is told again; more than fits is told in pa
 });
 
 test('everything that was to be read and was not is to be read again', async () => {
-  const feed = createFeed(site.database);
+  const feed = createChangeStream(site.database);
   const seq = await feed.last();
   // Reading the rows failed: nobody has acted on it.
   expect((await feed.after(seq - 1))?.changes).toBeNull();

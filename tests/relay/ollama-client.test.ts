@@ -1,7 +1,7 @@
 /** Ollama's own library as a client: told anew from other upstreams, untouched from Ollama's own. */
 import { Ollama } from 'ollama';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { placeOf } from '../../server/http/path-kind.ts';
+import { pathKindOf } from '../../server/http/path-kind.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -154,8 +154,8 @@ test.each([
 });
 
 test('beside these paths all of /api is the console’s', () => {
-  expect(['/api/chat', '/api/chat/', '/api/tags'].map(placeOf)).toEqual(['relay', 'relay', 'relay']);
-  expect(['/api/chat/0', '/api/status', '/api/tagsx', '/api/user/self'].map(placeOf)).toEqual([
+  expect(['/api/chat', '/api/chat/', '/api/tags'].map(pathKindOf)).toEqual(['relay', 'relay', 'relay']);
+  expect(['/api/chat/0', '/api/status', '/api/tagsx', '/api/user/self'].map(pathKindOf)).toEqual([
     'api',
     'api',
     'api',
@@ -284,7 +284,7 @@ test('what only a machine of one’s own can do is refused in Ollama’s shape a
       error: expect.stringMatching(/^\/api\/\w+ is not implemented here \(request/),
     });
   }
-  expect(['/api/pull', '/api/generate', '/api/embed', '/api/ps', '/api/version'].map(placeOf)).toEqual(
+  expect(['/api/pull', '/api/generate', '/api/embed', '/api/ps', '/api/version'].map(pathKindOf)).toEqual(
     Array(5).fill('relay'),
   );
 });

@@ -7,7 +7,7 @@ import { sealed } from '../../server/relay/shared/safe-headers.ts';
 import { overloadLimits } from '../../server/threads/relay/environment.ts';
 import { createExhaustionWatch } from '../../server/threads/relay/file-descriptors.ts';
 import { createOverload, maxOpenFor } from '../../server/threads/relay/load-shedding.ts';
-import { createAdmissionQueue } from '../../server/threads/relay/request-queue.ts';
+import { createRequestQueue } from '../../server/threads/relay/request-queue.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
@@ -355,7 +355,7 @@ test('beats that were missed and come together do not hide that the loop is late
 test('the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {
   let now = 0;
   const turns = createTurns();
-  const line = createAdmissionQueue({ now: () => now, afterTurn: turns.after });
+  const line = createRequestQueue({ now: () => now, afterTurn: turns.after });
   const taken: number[] = [];
   const join = (n: number) =>
     void line.join().then(() => {

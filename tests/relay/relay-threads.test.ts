@@ -222,7 +222,7 @@ describe('a thread that dies', () => {
         await Bun.sleep(random() * 30);
         worker.terminate();
         await gone;
-        site.money.memory.recoverOwn(index + 1);
+        site.money.memory.recoverThread(index + 1);
       }
       expectWhole(
         site,
@@ -237,7 +237,7 @@ describe('a thread that dies', () => {
     for (const stripe of [3, 4]) dead.lock(stripe);
     living.lock(5);
     expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([false, false, false]);
-    memory.recoverOwn(1);
+    memory.recoverThread(1);
     expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([true, true, false]);
   });
 

@@ -64,9 +64,9 @@ const person = async (id: string, fields: object) => {
 };
 const money = { quota_per_unit: 500_000, display_in_currency: true };
 const personal = async (answers: object) => {
-  const { PersonalPage } = await import('../../web/features/personal/profile-page.tsx');
+  const { ProfilePage } = await import('../../web/features/personal/profile-page.tsx');
   vi.stubGlobal('window', { HTMLElement: class {}, addEventListener: () => undefined });
-  return rendered(<PersonalPage />, { answers: { self: reader(1), status: money, ...answers } });
+  return rendered(<ProfilePage />, { answers: { self: reader(1), status: money, ...answers } });
 };
 const names = Array.from({ length: 12 }, (_, index) => `model-${index}`);
 const talk = (frames: readonly string[]) =>

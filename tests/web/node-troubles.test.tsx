@@ -26,7 +26,7 @@ test.each([
 
 test('above every page', async () => {
   await i18next.changeLanguage('zh');
-  const { StorageTrouble: StorageFailure } = await import('../../web/shell/storage-warning.tsx');
+  const { StorageWarning: StorageFailure } = await import('../../web/shell/storage-warning.tsx');
   const storage = { ok: false, reason: 'the ledger is gone', late: 0, refused: 0 };
   const shown = rendered(<StorageFailure />, { answers: { status: { storage } } });
   expect(shown).toContain('计费请求已暂停：账本线程已终止');

@@ -2,7 +2,7 @@
 import { createInstance, type TFunction } from 'i18next';
 import { beforeAll, expect, test } from 'vitest';
 import type { Token } from '../../server/contract/entities.ts';
-import { allowanceOf } from '../../web/features/tokens/limit.tsx';
+import { allowanceOf } from '../../web/features/tokens/allowance.tsx';
 import { requestsFor } from '../../web/features/tokens/model-details.ts';
 import { type Allowance, partsOf, sentenceOf } from '../../web/features/tokens/sentence.ts';
 import { relative } from '../../web/lib/format.ts';

@@ -79,7 +79,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/key',
-    load: async () => (await import('../features/tokens/shared-key-page.tsx')).GivenKeyPage,
+    load: async () => (await import('../features/tokens/shared-key-page.tsx')).SharedKeyPage,
     needs: Role.guest,
   },
   {
@@ -234,7 +234,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/personal',
-    load: async () => (await import('../features/personal/profile-page.tsx')).PersonalPage,
+    load: async () => (await import('../features/personal/profile-page.tsx')).ProfilePage,
     needs: Role.user,
     navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', jump: 'a' },
   },

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useDark } from '../lib/theme.ts';
 
-export interface FramedProps {
+export interface FrameProps {
   readonly title: string;
   /** Markdown or HTML. */
   readonly content: string;
@@ -29,7 +29,7 @@ function sheet(small: boolean): string {
   return `:root{${root};color-scheme:${values.colorScheme}}body{margin:0;font:${small ? '11px/16px' : '14px/22px'} var(--font-sans);color:var(${small ? '--text-3' : '--text-1'});overflow-wrap:anywhere}a{color:var(--accent-text)}img{max-width:100%}p,ul,ol,pre,table{margin:0 0 ${small ? '0' : '12px'}}h1{font-size:20px;line-height:28px}h2{font-size:16px}h3{font-size:14px}pre,code{font-family:var(--font-mono);font-size:.925em;background:var(--bg-sunken)}pre{padding:8px 12px;overflow:auto}td,th{border:1px solid var(--line);padding:4px 8px}`;
 }
 
-export function Framed({ title, content, asPage = false, small = false }: FramedProps) {
+export function Frame({ title, content, asPage = false, small = false }: FrameProps) {
   const dark = useDark();
   const [page, setPage] = useState('');
   const [height, setHeight] = useState(small ? 16 : 0);

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Sheet } from '../components/overlay.tsx';
 import { showByHand, useUncopied } from '../lib/copy.ts';
 
-export function CopyByHand() {
+export function CopyDialog() {
   const { t } = useTranslation();
   const text = useUncopied();
   if (text === null) return null;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Framed } from '../components/frame.tsx';
+import { Frame } from '../components/frame.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Sheet } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';
@@ -27,7 +27,7 @@ export function NoticeButton() {
       </button>
       {open ? (
         <Sheet title={t('app.notice')} onClose={() => setOpen(false)}>
-          <Framed title={t('app.notice')} content={notice} />
+          <Frame title={t('app.notice')} content={notice} />
         </Sheet>
       ) : null}
     </>

@@ -3,12 +3,12 @@
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import { Framed } from '../components/frame.tsx';
+import { Frame } from '../components/frame.tsx';
 import { call } from '../lib/api.ts';
 import { forgetUnsaved } from '../lib/dirty-form.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
 import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
-import { CopyByHand } from './copy-dialog.tsx';
+import { CopyDialog } from './copy-dialog.tsx';
 import { FailedReads } from './failed-reads.tsx';
 import { LeaveQuestion } from './leave-question.tsx';
 import { placesFor } from './nav.ts';
@@ -98,12 +98,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {children}
           {(withSidebar && !folded) || path.startsWith('/chat') || !status?.footer_html ? null : (
             <footer className="mt-auto px-5 py-3">
-              <Framed title={t('nav.footer')} content={status.footer_html} small />
+              <Frame title={t('nav.footer')} content={status.footer_html} small />
             </footer>
           )}
         </main>
       </div>
-      <CopyByHand />
+      <CopyDialog />
       <LeaveQuestion />
       {user !== null && ended ? (
         <Suspense>

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Place } from './nav.ts';
 
-const ShortcutSheet = lazy(async () => ({ default: (await import('./key-help.tsx')).ShortcutSheet }));
+const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
 const offKey = 'shortcuts-off';
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&

@@ -3,12 +3,12 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link, useLocation } from 'wouter';
-import { Framed } from '../components/frame.tsx';
+import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { navGroups, placesFor } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
-import { useTrouble } from './warnings.ts';
+import { useWarnings } from './warnings.ts';
 
 interface ItemProps {
   readonly to: string;
@@ -62,7 +62,7 @@ export interface SidebarProps extends AccountMenuProps {
 
 export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: SidebarProps) {
   const { t } = useTranslation();
-  const trouble = useTrouble(user);
+  const trouble = useWarnings(user);
   const places = placesFor(user, status);
   const chats = chatLinks(status);
   const unreadable = chats === null;
@@ -123,7 +123,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
         {folded ? null : (
           <div className="px-2 text-[11px] leading-4 text-ink-3">
             {status?.footer_html ? (
-              <Framed title={t('nav.footer')} content={status.footer_html} small />
+              <Frame title={t('nav.footer')} content={status.footer_html} small />
             ) : (
               `${t('app.credit')} ${status?.version ?? ''}`
             )}

@@ -8,7 +8,7 @@ import { statusQuery } from './status.ts';
 
 const lookMs = 15_000;
 
-export function StorageTrouble() {
+export function StorageWarning() {
   const { t } = useTranslation();
   const storage = useAside({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
   if (storage === undefined) return null;

@@ -10,7 +10,7 @@ import { placesFor } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
 import type { Status } from './status.ts';
-import { StorageTrouble } from './storage-warning.tsx';
+import { StorageWarning } from './storage-warning.tsx';
 import {
   Brand,
   Breadcrumb,
@@ -46,7 +46,7 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
       {withSidebar ? <MenuButton open={menuOpen} onMenu={onMenu} /> : <Brand status={status} />}
       {withSidebar && here !== undefined ? <Breadcrumb place={here} /> : null}
       <Marks status={status} />
-      {user !== null && isAdmin(user) ? <StorageTrouble /> : null}
+      {user !== null && isAdmin(user) ? <StorageWarning /> : null}
       <NewYear />
       <div className="ml-auto flex items-center gap-1">
         <SiteLinks user={user} status={status} />

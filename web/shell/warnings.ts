@@ -6,7 +6,7 @@ import { useTitleCount } from '../lib/page-title.ts';
 import { useAside } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 
-export function useTrouble(user: User): number {
+export function useWarnings(user: User): number {
   const found = useAside({
     queryKey: ['channel-traffic'],
     queryFn: () => call('traffic.channels', {}),

@@ -70,7 +70,7 @@ export const setup: CommandRun = async (context, flags) => {
   const bare = text(flags.username) === undefined && context.env.GATEWAY_ADMIN_USERNAME === undefined;
   const all = ['channelType', 'tokenName'].every((flag) => flags[flag] === undefined);
   if (bare && context.interactive && (all || !(await client.call('setup.get')).status)) {
-    const { setupWizard } = await import('../../screens/setup-steps.ts');
+    const { setupWizard } = await import('../../screens/setup-wizard.ts');
     return setupWizard(context, flags);
   }
   const created = await administrator(context, client, flags, mode);

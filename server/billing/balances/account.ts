@@ -283,8 +283,8 @@ export class Account implements Owner {
         const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
         const room = left - (key[KeySlot.held] ?? 0);
         if (room < amount) return rejected('token', room);
-        const availableWith = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
-        if (max > 0 && availableWith < max) return rejected('token', availableWith);
+        const available = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
+        if (max > 0 && available < max) return rejected('token', available);
       }
     }
     if (!selfUse) {
@@ -292,8 +292,8 @@ export class Account implements Owner {
       const reserved = balance[UserSlot.held] ?? 0;
       const maxOverall = balance[UserSlot.most] ?? 0;
       if (total - reserved < amount || (amount > 0 && total <= 0)) return rejected('user', total - reserved);
-      const availableWith = Math.floor(total * overcommit) - maxOverall;
-      if (max > 0 && availableWith < max) return rejected('user', availableWith);
+      const available = Math.floor(total * overcommit) - maxOverall;
+      if (max > 0 && available < max) return rejected('user', available);
       memory.note(this.user, userMoney);
       balance[UserSlot.held] = reserved + amount;
       balance[UserSlot.most] = maxOverall + max;

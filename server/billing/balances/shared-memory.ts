@@ -31,7 +31,7 @@ export interface Memory {
   /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
   allot(cells: number): number;
   /** The thread is gone: what it had begun is undone, its locks are free. */
-  recoverOwn(thread: number): void;
+  recoverThread(thread: number): void;
   /** For another thread. */
   parts(): MemoryParts;
   /** Takes over chunks that were given out after the thread began. */
@@ -191,7 +191,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       while (next > chunks.length * chunkCells) adopt([newChunk()]);
       return first;
     },
-    recoverOwn(dead) {
+    recoverThread(dead) {
       const left = notesOf(dead);
       // The newest first: a cell may be noted twice.
       for (let at = left[0] ?? 0; at > 0; ) {

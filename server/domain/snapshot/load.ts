@@ -1,5 +1,5 @@
 /** Turns rows into what the relay knows. */
-import { createFeed } from '../../../db/change-stream.ts';
+import { createChangeStream } from '../../../db/change-stream.ts';
 import type { Database } from '../../../db/open.ts';
 import type { Change, Feed } from '../../../db/repositories/changes.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
@@ -36,7 +36,7 @@ export interface SnapshotSourceDeps {
 export function createSnapshotSource({
   database,
   vault,
-  feed = createFeed(database),
+  feed = createChangeStream(database),
 }: SnapshotSourceDeps): SnapshotSource {
   const users = createUsersRepository(database);
   const tokens = createTokensRepository(database);

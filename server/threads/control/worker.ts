@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { createFeed } from '../../../db/change-stream.ts';
+import { createChangeStream } from '../../../db/change-stream.ts';
 import { createJobLock } from '../../../db/job-locks.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
@@ -64,7 +64,7 @@ async function start(order: ControlStart) {
   let storage = healthyStorage;
   const { node } = order;
   const turns = createJobLock(database, node);
-  const feed = createFeed(database);
+  const feed = createChangeStream(database);
   const monoNow = createMonoClock(order.clock);
   const services = await createServices({
     database,

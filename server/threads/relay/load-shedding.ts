@@ -1,6 +1,6 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
-import { createAdmissionQueue, type LineDeps } from './request-queue.ts';
+import { createRequestQueue, type LineDeps } from './request-queue.ts';
 
 export interface OverloadLimits {
   /** Milliseconds that the event loop may be late on end, or newcomers wait in the line; Infinity = they may. */
@@ -56,7 +56,7 @@ export function createOverload(
   let spanAt = now();
   let beatAt = spanAt;
   let beats = 0;
-  const line = createAdmissionQueue({ now, afterTurn });
+  const line = createRequestQueue({ now, afterTurn });
   let wasSlow = false;
   let busy = false;
   /** Since it was last decided whether it is over. */

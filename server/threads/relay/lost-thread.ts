@@ -44,7 +44,7 @@ const timeoutMs = 20;
 /** @param regions first cells of the rows it had. @returns when nothing is held any more. */
 export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
   const { memory } = deps.balances.money;
-  memory.recoverOwn(thread);
+  memory.recoverThread(thread);
   let settled = 0;
   let voided = 0;
   const written: Promise<unknown>[] = [];

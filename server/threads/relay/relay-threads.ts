@@ -198,7 +198,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   };
 
   /** Others may have its rows when all that was open is durable. */
-  const recoverOwn = async ({ number, rows }: Thread): Promise<LostReport> => {
+  const recoverThread = async ({ number, rows }: Thread): Promise<LostReport> => {
     const report = await endLost(
       { balances, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
       number,
@@ -219,7 +219,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     for (const [id, ids] of thread.replies) channels(id, ids);
     past.late += thread.status.late;
     past.refused += thread.status.rejected;
-    const { settled, voided } = await recoverOwn(thread);
+    const { settled, voided } = await recoverThread(thread);
     deps.print(
       `relay thread ${thread.number} died: ${reason}; of its open requests ${settled} were settled, ${voided} voided`,
     );
@@ -239,7 +239,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       if (!(await within(thread.ready.promise, startMs))) throw new Error('did not start in time');
     } catch (error) {
       end(thread);
-      await recoverOwn(thread);
+      await recoverThread(thread);
       return again(number, error instanceof Error ? error.message : String(error));
     }
   };
@@ -286,7 +286,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     for (const thread of all) {
       const isThere = threads.has(thread.number);
       end(thread);
-      if (isThere) await recoverOwn(thread);
+      if (isThere) await recoverThread(thread);
     }
     await keepPending(deps.ledger, deps.keep);
   };

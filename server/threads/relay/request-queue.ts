@@ -25,7 +25,7 @@ const takeMs = 10;
 /** Places that are empty by now are kept up to so many. */
 const maxEmpty = 1000;
 
-export function createAdmissionQueue({ now, afterTurn }: LineDeps): Line {
+export function createRequestQueue({ now, afterTurn }: LineDeps): Line {
   let waiters: Waiter[] = [];
   let first = 0;
   const takeUp = async () => {

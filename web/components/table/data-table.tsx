@@ -7,26 +7,26 @@ import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
-import { MeasuredColumns } from './column-width.tsx';
 import { Head } from './head.tsx';
+import { MeasuredColumns } from './measured-columns.tsx';
 import { usePreferences } from './preferences.ts';
-import { useAmounts } from './use-amount.ts';
+import { useAmounts } from './use-amounts.ts';
 import { useHandlers } from './use-handlers.ts';
 import { useRowKeys } from './use-row-keys.ts';
-import { useSorting } from './use-sort.ts';
-import { useWidths } from './width.ts';
+import { useSorting } from './use-sorting.ts';
+import { useWidths } from './widths.ts';
 
 const heights = { compact: 36, roomy: 44 } as const;
 
-/** Pixels above a list that is scrolled in itself: it reaches the foot of the window, and keeps its height where it begins further down. */
-const mostAbove = 220;
+/** Pixels above a list that scrolls by itself. It reaches the bottom of the window, unless it begins below this. */
+const maxAbove = 220;
 
 function useAbove(scroller: HTMLElement | null, many: boolean): number {
-  const [above, setAbove] = useState(mostAbove);
-  // Once, when it is there: its height may move what stands above.
+  const [above, setAbove] = useState(maxAbove);
+  // Measured once: its height may move what stands above it.
   useLayoutEffect(() => {
     if (!many || scroller === null) return;
-    setAbove(Math.min(mostAbove, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
+    setAbove(Math.min(maxAbove, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
   }, [many, scroller]);
   return above;
 }

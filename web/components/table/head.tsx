@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Column, Selection } from './column.ts';
 import { shapeOf } from './line.tsx';
-import type { Sorting } from './use-sort.ts';
+import type { Sorting } from './use-sorting.ts';
 
 const arrows = { none: '', ascending: ' ↑', descending: ' ↓' } as const;
 /** What the address calls the order of a column; null = it has none. */

@@ -4,7 +4,7 @@ import { useCallback, useState } from 'react';
 const none: ReadonlySet<number> = new Set();
 
 /** @param sight what decides which rows are shown. */
-export function usePicked(
+export function useSelection(
   sight: string,
 ): readonly [chosen: ReadonlySet<number>, choose: (chosen: ReadonlySet<number>) => void] {
   const [picked, setPicked] = useState({ sight, chosen: none });

@@ -10,8 +10,8 @@ import { placeToReturnTo } from '../../lib/return-to.ts';
 import { useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
 import type { Entered } from './entered.ts';
+import { type CodeService, serviceNames } from './external-login.tsx';
 import { SecondStep } from './second-step.tsx';
-import { type CodeService, serviceNames } from './sessions.tsx';
 
 const isCodeService = (type: string): type is CodeService => Object.hasOwn(serviceNames, type);
 

@@ -9,9 +9,9 @@ import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { FormError } from './card.tsx';
 import type { Entered } from './entered.ts';
+import { ExternalLogin } from './external-login.tsx';
 import { canPasskey, enterWithPasskey, wasCancelled } from './passkey.ts';
 import { SecondStep } from './second-step.tsx';
-import { Elsewhere } from './sessions.tsx';
 
 export interface LoginFormProps {
   readonly notice: string;
@@ -94,7 +94,7 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
           {t('account.usePasskey')}
         </button>
       ) : null}
-      <Elsewhere onEntered={entered} />
+      <ExternalLogin onEntered={entered} />
     </>
   );
 }

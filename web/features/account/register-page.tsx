@@ -10,8 +10,8 @@ import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { AccountCard, FormError } from './card.tsx';
 import { CodeButton } from './code-button.tsx';
+import { ExternalLogin } from './external-login.tsx';
 import { invitation, keepInvitation } from './invite.ts';
-import { Elsewhere } from './sessions.tsx';
 
 const shortestPassword = 8;
 
@@ -113,7 +113,7 @@ export function RegisterPage() {
         <p className="text-ink-2">{t(closed)}</p>
       )}
       {status?.register_enabled === false ? null : (
-        <Elsewhere
+        <ExternalLogin
           onEntered={(entered) => {
             if ('ticket' in entered) return navigate('/login');
             writeUser(entered);

@@ -1,9 +1,9 @@
 /** What most channels leave as it is. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AdvancedFields } from './advanced-fields.tsx';
 import type { ChannelForm, ChannelType } from './channel-form.ts';
 import { GroupField } from './group-field.tsx';
-import { AdvancedFields } from './more-fields.tsx';
 
 export interface ChannelAdvancedProps {
   readonly form: ChannelForm;

@@ -1,7 +1,7 @@
 /** Columns of the channel table. */
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { channelColour } from '../../components/channel-color.ts';
+import { channelColor } from '../../components/channel-color.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
@@ -22,10 +22,10 @@ const successOf = (one: ChannelTraffic | undefined): number | null =>
 const percent = (share: number): string => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
 /** 100 % is said of no channel that failed once, and fewer than that in red where most fails. */
 const successLook = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
-/** What lasts longer is no worry, and the next year no forecast. */
-const mostDays = 365;
+/** A longer forecast says nothing. */
+const maxDays = 365;
 const daysText = (days: number): string =>
-  days > mostDays ? `> ${mostDays} d` : `${days < soonDays ? days : Math.round(days)} d`;
+  days > maxDays ? `> ${maxDays} d` : `${days < soonDays ? days : Math.round(days)} d`;
 const daysLook = (days: number): string =>
   days < nowDays ? 'text-danger' : days < soonDays ? 'text-warning' : 'text-ink-2';
 
@@ -76,7 +76,7 @@ export function channelColumns({
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
           <span
             className="grid size-3 place-items-center rounded-[2px] text-[8px] leading-none font-bold text-white"
-            style={{ background: channelColour(row.type) }}
+            style={{ background: channelColor(row.type) }}
           >
             {typeName(row.type).slice(0, 1)}
           </span>

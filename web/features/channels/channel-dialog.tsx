@@ -13,7 +13,7 @@ import { TagDrawer } from './tag-drawer.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TestDrawer } from './test-drawer.tsx';
 
-export interface ChannelOverlaysProps {
+export interface ChannelDialogsProps {
   readonly actions: ChannelActions;
   readonly all: readonly Channel[] | undefined;
   readonly types: readonly ChannelType[];
@@ -40,7 +40,7 @@ function useEdited(all: readonly Channel[] | undefined): Channel | undefined {
   return edited;
 }
 
-export function ChannelOverlays({ actions, all, types, ...open }: ChannelOverlaysProps) {
+export function ChannelDialogs({ actions, all, types, ...open }: ChannelDialogsProps) {
   const { t } = useTranslation();
   const [path, navigate] = useLocation();
   const { testing, onTest, tag, onTag, removing, onRemove } = open;

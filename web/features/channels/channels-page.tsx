@@ -5,11 +5,11 @@ import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { ListPage } from '../../components/list-page.tsx';
-import { usePicked } from '../../components/table/selection.ts';
+import { useSelection } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
-import { ChannelOverlays } from './channel-dialog.tsx';
+import { ChannelDialogs } from './channel-dialog.tsx';
 import { ChannelFilters } from './channel-filters.tsx';
 import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
@@ -27,7 +27,7 @@ export function ChannelsPage() {
   const [testing, setTesting] = useState<Channel | null>(null);
   const [tag, setTag] = useState<TagRow | null>(null);
   const { channels } = state;
-  const [chosen, setChosen] = usePicked(state.sight);
+  const [chosen, setChosen] = useSelection(state.sight);
   const selection = { chosen, onChange: setChosen };
   const bar = <ChannelFilters state={state} />;
   const ofState = (wanted: ShownState) =>
@@ -58,7 +58,7 @@ export function ChannelsPage() {
       over={
         <>
           <ChannelBulk channels={channels} selection={selection} actions={actions} />
-          <ChannelOverlays
+          <ChannelDialogs
             {...{ actions, testing, tag, removing }}
             all={state.all}
             types={state.types}

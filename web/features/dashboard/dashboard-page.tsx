@@ -27,7 +27,7 @@ import {
   startsOf,
   type Traffic,
 } from './overview.ts';
-import { Shares } from './share.tsx';
+import { Shares } from './shares.tsx';
 
 /** Of the site's default step: the range that it draws as bars. */
 const usualRanges = { hour: '24h', day: '7d', week: '30d' } as const;

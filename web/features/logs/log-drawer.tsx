@@ -17,21 +17,21 @@ import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
+import { Bill } from './bill.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
 import { grouped, LogStatusMark, secondsText } from './log-columns.tsx';
-import { Bill } from './price-lines.tsx';
-import { errorOf, factsOf, firstTokenOf, type LogFacts, msOf, ruleOf, speedOf } from './row-details.ts';
+import { errorOf, factsOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
 import type { LogFilters } from './use-logs.ts';
 import { Waterfall } from './waterfall.tsx';
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
-const pathOf = (facts: LogFacts): string | undefined =>
+const pathOf = (facts: LogDetails): string | undefined =>
   typeof facts.request_path === 'string' ? facts.request_path : undefined;
 
 /** What an event says of itself: plain facts under their own names. */
-const eventRows = (log: Log, facts: LogFacts, t: TFunction): FactRow[] => [
+const eventRows = (log: Log, facts: LogDetails, t: TFunction): FactRow[] => [
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
   ...Object.entries(facts)
@@ -44,7 +44,7 @@ type FactRow = readonly [name: string, value: string, href?: string | undefined]
 /** What a request tells of itself, and where its channel and its key are. */
 const requestRows = (
   log: Log,
-  facts: LogFacts,
+  facts: LogDetails,
   t: TFunction,
   reader: { readonly id: number; readonly admin: boolean },
 ): FactRow[] => [
@@ -81,7 +81,7 @@ const requestRows = (
 ];
 
 /** The caller's address, where the row keeps it. */
-function addressIn(facts: LogFacts): string {
+function addressIn(facts: LogDetails): string {
   const { ip } = (facts.admin_info ?? {}) as { ip?: unknown };
   return typeof ip === 'string' ? ip : '';
 }

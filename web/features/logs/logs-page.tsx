@@ -14,7 +14,7 @@ import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
-import { FacetRail } from './filter-list.tsx';
+import { FacetRail } from './facet-rail.tsx';
 import { LogBar } from './log-bar.tsx';
 import { logColumns, longestOf } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';

@@ -1,38 +1,38 @@
 /** What a row of the log says besides its columns. Pure. */
 import type { Log } from '../../../server/contract/entities.ts';
 
-export type LogFacts = Readonly<Record<string, unknown>>;
+export type LogDetails = Readonly<Record<string, unknown>>;
 
-export function factsOf({ other }: Log): LogFacts {
+export function factsOf({ other }: Log): LogDetails {
   try {
     const facts: unknown = JSON.parse(other || '{}');
-    return typeof facts === 'object' && facts !== null ? (facts as LogFacts) : {};
+    return typeof facts === 'object' && facts !== null ? (facts as LogDetails) : {};
   } catch {
     return {};
   }
 }
 
-const numberIn = (facts: LogFacts, name: string): number => {
+const numberIn = (facts: LogDetails, name: string): number => {
   const value = facts[name];
   return typeof value === 'number' ? value : 0;
 };
 
 /** Milliseconds; rows of other products know whole seconds alone. */
-export const msOf = (log: Log, facts: LogFacts): number =>
+export const msOf = (log: Log, facts: LogDetails): number =>
   typeof facts.ms === 'number' ? facts.ms : log.use_time * 1000;
 
 /** Milliseconds to the first token of a stream; null = there was none. */
-export const firstTokenOf = (log: Log, facts: LogFacts): number | null =>
+export const firstTokenOf = (log: Log, facts: LogDetails): number | null =>
   log.is_stream && typeof facts.frt === 'number' && facts.frt >= 0 ? facts.frt : null;
 
 /** Tokens per second while they came; null = nothing came. */
-export function speedOf(log: Log, facts: LogFacts): number | null {
+export function speedOf(log: Log, facts: LogDetails): number | null {
   const ms = msOf(log, facts) - (firstTokenOf(log, facts) ?? 0);
   return log.completion_tokens === 0 || ms <= 0 ? null : (log.completion_tokens * 1000) / ms;
 }
 
 /** Share of the input that was read from a cache, 0 to 1. */
-export function cachedShareOf(log: Log, facts: LogFacts): number {
+export function cachedShareOf(log: Log, facts: LogDetails): number {
   const read = numberIn(facts, 'cache_tokens');
   // Where the dialect counts the cache beside the prompt, the row does too.
   const beside = facts.claude === true ? read + numberIn(facts, 'cache_creation_tokens') : 0;
@@ -41,17 +41,17 @@ export function cachedShareOf(log: Log, facts: LogFacts): number {
 }
 
 /** What went wrong, as filters know it; '' = nothing did. */
-export const errorOf = ({ refused, failure }: LogFacts): string =>
+export const errorOf = ({ refused, failure }: LogDetails): string =>
   typeof refused === 'string' ? refused : typeof failure === 'string' ? failure : '';
 
 /** The status that the upstream or this site gave; '' = none is known. */
-export const codeOf = (facts: LogFacts): string =>
+export const codeOf = (facts: LogDetails): string =>
   typeof facts.status === 'number' ? String(facts.status) : (/\b[1-5]\d\d\b/.exec(errorOf(facts))?.[0] ?? '');
 
 /** Where what refused a request is changed; null = nowhere that this reader may go. */
 export function ruleOf(
   log: Log,
-  facts: LogFacts,
+  facts: LogDetails,
   reader: { readonly id: number; readonly admin: boolean },
 ): string | null {
   const code = typeof facts.refused === 'string' ? facts.refused : '';
@@ -79,7 +79,7 @@ export interface Span {
   readonly name: string;
 }
 
-export function spansOf(log: Log, facts: LogFacts): readonly Span[] {
+export function spansOf(log: Log, facts: LogDetails): readonly Span[] {
   const { attempts = [] } = (facts.admin_info ?? {}) as {
     attempts?: readonly { readonly name?: string; readonly reason?: string; readonly ms?: number }[];
   };

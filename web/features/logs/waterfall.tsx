@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { secondsText } from './log-columns.tsx';
-import { firstTokenOf, type LogFacts, type Span, spansOf } from './row-details.ts';
+import { firstTokenOf, type LogDetails, type Span, spansOf } from './row-details.ts';
 
 const looks: Readonly<Record<Span['kind'], string>> = {
   failed: 'bg-danger-solid',
@@ -10,7 +10,7 @@ const looks: Readonly<Record<Span['kind'], string>> = {
   stream: 'bg-(--data-1)',
 };
 
-export function Waterfall({ log, facts }: { readonly log: Log; readonly facts: LogFacts }) {
+export function Waterfall({ log, facts }: { readonly log: Log; readonly facts: LogDetails }) {
   const { t } = useTranslation();
   const spans = spansOf(log, facts);
   if (spans.length === 0) return null;

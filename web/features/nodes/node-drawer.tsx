@@ -11,7 +11,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { memoryOf, type NodeRow, NodeState } from './node-columns.tsx';
-import { ForgetQuestion } from './remove-dialog.tsx';
+import { RemoveDialog } from './remove-dialog.tsx';
 
 export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly onClose: () => void }) {
   const { t } = useTranslation();
@@ -51,7 +51,7 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
         />
       ) : null}
       {asking === 'forget' ? (
-        <ForgetQuestion
+        <RemoveDialog
           node={node}
           onClose={() => setAsking(null)}
           onForget={(later) =>

@@ -5,14 +5,14 @@ import { duration } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { NodeRow } from './node-columns.tsx';
 
-export interface ForgetQuestionProps {
+export interface RemoveDialogProps {
   readonly node: NodeRow;
   readonly onClose: () => void;
   /** @param later when what it left open is settled. */
   readonly onForget: (later: boolean) => void;
 }
 
-export function ForgetQuestion({ node, onClose, onForget }: ForgetQuestionProps) {
+export function RemoveDialog({ node, onClose, onForget }: RemoveDialogProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const { name, open, leased_quota, settles_seconds, waiting, owes, forgotten } = node;

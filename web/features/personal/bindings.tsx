@@ -16,7 +16,7 @@ import { attempt, messageOf } from '../../lib/attempt.ts';
 import { type Status, useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
 import { CodeButton } from '../account/code-button.tsx';
-import { leaveFor, WeChatCode } from '../account/sessions.tsx';
+import { leaveFor, WeChatCode } from '../account/external-login.tsx';
 
 function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
   const { t } = useTranslation();

@@ -109,7 +109,7 @@ function Invite({ self }: { readonly self: User }) {
   );
 }
 
-export function PersonalPage() {
+export function ProfilePage() {
   const { t } = useTranslation();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   return (

@@ -13,7 +13,7 @@ import { attachmentsOf } from './files.ts';
 import { readKept } from './keep.ts';
 import { SettingsForm } from './settings-form.tsx';
 import { Files, Turns } from './turns.tsx';
-import { type Talk, useTalk } from './use-conversation.ts';
+import { type Conversation, useConversation } from './use-conversation.ts';
 
 const usualModel = 'gpt-4o-mini';
 
@@ -28,7 +28,7 @@ const noDraft: Draft = { text: '', files: [] };
 interface ComposerProps {
   readonly draft: Draft;
   readonly onDraft: (draft: Draft) => void;
-  readonly talk: Talk;
+  readonly talk: Conversation;
   readonly onSend: () => void;
 }
 
@@ -153,7 +153,7 @@ export function PlaygroundPage() {
       staleTime: Number.POSITIVE_INFINITY,
     })),
   );
-  const talk = useTalk({ names, takes: (model) => takes[names.indexOf(model)] });
+  const talk = useConversation({ names, takes: (model) => takes[names.indexOf(model)] });
   const [draft, setDraft] = useState<Draft>(noDraft);
   const [shown, setShown] = useState(false);
   const [code, setCode] = useState(false);

@@ -21,7 +21,7 @@ const billTries = 8;
 const billMs = 600;
 const keepMs = 400;
 
-export interface Talk extends Kept {
+export interface Conversation extends Kept {
   readonly busy: boolean;
   readonly setModels: (models: readonly string[]) => void;
   readonly setSettings: (some: Partial<Settings>) => void;
@@ -41,7 +41,7 @@ export interface Asked {
   readonly takes: (model: string) => Takes | undefined;
 }
 
-export function useTalk({ names, takes }: Asked): Talk {
+export function useConversation({ names, takes }: Asked): Conversation {
   const { t } = useTranslation();
   const [kept, setKept] = useState<Kept>(readKept);
   const [open, setOpen] = useState(0);

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { usePicked } from '../../components/table/selection.ts';
+import { useSelection } from '../../components/table/selection.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useUrl } from '../../lib/url.ts';
 import { Compare } from './compare.tsx';
@@ -25,7 +25,7 @@ export function ModelsView({ models, bar }: ModelsViewProps) {
   const pricing = useRef(usePricing());
   const [comparing, setComparing] = useState(false);
   const rows = narrowed(models.views, url);
-  const [chosen, setChosen] = usePicked('');
+  const [chosen, setChosen] = useSelection('');
   const selection = { chosen, onChange: setChosen };
   const picked = models.views.filter(({ id }) => chosen.has(id));
   // What is typed is what the table of ratios holds: the price of a group of ratio 1.

@@ -11,12 +11,12 @@ import { Segment } from '../../components/segment.tsx';
 import { sizeText } from '../../lib/currency.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
-import { priceOf, suggestedIn, Unpriced } from './missing-price.tsx';
 import { ModelPage } from './model-page.tsx';
 import { contextSizes, isPriced, modalities, narrowed, outputLimits } from './model-rows.ts';
 import { ModelsView } from './models-view.tsx';
 import { RatiosView } from './ratios-view.tsx';
 import { Simulate } from './simulate.tsx';
+import { priceOf, suggestedIn, Unpriced } from './unpriced.tsx';
 import { type Models, useModels, usePricing } from './use-models.ts';
 
 /** The model an address is of; '' = the list. */

@@ -9,7 +9,7 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
-export interface RedemptionOverlaysProps {
+export interface RedemptionDialogsProps {
   readonly edited: Redemption | 'new' | null;
   readonly onEdit: (edited: null) => void;
   readonly removing: Redemption | null;
@@ -17,7 +17,7 @@ export interface RedemptionOverlaysProps {
   readonly refresh: () => Promise<unknown>;
 }
 
-export function RedemptionOverlays({ edited, onEdit, removing, onRemove, refresh }: RedemptionOverlaysProps) {
+export function RedemptionDialogs({ edited, onEdit, removing, onRemove, refresh }: RedemptionDialogsProps) {
   const { t } = useTranslation();
   const facts = useMoneyFacts();
   return (

@@ -12,13 +12,13 @@ import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { usePicked } from '../../components/table/selection.ts';
+import { useSelection } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useList } from '../../lib/read.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { redemptionColumns } from './redemption-columns.tsx';
-import { RedemptionOverlays } from './redemption-dialog.tsx';
+import { RedemptionDialogs } from './redemption-dialog.tsx';
 
 export function RedemptionPage() {
   const { t } = useTranslation();
@@ -30,7 +30,7 @@ export function RedemptionPage() {
   const { page, size } = paging;
   const keyword = url.get('q');
   const sort = sortIn(url, redemptionSorts);
-  const [picked, setPicked] = usePicked(`${page} ${size} ${keyword} ${sort}`);
+  const [picked, setPicked] = useSelection(`${page} ${size} ${keyword} ${sort}`);
   const list = useList({
     queryKey: ['redemptions', page, size, keyword, sort],
     queryFn: () =>
@@ -58,7 +58,7 @@ export function RedemptionPage() {
         </>
       }
       pager={{ ...paging, total: list.data?.total }}
-      over={<RedemptionOverlays {...{ edited, removing, refresh }} onEdit={setEdited} onRemove={setRemoving} />}
+      over={<RedemptionDialogs {...{ edited, removing, refresh }} onEdit={setEdited} onRemove={setRemoving} />}
     >
       <DataTable
         caption={t('redemption.title')}

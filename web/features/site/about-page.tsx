@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { Framed } from '../../components/frame.tsx';
+import { Frame } from '../../components/frame.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -14,7 +14,7 @@ export function AboutPage() {
       <PageHead title={t('nav.about')} />
       <div className="max-w-4xl px-5">
         {about === undefined ? <Waiting /> : null}
-        {about ? <Framed title={t('nav.about')} content={about} asPage /> : null}
+        {about ? <Frame title={t('nav.about')} content={about} asPage /> : null}
         {about === '' ? <p className="text-ink-2">{t('site.noAbout')}</p> : null}
         <p className="mt-4">
           <Link href="/api-docs">{t('apiDocs.title')}</Link>

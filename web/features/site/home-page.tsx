@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import { Framed } from '../../components/frame.tsx';
+import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -265,7 +265,7 @@ export function HomePage() {
     return (
       <div className={/^https:\/\/\S+$/.test(home.trim()) ? 'h-full' : 'mx-auto max-w-4xl px-5 py-6'}>
         <h1 className="sr-only">{title}</h1>
-        <Framed title={title} content={home} asPage />
+        <Frame title={title} content={home} asPage />
       </div>
     );
   }

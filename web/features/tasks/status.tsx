@@ -1,6 +1,6 @@
 /** How a drawing or a task stands: word and shape carry it, colour repeats it. */
 import { useTranslation } from 'react-i18next';
-import { channelColour } from '../../components/channel-color.ts';
+import { channelColor } from '../../components/channel-color.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { duration } from '../../lib/format.ts';
 
@@ -45,7 +45,7 @@ export function ChannelTag({ id }: { readonly id: number }) {
     <button
       type="button"
       className="min-h-6 rounded-1 px-1.5 text-[11px] text-white"
-      style={{ background: channelColour(id) }}
+      style={{ background: channelColor(id) }}
       onClick={() => copyOrShow(String(id))}
     >
       {id}

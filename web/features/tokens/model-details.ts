@@ -4,7 +4,7 @@ import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
-export interface ModelFacts {
+export interface ModelDetails {
   readonly name: string;
   /** Dollars per million input and output tokens, or for each call; '' = not known. */
   readonly price: string;
@@ -18,7 +18,7 @@ export interface ModelFacts {
 const dollars = (value: number): string => `$${value < 0.01 && value > 0 ? value : value.toFixed(2)}`;
 
 /** @param group of the key; '' = the reader's own. @returns undefined while the models are not known. */
-export function useModelFacts(group: string): readonly ModelFacts[] | undefined {
+export function useModelDetails(group: string): readonly ModelDetails[] | undefined {
   const user = useUser();
   const names = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const prices = useAside({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') }).data;
@@ -51,7 +51,7 @@ export function useModelFacts(group: string): readonly ModelFacts[] | undefined 
 }
 
 /** @param chosen empty = all. @returns how many usual requests an amount pays for; null = there were none to go by. */
-export function requestsFor(quota: number, facts: readonly ModelFacts[], chosen: readonly string[]): number | null {
+export function requestsFor(quota: number, facts: readonly ModelDetails[], chosen: readonly string[]): number | null {
   const some = facts.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
   const requests = some.reduce((sum, one) => sum + one.requests, 0);
   const charge = some.reduce((sum, one) => sum + one.charge, 0);

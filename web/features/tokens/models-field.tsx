@@ -2,10 +2,10 @@
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../components/icon.tsx';
-import type { ModelFacts } from './model-details.ts';
+import type { ModelDetails } from './model-details.ts';
 
 export interface ModelsFieldProps {
-  readonly facts: readonly ModelFacts[];
+  readonly facts: readonly ModelDetails[];
   /** Empty = all. */
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;

@@ -7,11 +7,11 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './limit.tsx';
+import { allowanceOf, Sentence } from './allowance.tsx';
 import { TestRequest } from './test-request.tsx';
 import { UseWith, useUsableModels } from './use-with.tsx';
 
-export interface KeyRevealProps {
+export interface NewKeyProps {
   readonly token: Token;
   readonly onClose: () => void;
   readonly onCopy: (text: string) => void;
@@ -44,7 +44,7 @@ function FirstRequest({ token: { id, name, created_time: since } }: { readonly t
   );
 }
 
-export function KeyReveal({ token, onClose, onCopy, onGive }: KeyRevealProps) {
+export function NewKey({ token, onClose, onCopy, onGive }: NewKeyProps) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const models = useUsableModels(token);

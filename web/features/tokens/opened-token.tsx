@@ -8,7 +8,7 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { useAside } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
-import { KeyReveal } from './new-key.tsx';
+import { NewKey } from './new-key.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
 export interface OpenedTokenProps {
@@ -48,7 +48,7 @@ export function OpenedToken({ refresh, revealed, onReveal, onGive }: OpenedToken
         />
       ) : null}
       {revealed === null ? null : (
-        <KeyReveal
+        <NewKey
           token={revealed}
           onClose={() => onReveal(null)}
           onCopy={copyOrShow}

@@ -9,17 +9,17 @@ import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { relative } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './limit.tsx';
+import { allowanceOf, Sentence } from './allowance.tsx';
 
 const spans = ['1', '24', '168', '336'] as const;
 
-export interface GiveProps {
+export interface ShareKeyProps {
   readonly token: Token;
   readonly refresh: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-export function Give({ token, refresh, onClose }: GiveProps) {
+export function ShareKey({ token, refresh, onClose }: ShareKeyProps) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const [hours, setHours] = useState<(typeof spans)[number]>('24');

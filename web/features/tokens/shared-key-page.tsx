@@ -8,12 +8,12 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './limit.tsx';
+import { allowanceOf, Sentence } from './allowance.tsx';
 import { UseWith } from './use-with.tsx';
 
 type Given = OutputOf<EndpointOf<'token.open_shared'>>;
 
-export function GivenKeyPage() {
+export function SharedKeyPage() {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const [given, setGiven] = useState<Given | null>(null);

@@ -10,8 +10,8 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
-import { namesIn } from './limit.tsx';
-import { keySpent } from './usage.ts';
+import { namesIn } from './allowance.tsx';
+import { keyUsage } from './usage.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
@@ -70,7 +70,7 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
 const nearlyUsed = 0.9;
 
 function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { readonly row: Token }) {
-  const { spend, used, limit } = keySpent(row);
+  const { spend, used, limit } = keyUsage(row);
   const share = spend === 'none' || limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
   return (
     <span className="flex items-center gap-2">

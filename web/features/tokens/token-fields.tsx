@@ -16,8 +16,8 @@ import { expiryOf } from '../../lib/expiry.ts';
 import { day } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { namesIn, Sentence } from './limit.tsx';
-import { type ModelFacts, requestsFor, useModelFacts } from './model-details.ts';
+import { namesIn, Sentence } from './allowance.tsx';
+import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
 import {
   amountBounds,
@@ -173,7 +173,7 @@ function LimitFields({ form, onChange }: PartProps) {
 }
 
 /** What the form says so far; amounts that cannot be read are left out. */
-function LiveSentence({ form, token, facts, models }: PartProps & { readonly models: readonly ModelFacts[] }) {
+function LiveSentence({ form, token, facts, models }: PartProps & { readonly models: readonly ModelDetails[] }) {
   const { i18n } = useTranslation();
   const money = useMoney();
   const { spend } = form;
@@ -206,7 +206,7 @@ function LiveSentence({ form, token, facts, models }: PartProps & { readonly mod
 export function TokenFields(part: PartProps) {
   const { t } = useTranslation();
   const { form, token, onChange } = part;
-  const models = useModelFacts(form.group) ?? [];
+  const models = useModelDetails(form.group) ?? [];
   return (
     <>
       <TextField label={t('tokens.name')} autoComplete="off" {...part.field('name')} />

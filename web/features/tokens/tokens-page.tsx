@@ -11,13 +11,13 @@ import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { usePicked } from '../../components/table/selection.ts';
+import { useSelection } from '../../components/table/selection.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import type { Url } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { OpenedToken } from './opened-token.tsx';
 import { Rotation } from './rotate.tsx';
-import { Give } from './share.tsx';
+import { ShareKey } from './share.tsx';
 import { RemoveToken, TokenBulk } from './token-bulk.tsx';
 import { tokenColumns } from './token-columns.tsx';
 import { useRequestsToday, useTokens } from './use-tokens.ts';
@@ -68,7 +68,7 @@ export function TokensPage() {
   const money = useMoney();
   const client = useQueryClient();
   const { url, paging, rows, list, searching, sight, all } = useTokens();
-  const [chosen, setChosen] = usePicked(sight);
+  const [chosen, setChosen] = useSelection(sight);
   /** Where rows of other pages are picked too, they are known from here. */
   const [everything, setEverything] = useState<readonly Token[]>([]);
   const picked = [...new Map([...everything, ...rows].map((row) => [row.id, row])).values()].filter(({ id }) =>
@@ -118,7 +118,7 @@ export function TokensPage() {
             }
           />
           <OpenedToken refresh={refresh} revealed={revealed} onReveal={setRevealed} onGive={setGiving} />
-          {giving === null ? null : <Give token={giving} refresh={refresh} onClose={() => setGiving(null)} />}
+          {giving === null ? null : <ShareKey token={giving} refresh={refresh} onClose={() => setGiving(null)} />}
           {rotating === null ? null : (
             <Rotation
               token={rotating}

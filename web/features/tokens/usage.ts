@@ -7,7 +7,7 @@ type Limits = Pick<
   'unlimited_quota' | 'remain_quota' | 'used_quota' | 'day_budget' | 'month_budget' | 'day_used' | 'month_used'
 >;
 
-export interface KeySpent {
+export interface KeyUsage {
   readonly spend: SpendWindow;
   /** Quota. */
   readonly used: number;
@@ -15,7 +15,7 @@ export interface KeySpent {
   readonly limit: number;
 }
 
-export function keySpent(key: Limits): KeySpent {
+export function keyUsage(key: Limits): KeyUsage {
   const spend = spendOf(key);
   const all: Readonly<Record<SpendWindow, readonly [number, number]>> = {
     total: [key.used_quota, key.remain_quota + key.used_quota],

@@ -11,7 +11,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { keySpent } from '../tokens/usage.ts';
+import { keyUsage } from '../tokens/usage.ts';
 
 type Overview = OutputOf<EndpointOf<'user.overview'>>;
 const shownRows = 10;
@@ -122,7 +122,7 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
         </thead>
         <tbody>
           {keys.map((key) => {
-            const { spend, used, limit } = keySpent(key);
+            const { spend, used, limit } = keyUsage(key);
             return (
               <tr key={key.id}>
                 <td>

@@ -10,7 +10,7 @@ import { messageOf } from '../../lib/attempt.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
-export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
+export function RedemptionCard({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
   const { t } = useTranslation();
   const money = useMoney();
   const [code, setCode] = useState('');

@@ -15,7 +15,7 @@ import { useList } from '../../lib/read.ts';
 import { OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
 import { InviteCard } from './invite-card.tsx';
-import { RedeemCard } from './redemption-card.tsx';
+import { RedemptionCard } from './redemption-card.tsx';
 import { methodName, TopUp, useWaysToPay } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
@@ -60,7 +60,7 @@ export function WalletPage() {
         <Boundary>
           <Balance note={payable ? undefined : t('wallet.offline')} />
         </Boundary>
-        <RedeemCard onRedeemed={refresh} />
+        <RedemptionCard onRedeemed={refresh} />
         {payable ? (
           <Card title={t('wallet.online')}>
             <TopUp onPaid={refresh} />

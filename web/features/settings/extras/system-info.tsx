@@ -1,7 +1,7 @@
 /** Version, start, and whether there is a newer release. */
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Framed } from '../../../components/frame.tsx';
+import { Frame } from '../../../components/frame.tsx';
 import { call } from '../../../lib/api.ts';
 import { messageOf } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
@@ -37,7 +37,7 @@ export function SystemInfo() {
       </div>
       {data?.newer && data.notes !== '' ? (
         <div className="border-t border-line px-4 py-3">
-          <Framed title={data.latest} content={data.notes} />
+          <Frame title={data.latest} content={data.notes} />
         </div>
       ) : null}
     </section>

@@ -9,7 +9,7 @@ export interface Around {
 }
 
 /** @param before the name it had; undefined = a new one. @returns by field. */
-export function faultsIn({ drafted, mode }: Draft, before: string | undefined, { names, t }: Around) {
+export function errorsIn({ drafted, mode }: Draft, before: string | undefined, { names, t }: Around) {
   const wrong: Record<string, string> = {};
   if (drafted.name === '') wrong.name = t('prices.nameNeeded');
   else if (drafted.name !== before && names.has(drafted.name)) wrong.name = t('prices.nameTaken');

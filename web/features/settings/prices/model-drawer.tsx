@@ -5,7 +5,7 @@ import { CheckedForm } from '../../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../../components/form.tsx';
 import { Sheet } from '../../../components/overlay.tsx';
 import { sameForm } from '../../../lib/dirty-form.ts';
-import { faultsIn } from './draft-errors.ts';
+import { errorsIn } from './draft-errors.ts';
 import { PriceFields } from './price-fields.tsx';
 import type { ModelRow } from './price-maps.ts';
 import { useDraft } from './use-draft.ts';
@@ -28,7 +28,7 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
   const [done, setDone] = useState(false);
 
   const save = () => {
-    const wrong = faultsIn(draft, row?.name, { names, t });
+    const wrong = errorsIn(draft, row?.name, { names, t });
     if (Object.keys(wrong).length > 0) return;
     setDone(true);
     onSave(draft.drafted);
@@ -41,7 +41,7 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
       onClose={onClose}
       footer={<FormFooter form="model-price" action={t('prices.take')} onClose={onClose} />}
     >
-      <CheckedForm id="model-price" onTry={() => setErrors(faultsIn(draft, row?.name, { names, t }))} onSubmit={save}>
+      <CheckedForm id="model-price" onTry={() => setErrors(errorsIn(draft, row?.name, { names, t }))} onSubmit={save}>
         <TextField
           label={t('prices.name')}
           error={errors.name}

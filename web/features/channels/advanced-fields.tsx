@@ -13,7 +13,7 @@ import {
   weightTerms,
   withSetting,
 } from './channel-form.ts';
-import { ChannelSwitches } from './channel-options.tsx';
+import { ChannelSwitches } from './channel-switches.tsx';
 import { namesIn } from './model-list.ts';
 
 export interface AdvancedFieldsProps {

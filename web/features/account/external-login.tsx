@@ -61,7 +61,7 @@ export function WeChatCode({
 }
 
 /** Buttons of every service that is switched on. */
-export function Elsewhere({ onEntered }: { readonly onEntered: (entered: Entered) => void }) {
+export function ExternalLogin({ onEntered }: { readonly onEntered: (entered: Entered) => void }) {
   const { t } = useTranslation();
   const status = useStatus().data;
   const [wechat, setWechat] = useState(false);

@@ -9,7 +9,7 @@ interface Measured {
 
 /**
  * @param key what the widths follow from: another one is measured again.
- * @param columns how the cells are drawn: where they change while the first rows are in sight, these are measured again.
+ * @param columns how the cells are drawn: when they change while the first rows are in sight, the widths are measured again.
  * @returns pixels per column; null = as the contents want them, also where rows are cards.
  */
 export function useWidths(
@@ -21,7 +21,8 @@ export function useWidths(
   const [measured, setMeasured] = useState<Measured | null>(null);
   const [boxWidth, setBoxWidth] = useState(0);
   const whole = `${key} ${boxWidth}`;
-  const isStale = measured?.key === whole && measured.columns !== columns && box.current?.scrollTop === 0;
+  const isCurrent =
+    measured?.key === whole && (measured.columns === columns || (box.current !== null && box.current.scrollTop > 0));
   useLayoutEffect(() => {
     const element = box.current;
     if (!wanted || element === null) return;
@@ -30,21 +31,21 @@ export function useWidths(
     return () => observer.disconnect();
   }, [box, wanted]);
   useLayoutEffect(() => {
-    if (isStale) return setMeasured(null);
-    if (!wanted || boxWidth === 0 || matchMedia('(width < 600px)').matches) return setMeasured(null);
-    if (measured?.key === whole) return;
+    if (isCurrent || !wanted || boxWidth === 0 || matchMedia('(width < 600px)').matches) return;
+    let frame = 0;
     const measure = (): void => {
-      const heads = [...(box.current?.querySelectorAll('thead th') ?? [])];
-      setMeasured({ key: whole, columns, widths: heads.map((head) => head.getBoundingClientRect().width) });
+      const table = box.current;
+      if (table === null) return;
+      // The rows are drawn a moment after the box; heads alone are narrower than their columns.
+      if (table.querySelector('tbody tr[data-row]') === null) {
+        frame = requestAnimationFrame(measure);
+        return;
+      }
+      const widths = [...table.querySelectorAll('thead th')].map((head) => head.getBoundingClientRect().width);
+      setMeasured({ key: whole, columns, widths });
     };
-    const hasRows = (): boolean => box.current?.querySelector('tbody tr[data-row]') != null;
-    if (hasRows()) return measure();
-    // The rows come a moment after what they scroll in; heads alone are narrower than their columns.
-    let frame = requestAnimationFrame(function look() {
-      if (hasRows()) measure();
-      else frame = requestAnimationFrame(look);
-    });
+    measure();
     return () => cancelAnimationFrame(frame);
-  }, [box, wanted, boxWidth, whole, isStale, measured, columns]);
-  return wanted && measured?.key === whole && !isStale ? measured.widths : null;
+  }, [box, wanted, boxWidth, whole, isCurrent, columns]);
+  return wanted && isCurrent ? measured.widths : null;
 }
