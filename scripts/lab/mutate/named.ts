@@ -537,8 +537,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'what open requests may cost exceeds the balance',
       'server/billing/balances/account.ts',
-      'const availableWith = Math.floor(total * overcommit) - maxOverall;',
-      'const availableWith = Math.floor(total * overcommit) - reserved;',
+      'const available = Math.floor(total * overcommit) - maxOverall;',
+      'const available = Math.floor(total * overcommit) - reserved;',
       'relay/balances',
     ],
     [
