@@ -260,3 +260,13 @@ test('an order that is refused says why, one that is accepted says nothing', asy
   expect(refusalIn({ message: 'no way to pay' }, 'failed')).toBe('no way to pay');
   expect(refusalIn({}, 'failed')).toBe('failed');
 });
+
+test('an accepted order leads to Stripe’s page, or posts its fields to the payment gateway', async () => {
+  const { paymentPage } = await import('../../web/features/wallet/top-up.tsx');
+  const link = 'https://checkout.example/2';
+  expect(paymentPage({ message: 'success', data: { pay_link: link } })).toEqual({ url: link, fields: null });
+  const fields = { pid: '1', money: '73.00' };
+  const url = 'https://epay.example/submit.php';
+  expect(paymentPage({ message: 'success', data: fields, url })).toEqual({ url, fields });
+  expect(paymentPage({ message: 'success', data: 'done' })).toBeNull();
+});

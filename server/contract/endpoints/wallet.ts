@@ -6,7 +6,17 @@ import { number, text } from './fields.ts';
 
 const pagination = { p: number, page_size: number };
 /** `message` is `success` or `error`; after an error `data` is its text. */
-const said = z.object({ message: z.string(), data: z.unknown() });
+const said = z.object({ message: z.string(), data: z.string() });
+/** Fields of the form that the browser posts to the payment gateway at `url`. */
+const paymentForm = z.object({
+  message: z.string(),
+  data: z.union([z.record(z.string(), z.string()), z.string()]),
+  url: z.optional(z.string()),
+});
+const paymentLink = z.object({
+  message: z.string(),
+  data: z.union([z.object({ pay_link: z.string() }), z.string()]),
+});
 /** Fields of a payment gateway, whatever it sends. */
 const anything = z.record(z.string(), z.unknown());
 /** A body that is checked byte by byte. */
@@ -29,7 +39,7 @@ export const walletEndpoints = [
     path: '/api/user/pay',
     access: 'user',
     input: z.object({ amount: number, top_up_code: text, payment_method: text }),
-    output: said,
+    output: paymentForm,
     summary: { zh: '发起支付', en: 'Open an order and get the payment form' },
     envelope: 'raw',
   }),
@@ -39,7 +49,7 @@ export const walletEndpoints = [
     path: '/api/user/stripe/pay',
     access: 'user',
     input: z.object({ amount: number }),
-    output: said,
+    output: paymentLink,
     summary: { zh: '发起 Stripe 支付', en: 'Open an order and get the address of a Stripe payment page' },
     envelope: 'raw',
   }),

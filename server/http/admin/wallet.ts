@@ -12,7 +12,7 @@ async function caller({ services, actor }: Call): Promise<UserRow> {
 }
 
 /** These calls say what went wrong in `data`; the flag and the code are there for everybody else. */
-async function reply(call: Call, work: () => Promise<object>): Promise<unknown> {
+async function reply<Answer extends { readonly data: unknown }>(call: Call, work: () => Promise<Answer>) {
   try {
     return { success: true, message: 'success', ...(await work()) };
   } catch (error) {

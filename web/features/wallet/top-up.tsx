@@ -25,12 +25,25 @@ const mostAmount = 1_000_000_000;
 /** As the family answers an order. */
 interface PayAnswer {
   readonly message?: string;
-  readonly data?: unknown;
-  readonly url?: string;
+  readonly data?: string | Readonly<Record<string, string>> | { readonly pay_link: string };
+  readonly url?: string | undefined;
+}
+
+/** A page to go to, or one that wants fields posted to it. */
+interface PaymentPage {
+  readonly url: string;
+  readonly fields: Readonly<Record<string, string>> | null;
+}
+
+/** @returns where an accepted order is paid; null = nowhere. */
+export function paymentPage({ data, url }: PayAnswer): PaymentPage | null {
+  if (typeof data !== 'object') return null;
+  if (data.pay_link !== undefined) return { url: data.pay_link, fields: null };
+  return url === undefined ? null : { url, fields: data };
 }
 
 /** The payment gateway wants its fields as a form that the browser sends. */
-function submitForm(address: string, fields: Readonly<Record<string, unknown>>): void {
+function submitForm(address: string, fields: Readonly<Record<string, string>>): void {
   const form = document.createElement('form');
   form.method = 'POST';
   form.action = address;
@@ -38,7 +51,7 @@ function submitForm(address: string, fields: Readonly<Record<string, unknown>>):
     const input = document.createElement('input');
     input.type = 'hidden';
     input.name = name;
-    input.value = String(value);
+    input.value = value;
     form.append(input);
   }
   document.body.append(form);
@@ -90,17 +103,15 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
 
   const pay = async (by: Method) => {
     setMethod(null);
-    const answer = (await (by === 'stripe'
+    const answer: PayAnswer = await (by === 'stripe'
       ? call('wallet.stripe_pay', { amount: wanted })
       : call('wallet.pay', { amount: wanted, payment_method: by })
-    ).catch((failure: unknown) => ({
-      message: isAnswered(failure) ? failure.message : t('wallet.failed'),
-    }))) as PayAnswer;
+    ).catch((failure: unknown) => ({ message: isAnswered(failure) ? failure.message : t('wallet.failed') }));
     const refusal = refusalIn(answer, t('wallet.failed'));
     if (refusal !== null) return setError(refusal);
-    if (typeof answer.url === 'string' && typeof answer.data === 'object' && answer.data !== null)
-      submitForm(answer.url, answer.data as Record<string, unknown>);
-    else if (typeof answer.data === 'string') location.assign(answer.data);
+    const page = paymentPage(answer);
+    if (page?.fields === null) location.assign(page.url);
+    else if (page !== null) submitForm(page.url, page.fields);
     onPaid();
   };
 
