@@ -17,15 +17,15 @@ interface PendingLogin {
   readonly passwordHash: string;
 }
 
+export interface OpenedSession {
+  readonly user: UserRow;
+  readonly sessionId: string;
+  /** What the browser is to remember of having been inside. */
+  readonly deviceCookie: string;
+}
+
 /** Inside, or asked for a code first. */
-export type LoginResult =
-  | {
-      readonly user: UserRow;
-      readonly sessionId: string;
-      /** What the browser is to remember of having been inside. */
-      readonly deviceCookie: string;
-    }
-  | { readonly ticket: string };
+export type LoginResult = OpenedSession | { readonly ticket: string };
 
 export type LoginCompletion = ReturnType<typeof createLoginCompletion>;
 
@@ -40,22 +40,26 @@ export function createLoginCompletion(deps: {
 }) {
   const oneTimeTokens = createOneTimeTokens<PendingLogin>('half-way', pendingMs, deps);
 
-  const open = async (user: UserRow, loginClient: LoginClient): Promise<LoginResult> => ({
-    user,
-    sessionId: await deps.sessions.open(user, loginClient),
-    deviceCookie: deps.devices.store(loginClient.deviceCookie, user),
-  });
+  const open = async (user: UserRow, loginClient: LoginClient): Promise<OpenedSession> => {
+    if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+    return {
+      user,
+      sessionId: await deps.sessions.open(user, loginClient),
+      deviceCookie: deps.devices.store(loginClient.deviceCookie, user),
+    };
+  };
 
   return {
-    /** @param proven the way in was itself two factors, as a passkey is. @throws AppError user_disabled */
-    async admit(user: UserRow, loginClient: LoginClient, proven = false): Promise<LoginResult> {
-      if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-      if (!proven && (await deps.secondFactor.isOn(user.id)))
+    /** Of a way in that is itself two factors, as a passkey is. @throws AppError user_disabled */
+    open,
+    /** @throws AppError user_disabled */
+    async admit(user: UserRow, loginClient: LoginClient): Promise<LoginResult> {
+      if (user.status === UserStatus.enabled && (await deps.secondFactor.isOn(user.id)))
         return { ticket: oneTimeTokens.issue({ userId: user.id, passwordHash: user.password_hash }) };
       return open(user, loginClient);
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
-    async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<LoginResult> {
+    async secondStep(ticket: string, code: string, loginClient: LoginClient): Promise<OpenedSession> {
       const pending = await oneTimeTokens.peek(ticket);
       if (pending === null) throw new AppError('ticket_late');
       const user = await deps.users.find(pending.userId);

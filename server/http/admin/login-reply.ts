@@ -1,5 +1,5 @@
 /** From a proven person to the answer of a login. */
-import type { LoginResult } from '../../domain/sessions/login-completion.ts';
+import type { LoginResult, OpenedSession } from '../../domain/sessions/login-completion.ts';
 import { type LoginClient, sessionSeconds } from '../../domain/sessions/service.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call, CallMeta } from '../call.ts';
@@ -11,10 +11,13 @@ export const loginClientOf = (meta: CallMeta): LoginClient => ({
   previous: meta.sessionHash ?? '',
 });
 
-/** Gives the browser its session, or the ticket for the second step. */
-export function replyLogin(result: LoginResult, { reply }: Pick<Call, 'reply'>) {
-  if ('ticket' in result) return { require_2fa: true as const, ticket: result.ticket };
-  reply.setSession(result.sessionId, sessionSeconds);
-  reply.setDevice(result.deviceCookie);
-  return userView(result.user);
+/** Gives the browser its session. */
+export function replySession({ user, sessionId, deviceCookie }: OpenedSession, { reply }: Pick<Call, 'reply'>) {
+  reply.setSession(sessionId, sessionSeconds);
+  reply.setDevice(deviceCookie);
+  return userView(user);
 }
+
+/** Gives the browser its session, or the ticket for the second step. */
+export const replyLogin = (result: LoginResult, call: Pick<Call, 'reply'>) =>
+  'ticket' in result ? { require_2fa: true as const, ticket: result.ticket } : replySession(result, call);

@@ -15,9 +15,9 @@ const visibleTo =
       ? code
       : { ...code, key: keyHint(code.key) };
 
-const pageFor = async (actor: Actor, found: Promise<{ readonly items: readonly Redemption[] }>) => {
-  const { items, ...rest } = await found;
-  return { items: items.map(visibleTo(actor)), ...rest };
+const pageFor = async <Page extends { readonly items: readonly Redemption[] }>(actor: Actor, found: Promise<Page>) => {
+  const page = await found;
+  return { ...page, items: page.items.map(visibleTo(actor)) };
 };
 
 export const redemptionHandlers: HandlersOf<

@@ -2,7 +2,7 @@
 import type { Call } from '../call.ts';
 import { attemptSourceOf, needFresh, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { loginClientOf, replyLogin } from './login-reply.ts';
+import { loginClientOf, replyLogin, replySession } from './login-reply.ts';
 
 /** The browser that comes back from another service. */
 const callbackContext = ({ actor, meta }: Pick<Call, 'actor' | 'meta'>) => ({
@@ -40,7 +40,7 @@ export const signInHandlers: HandlersOf<
   'second_factor.login': async (call) => {
     const { ticket, code } = call.input;
     const loginClient = loginClientOf(call.meta);
-    return replyLogin(await call.services.loginCompletion.secondStep(ticket ?? '', code ?? '', loginClient), call);
+    return replySession(await call.services.loginCompletion.secondStep(ticket ?? '', code ?? '', loginClient), call);
   },
   'second_factor.get': ({ services, actor }) => services.secondFactor.state(actor.userId),
   'second_factor.begin': async (call) => {
@@ -78,7 +78,7 @@ export const signInHandlers: HandlersOf<
   'passkey.login_options': ({ services, meta }) => services.passkeys.loginOptions(meta.origin, meta.ip),
   'passkey.login': async (call) => {
     const user = await call.services.passkeys.login(call.input.ticket ?? '', call.input.response, call.meta.origin);
-    return replyLogin(await call.services.loginCompletion.admit(user, loginClientOf(call.meta), true), call);
+    return replySession(await call.services.loginCompletion.open(user, loginClientOf(call.meta)), call);
   },
   'passkey.rename': ({ services, actor, input }) => services.passkeys.rename(input.id, actor.userId, input.name ?? ''),
   'passkey.delete': ({ services, actor, input }) => services.passkeys.remove(input.id, actor.userId),
