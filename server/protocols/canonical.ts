@@ -151,6 +151,8 @@ export interface ChatRequest {
     | { readonly type: 'json' }
     | { readonly type: 'schema'; readonly name: string; readonly schema: unknown; readonly strict: boolean | null };
   readonly reasoning: Reasoning | null;
+  /** The longest answer, thoughts included, that no translation may raise; absent = a thought that is asked for gets its room beside the answer. */
+  readonly ceiling?: number;
   readonly user: string | null;
   readonly candidates: number;
   /** Kinds of answer that are wanted besides text: audio, image. */

@@ -1,6 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { Text } from '../contract/enum.ts';
-import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { ChatEvent, ChatRequest, ProtocolId, Reasoning, UpstreamError, Usage } from './canonical.ts';
 import type { ProtocolDefinition } from './definition.ts';
 import type { Markers } from './shared/markers.ts';
 import type { ForeignBlock, Signing } from './shared/signature.ts';
@@ -134,6 +134,8 @@ export interface Translation {
     body: Readonly<Record<string, unknown>>,
     path: { readonly model: string | null; readonly stream: boolean },
   ): ChatRequest;
+  /** How much is to be thought, as `decodeRequest` reads it; absent = no translation raises the limit that the request names. */
+  readonly reasoning?: (body: Readonly<Record<string, unknown>>) => Reasoning | null;
   /** @param target what is known of the model; absent = nothing. */
   encodeRequest(request: ChatRequest, dropped: Dropped, target?: Target): Record<string, unknown>;
   encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;

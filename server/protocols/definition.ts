@@ -26,6 +26,8 @@ export interface LimitMembers {
   readonly names: readonly string[];
   /** Written instead for models that do not think. */
   readonly legacyName?: string;
+  /** What some hosts of the dialect call it besides: one that is there may raise the limit, and is lowered with it. */
+  readonly others?: readonly string[];
   /** Or in an object, by all its spellings. */
   readonly nested?: {
     readonly objects: readonly string[];

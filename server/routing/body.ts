@@ -235,7 +235,7 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   const usage = definition.requestsUsage === true && wire === null && request.stream;
   return {
     encode(given, ceiling, dropped) {
-      const within = ceiling === undefined ? given : withinCeiling(given, ceiling);
+      const within = ceiling === undefined ? given : withinCeiling(given, Math.min(ceiling, given.ceiling ?? ceiling));
       const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
       const requested = suffix === null ? named : withSuffix(named, suffix, definition.suffix, fallback);
       const changed = operator?.change?.(requested, options) ?? requested;
@@ -253,7 +253,8 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
 }
 
 /** A thought that is larger than the answer's limit would raise it. */
-function withinCeiling(request: ChatRequest, ceiling: number): ChatRequest {
+function withinCeiling(given: ChatRequest, ceiling: number): ChatRequest {
+  const request = { ...given, ceiling };
   const { reasoning } = request;
   const budget = budgetOf(reasoning);
   if (reasoning === null || budget === null || budget <= ceiling / 2) return request;

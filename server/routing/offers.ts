@@ -33,19 +33,37 @@ const positive = (value: unknown): number => {
 export const limitIn = (value: unknown): number =>
   typeof value === 'number' ? Math.min(positive(value), maxResponseLength) : 0;
 
-/** The longest answer that the members allow, 0 = they do not say. */
-export function namedLimit(body: Members, { names, nested }: LimitMembers): number {
-  let max = 0;
+/** @returns the largest of the limits and what was found before, 0 = one of them says that there is none. */
+function largest(members: Members, names: readonly string[], before: number): number {
+  let max = before;
   for (const name of names) {
-    const value = body[name];
-    if (value !== undefined) max = Math.max(max, limitIn(value));
-  }
-  if (nested === undefined) return max;
-  for (const object of nested.objects) {
-    const config = record(body[object]);
-    if (config !== null) for (const name of nested.names) max = Math.max(max, limitIn(config[name]));
+    const value = members[name];
+    if (value === undefined || value === null) continue;
+    const limit = limitIn(value);
+    // -1 is without end for some hosts, whatever another member says.
+    if (limit === 0 && typeof value === 'number') return 0;
+    max = Math.max(max, limit);
   }
   return max;
+}
+
+/** Some clients and hosts merge it into the request. */
+export const wrapper = 'extra_body';
+export const wrappedIn = (body: Members): Members | null =>
+  body[wrapper] === undefined ? null : record(body[wrapper]);
+
+/** The longest answer that the members allow, 0 = they do not say. */
+export function namedLimit(body: Members, limit: LimitMembers): number {
+  const { names, others, nested } = limit;
+  let max = largest(body, names, 0);
+  if (max > 0 && others !== undefined) max = largest(body, others, max);
+  if (nested !== undefined)
+    for (const object of nested.objects) {
+      const config = record(body[object]);
+      if (config !== null) max = largest(config, nested.names, max);
+    }
+  const wrapped = max === 0 ? null : wrappedIn(body);
+  return wrapped === null ? max : largest(wrapped, [...names, ...(others ?? none)], max);
 }
 
 /** Objects that may ask for several answers. */
@@ -57,6 +75,8 @@ const choosing = allCodecs.flatMap(({ definition: { limit } }) =>
 export function choicesOf(body: Members): number {
   let max = 1;
   if (body.n !== undefined || body.best_of !== undefined) max = Math.max(1, positive(body.n), positive(body.best_of));
+  const wrapped = wrappedIn(body);
+  if (wrapped !== null) max = Math.max(max, positive(wrapped.n), positive(wrapped.best_of));
   for (const { objects, choices } of choosing) {
     for (const object of objects) {
       const config = body[object] === undefined ? null : record(body[object]);

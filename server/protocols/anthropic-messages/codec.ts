@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeReasoning, decodeRequest } from './decode-request.ts';
 import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
@@ -23,5 +23,5 @@ export const anthropicMessages: Codec = {
     readUsage: (body) => readAnthropicUsage(record(body)?.usage, record(body)?.container),
     markers,
   },
-  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+  translation: { decodeRequest, reasoning: decodeReasoning, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -193,7 +193,7 @@ function decodeFormat(body: Json): ChatRequest['responseFormat'] {
   return { type: 'schema', name: text(format.name) ?? 'answer', schema: format.schema, strict: true };
 }
 
-function decodeReasoning(body: Json): ChatRequest['reasoning'] {
+export function decodeReasoning(body: Json): ChatRequest['reasoning'] {
   const thinking = record(body.thinking);
   const effort = text(record(body.output_config)?.effort);
   if (thinking === null && effort === null) return null;

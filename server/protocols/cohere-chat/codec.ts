@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeReasoning, decodeRequest } from './decode-request.ts';
 import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
@@ -20,5 +20,5 @@ export const cohereChat: Codec = {
     readUsage: (body) => readUsage(record(body)?.usage),
     markers,
   },
-  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+  translation: { decodeRequest, reasoning: decodeReasoning, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -44,7 +44,7 @@ export function decodeRequest(
     presencePenalty: number(body.presence_penalty),
     frequencyPenalty: number(body.frequency_penalty),
     responseFormat: decodeFormat(record(body.response_format)),
-    reasoning: decodeThinking(record(body.thinking)),
+    reasoning: decodeReasoning(body),
     user: null,
     candidates: 1,
     dialect: 'cohere-chat',
@@ -58,7 +58,8 @@ function decodeFormat(format: Json | null): ChatRequest['responseFormat'] {
   return record(schema) === null ? { type: 'json' } : { type: 'schema', name: 'answer', schema, strict: null };
 }
 
-function decodeThinking(thinking: Json | null): ChatRequest['reasoning'] {
+export function decodeReasoning(body: Json): ChatRequest['reasoning'] {
+  const thinking = record(body.thinking);
   if (thinking === null) return null;
   const budget = thinking.type === 'disabled' ? 0 : (number(thinking.token_budget) ?? -1);
   return { effort: null, budget, includeThoughts: null };

@@ -44,6 +44,7 @@ export function decodeRequest(
   const calling = record(record(body.toolConfig)?.functionCallingConfig);
   const system = records(record(body.systemInstruction)?.parts).map(decodePart);
   const ids = callIds();
+  const max = number(config.maxOutputTokens);
   return {
     model: path.model ?? String(body.model),
     messages: [
@@ -54,7 +55,7 @@ export function decodeRequest(
     toolChoice: decodeChoice(calling),
     parallelToolCalls: null,
     stream: path.stream,
-    maxTokens: number(config.maxOutputTokens),
+    maxTokens: max,
     temperature: number(config.temperature),
     topP: number(config.topP),
     topK: number(config.topK),
@@ -63,7 +64,9 @@ export function decodeRequest(
     presencePenalty: number(config.presencePenalty),
     frequencyPenalty: number(config.frequencyPenalty),
     responseFormat: decodeFormat(config),
-    reasoning: decodeReasoning(record(config.thinkingConfig)),
+    reasoning: thinkingOf(record(config.thinkingConfig)),
+    // Thoughts are part of it.
+    ...(max === null ? {} : { ceiling: max }),
     user: null,
     candidates: number(config.candidateCount) ?? 1,
     dialect: 'gemini-generate',
@@ -246,7 +249,7 @@ function decodeFormat(config: Record<string, unknown>): ChatRequest['responseFor
   return config.responseMimeType === 'application/json' ? { type: 'json' } : null;
 }
 
-function decodeReasoning(thinking: Record<string, unknown> | null): ChatRequest['reasoning'] {
+function thinkingOf(thinking: Record<string, unknown> | null): ChatRequest['reasoning'] {
   if (thinking === null) return null;
   return {
     effort: text(thinking.thinkingLevel)?.toLowerCase() ?? null,

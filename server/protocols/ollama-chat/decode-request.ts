@@ -43,6 +43,8 @@ export function decodeRequest(
     frequencyPenalty: number(options.frequency_penalty),
     responseFormat: decodeFormat(body.format),
     reasoning: decodeThink(body.think),
+    // Thoughts are part of it.
+    ...(max !== null && max > 0 ? { ceiling: max } : {}),
     user: null,
     candidates: 1,
     dialect: 'ollama-chat',

@@ -248,7 +248,7 @@ function decodeFormat(format: Record<string, unknown> | null): ChatRequest['resp
 }
 
 /** OpenAI's effort, OpenRouter's `reasoning`, and the `thinking` of several Chinese providers. */
-function decodeReasoning(body: Json): ChatRequest['reasoning'] {
+export function decodeReasoning(body: Json): ChatRequest['reasoning'] {
   const nested = record(body.reasoning);
   const thinking = record(body.thinking);
   const effort = text(body.reasoning_effort) ?? text(nested?.effort);

@@ -21,6 +21,8 @@ export const definition: ProtocolDefinition = {
   limit: {
     names: ['max_completion_tokens', 'max_tokens'],
     legacyName: 'max_tokens',
+    // llama.cpp lets its own name win; sources: its server's README, TGI's and Ollama's generate.
+    others: ['n_predict', 'num_predict', 'max_new_tokens', 'max_output_tokens'],
     thoughts: thoughtBudgets,
   },
   matches: {

@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeReasoning, decodeRequest } from './decode-request.ts';
 import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
@@ -21,5 +21,5 @@ export const openaiResponses: Codec = {
     readUsage: readResponseUsage,
     markers,
   },
-  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+  translation: { decodeRequest, reasoning: decodeReasoning, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -37,7 +37,6 @@ export function decodeRequest(
   const items = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
   const later = items.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => records(tools));
   const verbosity = text(record(body.text)?.verbosity);
-  const effort = text(reasoning?.effort);
   return {
     model: path.model ?? String(body.model),
     messages: joined([
@@ -59,7 +58,7 @@ export function decodeRequest(
     presencePenalty: null,
     frequencyPenalty: null,
     responseFormat: decodeFormat(format),
-    reasoning: effort === null ? null : { effort, budget: null, includeThoughts: null },
+    reasoning: decodeReasoning(body),
     user: text(body.user),
     candidates: 1,
     dialect: 'openai-responses',
@@ -69,6 +68,11 @@ export function decodeRequest(
       ...(text(reasoning?.context) === null ? {} : { 'reasoning/context': reasoning?.context }),
     },
   };
+}
+
+export function decodeReasoning({ reasoning }: Json): ChatRequest['reasoning'] {
+  const effort = text(record(reasoning)?.effort);
+  return effort === null ? null : { effort, budget: null, includeThoughts: null };
 }
 
 function decodeItem(item: Record<string, unknown>): Message[] {

@@ -3,7 +3,7 @@ import type { ModelLimits } from '../../contract/model-limits.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
-import { keepsLimit, limitIn } from '../../routing/offers.ts';
+import { keepsLimit, limitIn, wrappedIn, wrapper } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { type Estimate, minThinking, reserveFor } from './meter.ts';
@@ -112,19 +112,28 @@ export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimi
   };
 }
 
+/** Whether a member that is there allows more. */
+const exceeds = (value: unknown, limit: number): boolean =>
+  typeof value === 'number' && (limitIn(value) === 0 || value > limit);
+
 /** @returns false where the limit leaves no room for the thought that is asked for. */
 function topWithLimit(
   edits: Map<string, string>,
   body: Members,
   { limit, members, model }: { readonly limit: number; readonly members: LimitMembers; readonly model: ModelLimits },
 ): boolean {
-  const { names, legacyName, thoughts } = members;
+  const { names, legacyName, others = none, thoughts } = members;
   const present = names.filter((name) => body[name] !== undefined);
   const fallback = legacyName !== undefined && !(model.thinking && model.countable) ? legacyName : names[0];
   for (const name of present.length === 0 ? [fallback ?? ''] : present) {
     const requestedLimit = limitIn(body[name]);
     if (requestedLimit === 0 || requestedLimit > limit) edits.set(name, String(limit));
   }
+  for (const name of others) if (exceeds(body[name], limit)) edits.set(name, String(limit));
+  const wrapped = wrappedIn(body);
+  const within = wrapped === null ? none : [...names, ...others].filter((name) => exceeds(wrapped[name], limit));
+  if (within.length > 0)
+    edits.set(wrapper, JSON.stringify({ ...wrapped, ...Object.fromEntries(within.map((name) => [name, limit])) }));
   for (const [name, member] of thoughts) {
     const thinking = record(body[name]);
     if (thinking === null || limitIn(thinking[member]) < limit) continue;

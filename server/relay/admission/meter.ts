@@ -3,9 +3,8 @@ import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
 import { imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
-import { minTokens } from '../../protocols/anthropic-messages/suffix.ts';
 import type { Usage } from '../../protocols/canonical.ts';
-import type { UpstreamHalf } from '../../protocols/codec.ts';
+import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
@@ -113,6 +112,8 @@ export function estimate(
 
 /** Thinking needs room, or nothing is left for the answer. */
 export const minThinking = 1024;
+/** What a translation lets a thought take of an answer where nobody says how much. */
+const usualShare = 0.8;
 
 export function answerLimit(
   { body, protocol, model: requested }: Pick<ParsedRequest, 'body' | 'protocol' | 'model'>,
@@ -122,25 +123,35 @@ export function answerLimit(
     overriddenChoices,
   }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices'>,
 ): AnswerLimit {
-  const { limit } = codecFor(protocol).definition;
+  const { definition, translation } = codecFor(protocol);
+  const { limit } = definition;
   // An operator's override wins over what the client says.
-  let named = Math.max(namedLimit(body, limit), overriddenLimit);
+  const named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);
-  if (named > 0)
-    named = Math.max(named, requested.endsWith('-thinking') ? minTokens : 0, thoughtOf(body, limit, model.countable));
-  return { model, tokens: named > 0 ? named : model.output, named: named > 0, choices };
+  const limited = named > 0 ? named : model.output;
+  const thought = limit.nested === undefined ? thoughtOf(body, limit, model.countable, translation) : 0;
+  // A share of the answer, by the operator's choice or the usual one, and the room beside it.
+  const share = requested.endsWith('-thinking') ? named : thought < 0 ? Math.floor(named * usualShare) : 0;
+  const shared = share > 0 ? Math.max(share, minThinking) + minThinking : 0;
+  return { model, tokens: Math.max(limited, thought, shared), named: named > 0, choices };
 }
 
-/** A translation gives a thought its room above a limit that is too tight for it. */
-function thoughtOf(body: ParsedRequest['body'], { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
+/**
+ * A translation gives a thought its room above a limit that is too tight for it.
+ * @returns tokens of both, below 0 = the provider decides, 0 = none is asked for.
+ */
+function thoughtOf(
+  body: ParsedRequest['body'],
+  { thoughts }: LimitMembers,
+  itsOwnWords: boolean,
+  { reasoning: read }: Translation,
+): number {
   let requested = 0;
-  if (nested === undefined)
-    for (const [object, member] of thoughts) requested = Math.max(requested, limitIn(record(body[object])?.[member]));
-  const effort = body.reasoning_effort ?? record(body.reasoning)?.effort;
-  const fallback =
-    itsOwnWords || typeof effort !== 'string' ? 0 : (budgetOf({ effort, budget: null, includeThoughts: null }) ?? 0);
-  const thought = Math.max(requested, fallback);
-  return thought > 0 ? thought + minThinking : 0;
+  for (const [object, member] of thoughts) requested = Math.max(requested, limitIn(record(body[object])?.[member]));
+  const reasoning = read?.(body) ?? null;
+  const budget = itsOwnWords && reasoning?.budget === null ? 0 : (budgetOf(reasoning) ?? 0);
+  const thought = Math.max(requested, budget, 0);
+  return thought > 0 ? Math.max(thought, minThinking) + minThinking : budget;
 }
 
 const sized = (prices: Prices, size: ReserveSize, fallback = size.promptTokens): Estimate => ({
