@@ -99,11 +99,11 @@ function hashing(store: EphemeralStore, hash: (text: string) => string): Ephemer
   };
 }
 
-export type MemoDatabase = Pick<SqliteDatabase, 'engine'> | Pick<PostgresDatabase, 'engine' | 'pool'>;
+export type EphemeralDatabase = Pick<SqliteDatabase, 'engine'> | Pick<PostgresDatabase, 'engine' | 'pool'>;
 
 /** @param hash under a key of the site. @param now epoch milliseconds. */
 export const createEphemeralStore = (
-  database: MemoDatabase,
+  database: EphemeralDatabase,
   hash: (text: string) => string,
   now: () => number,
 ): EphemeralStore =>

@@ -64,17 +64,17 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
     );
   },
   async numbers() {
-    const given = new Map<string, number>();
+    const lastIds = new Map<string, number>();
     for (const { name: table, idColumn } of movedTables) {
       if (idColumn === null) continue;
       const [row] = await rowsOf<{ last: number | null }>(
         `SELECT last_value AS last FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence($1, $2)`,
         [table, idColumn],
       );
-      given.set(table, row?.last ?? 0);
+      lastIds.set(table, row?.last ?? 0);
     }
     const [nodes] = await rowsOf<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM nodes');
-    return given.set('nodes', nodes?.epoch ?? 0);
+    return lastIds.set('nodes', nodes?.epoch ?? 0);
   },
   mark: async () =>
     Object.values(

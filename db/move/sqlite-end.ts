@@ -35,11 +35,11 @@ export function sqliteEnd(database: SqliteDatabase, busy: () => boolean = () => 
       });
     },
     async numbers() {
-      const given = new Map(raw.prepare<[string, number]>('SELECT name, seq FROM sqlite_sequence').raw().all());
+      const lastIds = new Map(raw.prepare<[string, number]>('SELECT name, seq FROM sqlite_sequence').raw().all());
       for (const { name, idColumn } of movedTables)
         if (idColumn !== null)
-          given.set(name, Math.max(given.get(name) ?? 0, number(`SELECT max("${idColumn}") FROM ${name}`)));
-      return given;
+          lastIds.set(name, Math.max(lastIds.get(name) ?? 0, number(`SELECT max("${idColumn}") FROM ${name}`)));
+      return lastIds;
     },
     mark: async () =>
       raw

@@ -49,11 +49,11 @@ export function createNotificationListener(deps: ListenerDeps): NotificationList
 
   const provenOn = async (ended: Promise<void>, receivedOwn: () => Promise<void>): Promise<boolean> => {
     const received = receivedOwn().then(() => true);
-    const said = deps.notify(own, '').then(
+    const failed = deps.notify(own, '').then(
       () => new Promise<false>(() => undefined),
       () => false as const,
     );
-    return Promise.race([received, said, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
+    return Promise.race([received, failed, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
   };
 
   /** @returns whether it has heard anything at all. */

@@ -69,14 +69,14 @@ type Settings = Omit<
 export async function serverStatus(database: PostgresDatabase, now: number): Promise<ServerStatus> {
   const one = async <Row extends object>(text: string): Promise<Row | undefined> =>
     (await database.pool.query<Row>(text)).rows[0];
-  const askedAt = performance.now();
+  const startedAt = performance.now();
   const found = await one<Settings & { clockMs: number }>(settings);
   if (found === undefined) throw new Error('the server does not say what it is');
   // The answer was on its way for half of the time, as far as anybody knows.
-  const clockLeadMs = now + (performance.now() - askedAt) / 2 - found.clockMs;
+  const clockLeadMs = now + (performance.now() - startedAt) / 2 - found.clockMs;
   const there = new Set((await database.pool.query<{ name: string }>(months)).rows.map(({ name }) => name));
   const seconds = Math.floor(found.clockMs / 1000);
-  const wanted = [monthOf(seconds), monthOf(seconds + monthSeconds)].map(({ table }) => table);
+  const expected = [monthOf(seconds), monthOf(seconds + monthSeconds)].map(({ table }) => table);
   const living = await one<{ live: number; versions: number }>(nodes);
   const { clockMs: _clock, ...rest } = found;
   return {
@@ -84,7 +84,7 @@ export async function serverStatus(database: PostgresDatabase, now: number): Pro
     clockLeadMs,
     isListening: await isListening(database),
     direct: database.place.direct !== undefined,
-    monthsMissing: wanted.filter((name) => !there.has(name)),
+    monthsMissing: expected.filter((name) => !there.has(name)),
     unassignedLogs: (await one<{ n: number }>(unassignedLogsQuery))?.n ?? 0,
     liveNodes: living?.live ?? 0,
     versions: living?.versions ?? 0,

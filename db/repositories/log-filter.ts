@@ -68,7 +68,7 @@ export function createLogFilters({ query, dialect }: Database) {
   /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
   const equalities = (filter: LogFilter, userId: number | undefined, rare = false): Equal[] => {
     const plain = !rare && (filter.statuses?.includes('succeeded') ?? true) && (filter.error ?? '') === '';
-    const wanted: readonly (readonly [Equal[0], string | number | undefined])[] = [
+    const possible: readonly (readonly [Equal[0], string | number | undefined])[] = [
       ['request_id', filter.requestId],
       ['exceptional', plain ? undefined : 1],
       ['user_id', filter.userId],
@@ -79,7 +79,9 @@ export function createLogFilters({ query, dialect }: Database) {
       ['group_name', filter.group],
       ['type', filter.type],
     ];
-    return wanted.flatMap(([column, value]): Equal[] => (value === undefined || value === '' ? [] : [[column, value]]));
+    return possible.flatMap(([column, value]): Equal[] =>
+      value === undefined || value === '' ? [] : [[column, value]],
+    );
   };
 
   /** By the user's number: names change, and the index is there already. 0 = nobody. */
@@ -141,32 +143,28 @@ export function createLogFilters({ query, dialect }: Database) {
   };
 
   /** Rows of the range on one index, counted up to a limit. */
-  const countOn = async (filter: LogFilter, lead: Equal | undefined, atMost: number): Promise<number> => {
+  const countOn = async (filter: LogFilter, lead: Equal | undefined, limit: number): Promise<number> => {
     const some = where(
       inTime(query.selectFrom('logs').select('logs.id'), filter),
       lead === undefined ? [] : [lead],
       lead,
     );
     const { n } = await query
-      .selectFrom(some.limit(atMost).as('some'))
+      .selectFrom(some.limit(limit).as('some'))
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .executeTakeFirstOrThrow();
     return n;
   };
 
   /** The equality that leaves the fewest rows: SQLite knows only averages, and the rare value of a common column is what people look for. */
-  const rarest = async (
-    filter: LogFilter,
-    equal: readonly Equal[],
-    atMost = maxCounted,
-  ): Promise<Equal | undefined> => {
+  const rarest = async (filter: LogFilter, equal: readonly Equal[], limit = maxCounted): Promise<Equal | undefined> => {
     // All types but that of charges are few and have an index of their own.
     const candidates = equal.filter(([column, value]) => column !== 'type' || value !== LogType.consume);
     let best = candidates[0];
     if (candidates.length < 2) return best;
     let fewest = Number.POSITIVE_INFINITY;
     for (const candidate of candidates) {
-      const n = await countOn(filter, candidate, Math.min(fewest, atMost));
+      const n = await countOn(filter, candidate, Math.min(fewest, limit));
       if (n < fewest) [best, fewest] = [candidate, n];
     }
     return best;
@@ -181,14 +179,14 @@ export function createLogFilters({ query, dialect }: Database) {
 
   /**
    * The same, and how many rows its index leaves to look at.
-   * @param atMost beyond it rows are not counted.
+   * @param limit beyond it rows are not counted.
    * @param rare everything but plain successes.
    */
-  const sized = async (filter: LogFilter, atMost: number, rare = false) => {
+  const sized = async (filter: LogFilter, limit: number, rare = false) => {
     const equal = equalities(filter, await userIdOf(filter), rare);
-    const lead = await rarest(filter, equal, atMost);
+    const lead = await rarest(filter, equal, limit);
     return {
-      rows: await countOn(filter, lead, atMost),
+      rows: await countOn(filter, lead, limit),
       narrow: <O>(q: LogQuery<O>): LogQuery<O> =>
         where(inRange(q, filter), equal, lead).$if(rare, (one) => one.where(isNotSuccess(dialect))),
       /** On no index of the log. */

@@ -199,13 +199,14 @@ export function createTrafficRepository({ query }: Database) {
         limit,
       }: { readonly by: Exclude<TrafficGroup, 'at'>; readonly order: TrafficOrder; readonly limit: number },
     ): Promise<(number | string)[]> => {
-      const most = order === 'tokens' ? sql<number>`sum(tokens_in + tokens_out)` : sql<number>`sum(${sql.ref(order)})`;
+      const measure =
+        order === 'tokens' ? sql<number>`sum(tokens_in + tokens_out)` : sql<number>`sum(${sql.ref(order)})`;
       const rows = await rowsOf(query, filter)
         .select(by)
         // Requests that were turned away before their model was known have none.
         .$if(by === 'part', (q) => q.where('part', '<>', ''))
         .groupBy(by)
-        .orderBy(most, 'desc')
+        .orderBy(measure, 'desc')
         .orderBy(sql`sum(attempts)`, 'desc')
         .orderBy(by)
         .limit(limit)

@@ -168,10 +168,10 @@ function onlyTables(
   only: readonly string[],
 ): ReturnType<typeof openSource> {
   if (only.length === 0) return { tables, rows, close };
-  const wanted = new Set(only.flatMap((table) => [table, ...(relatedTables[table] ?? [])]));
+  const included = new Set(only.flatMap((table) => [table, ...(relatedTables[table] ?? [])]));
   return {
-    tables: () => tables().filter((table) => wanted.has(table)),
-    rows: (table) => (wanted.has(table) ? rows(table) : []),
+    tables: () => tables().filter((table) => included.has(table)),
+    rows: (table) => (included.has(table) ? rows(table) : []),
     close,
   };
 }

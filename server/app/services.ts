@@ -178,20 +178,20 @@ export interface ServiceDeps {
 /** New accounts of one network. */
 const signUpsPerHour = 20;
 
-const withDefaults = (given: ServiceDeps) => ({
-  store: createEphemeralStore(given.database, given.vault.keyHmac, given.now),
+const withDefaults = (deps: ServiceDeps) => ({
+  store: createEphemeralStore(deps.database, deps.vault.keyHmac, deps.now),
   node: '',
   passwords: createPasswords(),
-  turns: createJobLock(given.database, randomUUID()),
+  turns: createJobLock(deps.database, randomUUID()),
   verifiedBackup,
   fetch,
   pause: (ms: number) => Bun.sleep(ms),
-  ...given,
+  ...deps,
 });
 
 /** How people come in and prove who they are. */
-function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
-  const deps = { ...given, options, users };
+function createSignIn(serviceDeps: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
+  const deps = { ...serviceDeps, options, users };
   const siteName = () => options.get('SystemName');
   const credentials = createCredentials(deps);
   const devices = createDevices(deps.vault, deps.now);
@@ -238,8 +238,8 @@ const createNotifications = (deps: NotificationDeps) => ({
   }),
 });
 
-export async function createServices(given: ServiceDeps): Promise<Services> {
-  const deps = withDefaults(given);
+export async function createServices(partial: ServiceDeps): Promise<Services> {
+  const deps = withDefaults(partial);
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
   const users = createUsers(deps);
@@ -347,7 +347,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       ...deps,
       options,
       users,
-      servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
+      servicesOn: (database, passwords) => createServices({ ...partial, database, passwords }),
     }),
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});

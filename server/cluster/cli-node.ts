@@ -36,7 +36,7 @@ export async function openCliNode(
     await migratePostgres(database);
     const vault = vaultFor(files.secretKey, env, await encryptedSampleOn(database));
     await verifyKey(database, vault);
-    const ledger = createVisitingLedger(() => {
+    const ledger = createLazyLedger(() => {
       const order = nodeOrder(place, files, env, {
         nativeBinding: nativeBindingFor(files.dir, addonPath),
         memory: null,
@@ -77,7 +77,7 @@ export async function schemaOn(place: PostgresPlace): Promise<{ readonly schema:
 const noop = () => undefined;
 
 /** Most commands only read. */
-function createVisitingLedger(
+function createLazyLedger(
   begin: () => Promise<NodeLedger>,
 ): Ledger & { open(): Promise<NodeLedger>; close(): Promise<void> } {
   let ledger: Promise<NodeLedger> | null = null;

@@ -3,14 +3,14 @@
 import { smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
-import type { LedgerCommand, LoanOrder } from '../billing/ledger/commands.ts';
+import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, Spared } from '../billing/ports.ts';
 import { createLeaseDemand } from './lease-demand.ts';
 import { createLeaseMessages, received } from './lease-messages.ts';
 import type { NodeLeaseStore, SlotsUpdate } from './lease-store-shared.ts';
 
 export interface LeaseManager {
-  acquire(order: LoanOrder): Promise<LeaseAnswer>;
+  acquire(order: LeaseOrder): Promise<LeaseAnswer>;
   /** From another node, or from this one. */
   receive(text: string): void;
   /** All that was leased is void. */
@@ -75,8 +75,8 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
       ];
       // What lies here is as much as the less of both; what was settled meanwhile counts like what came.
       const need = Math.min(...subjects.map(({ before }) => before)) + more;
-      const lacks = (wanted: 'account' | 'token'): number => {
-        const subject = subjects.find(({ kind }) => kind === wanted);
+      const lacks = (scope: 'account' | 'token'): number => {
+        const subject = subjects.find(({ kind }) => kind === scope);
         if (subject === undefined) return 0;
         const { kind, id, before, got } = subject;
         return Math.max(0, need - Math.max(before + got, leaseStore.idle(kind, id)));

@@ -36,16 +36,16 @@ export function createLeaseMessages({ wire, epoch, later }: LeaseMessagesDeps): 
   let responses = new Map<string, Answer>();
   let number = 0;
   const send = () => {
-    const [wanted, idle] = [[...recalls.values()], [...responses.values()]];
+    const [recalled, idle] = [[...recalls.values()], [...responses.values()]];
     recalls = new Map();
     responses = new Map();
     const from = epoch();
-    for (let at = 0; at < Math.max(wanted.length, idle.length); at += together)
+    for (let at = 0; at < Math.max(recalled.length, idle.length); at += together)
       wire.send(
         JSON.stringify({
           from,
           number: ++number,
-          recall: wanted.slice(at, at + together),
+          recall: recalled.slice(at, at + together),
           answer: idle.slice(at, at + together),
         } satisfies NodeMessage),
       );

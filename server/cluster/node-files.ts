@@ -71,10 +71,10 @@ export function openNodeFiles(
         for (const number of numbers) inHand.add(number);
         return numbers;
       },
-      take(wanted) {
+      take(limit) {
         if (count === inHand.size) return [];
-        const free = outbox.after(0, wanted + inHand.size).filter(({ number }) => !inHand.has(number));
-        const taken = free.slice(0, wanted);
+        const free = outbox.after(0, limit + inHand.size).filter(({ number }) => !inHand.has(number));
+        const taken = free.slice(0, limit);
         for (const { number } of taken) inHand.add(number);
         return taken.map(({ number, command }) => ({ number, command: JSON.parse(command) as LedgerCommand }));
       },

@@ -15,15 +15,15 @@ const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | u
 
 /** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
 const defaultLease = 30;
-const [minLease, mostLease] = [10, 600];
+const [minLease, maxLease] = [10, 600];
 
 /** @throws AppError usage */
 export function leaseSecondsIn({
-  GATEWAY_LEASE_SECONDS: given = '',
+  GATEWAY_LEASE_SECONDS: setting = '',
 }: Readonly<Record<string, string | undefined>>): number {
-  const seconds = given === '' ? defaultLease : Number(given);
-  if (Number.isInteger(seconds) && seconds >= minLease && seconds <= mostLease) return seconds;
-  throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${given}: ${minLease}-${mostLease}` });
+  const seconds = setting === '' ? defaultLease : Number(setting);
+  if (Number.isInteger(seconds) && seconds >= minLease && seconds <= maxLease) return seconds;
+  throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${setting}: ${minLease}-${maxLease}` });
 }
 
 /** @returns null where the database is a file that nobody else has. @throws AppError data_dir_unreadable, outbox_unusable */

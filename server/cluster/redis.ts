@@ -83,9 +83,9 @@ export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDep
     async run(script, keys, values) {
       const own = line;
       if (own === null) return null;
-      const given = [String(keys.length), ...keys.map((key) => prefix + key), ...values.map(String)];
+      const args = [String(keys.length), ...keys.map((key) => prefix + key), ...values.map(String)];
       try {
-        return (await within(evaluate(own, script, given))) as readonly number[];
+        return (await within(evaluate(own, script, args))) as readonly number[];
       } catch (error) {
         lost(own, error);
         return null;

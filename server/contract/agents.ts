@@ -48,7 +48,7 @@ export interface Agent {
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 /** TOML's basic strings are JSON's. */
 const toml = (value: string): string => JSON.stringify(value);
-const given = (name: string, value: string): Readonly<Record<string, string>> =>
+const optional = (name: string, value: string): Readonly<Record<string, string>> =>
   value === '' ? {} : { [name]: value };
 
 /** The first of the names that fits, else the one to begin with. */
@@ -58,11 +58,11 @@ const nearest = ({ models, model }: AgentSettings, pattern: RegExp): string =>
 const claudeEnvironment = (settings: AgentSettings): Readonly<Record<string, string>> => ({
   ANTHROPIC_BASE_URL: settings.url,
   ANTHROPIC_AUTH_TOKEN: settings.key,
-  ...given('ANTHROPIC_MODEL', settings.model),
+  ...optional('ANTHROPIC_MODEL', settings.model),
   // What it does on the side is asked of smaller models; where they are not served it would fail there.
-  ...given('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(settings, /opus/)),
-  ...given('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(settings, /sonnet/)),
-  ...given('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(settings, /haiku/)),
+  ...optional('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(settings, /opus/)),
+  ...optional('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(settings, /sonnet/)),
+  ...optional('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(settings, /haiku/)),
   // It writes a line in front of its prompt that changes with every request.
   CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
 });
@@ -80,22 +80,22 @@ const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, stri
 const geminiEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   GOOGLE_GEMINI_BASE_URL: url,
   GEMINI_API_KEY: key,
-  ...given('GEMINI_MODEL', model),
+  ...optional('GEMINI_MODEL', model),
 });
 const geminiSettings = json({ security: { auth: { selectedType: 'gemini-api-key' } } });
 
 const qwenEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_BASE_URL: `${url}/v1`,
   OPENAI_API_KEY: key,
-  ...given('OPENAI_MODEL', model),
+  ...optional('OPENAI_MODEL', model),
 });
 const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
 const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
   json({
     $schema: 'https://opencode.ai/config.json',
-    ...given('model', model === '' ? '' : `gateway/${model}`),
-    ...given('small_model', model === '' ? '' : `gateway/${model}`),
+    ...optional('model', model === '' ? '' : `gateway/${model}`),
+    ...optional('small_model', model === '' ? '' : `gateway/${model}`),
     provider: {
       gateway: {
         npm: '@ai-sdk/openai-compatible',
@@ -109,7 +109,7 @@ const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
 const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_API_BASE: `${url}/v1`,
   OPENAI_API_KEY: key,
-  ...given('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
+  ...optional('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
 });
 
 export const agents: readonly Agent[] = [

@@ -186,12 +186,12 @@ const grouped = (value: number): string => {
 const textOfNumber = (value: number): string =>
   value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 });
 
-function outside(value: number, min: number, max: number, shown: (value: number) => string): Invalid | null {
+function outside(value: number, min: number, max: number, format: (value: number) => string): Invalid | null {
   if (value >= min && value <= max) return null;
   if (value < 0 && min >= 0) return negative();
   return value < min
-    ? issue('bounds', `不能小于 ${shown(min)}`, `must be at least ${shown(min)}`)
-    : issue('bounds', `不能大于 ${shown(max)}`, `must be at most ${shown(max)}`);
+    ? issue('bounds', `不能小于 ${format(min)}`, `must be at least ${format(min)}`)
+    : issue('bounds', `不能大于 ${format(max)}`, `must be at most ${format(max)}`);
 }
 
 /** A count, a limit, a ratio or a price. */
@@ -199,9 +199,9 @@ export function parseNumber(text: string, options: NumberOptions = {}): Amount {
   const { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false, currency = '' } = options;
   const places = integer ? 0 : (options.maxDecimals ?? maxDecimals);
   const sample = integer ? '1000' : '1.5';
-  const given = plainly(text);
-  const said = withoutNumber(given, options.unlimited === true, sample);
-  if (said !== null) return said;
+  const normalized = plainly(text);
+  const result = withoutNumber(normalized, options.unlimited === true, sample);
+  if (result !== null) return result;
   const found = read(text, sample);
   if ('kind' in found) return found;
   if (found.unit !== '' && !codesOf(found.unit).includes(currency))
@@ -227,9 +227,9 @@ const otherCurrency = (unit: string, currency: string): Invalid =>
 export function parseMoney(text: string, options: MoneyOptions): Amount {
   const { plain, currency = 'usd', min = 0, max = maxQuota } = options;
   const sample = plain === 'quota' ? `500000, 5${currency}` : '5.50';
-  const given = plainly(text);
-  const said = withoutNumber(given, options.unlimited === true, sample);
-  if (said !== null) return said;
+  const normalized = plainly(text);
+  const result = withoutNumber(normalized, options.unlimited === true, sample);
+  if (result !== null) return result;
   const found = read(text, sample);
   if ('kind' in found) return found;
   const { number, unit } = found;
@@ -243,17 +243,17 @@ export function parseMoney(text: string, options: MoneyOptions): Amount {
       `quota is a whole number; write money as 5${currency}`,
     );
   const quota = inQuota ? Number(number.digits) : quotaOfAmount(number, options.quotaPerUnit);
-  const shown = (value: number): string =>
+  const format = (value: number): string =>
     inQuota
       ? grouped(value)
       : `${grouped(Number(textOf(amountOfQuota(value, options.quotaPerUnit))))} ${currency.toUpperCase()}`;
-  const rejected = outside(sign * quota, min, max, shown);
+  const rejected = outside(sign * quota, min, max, format);
   if (rejected !== null) return rejected;
   if (!inQuota && textOf(amountOfQuota(quota, options.quotaPerUnit)) !== textOf(number))
     return issue(
       'step',
-      `最接近的可用金额是 ${shown(quota)}`,
-      `finer than this site counts; the nearest amount is ${shown(quota)}`,
+      `最接近的可用金额是 ${format(quota)}`,
+      `finer than this site counts; the nearest amount is ${format(quota)}`,
     );
   return { kind: 'value', value: sign * quota };
 }

@@ -27,8 +27,8 @@ function isDay(year: number, month: number, day: number): boolean {
 }
 
 /** `never`, `1h`, `30d`, `2027-01-01`, `2027-01-01T18:00Z`. */
-export function readExpiry(given: string): Expiry {
-  const text = given.trim();
+export function readExpiry(input: string): Expiry {
+  const text = input.trim();
   if (['never', '-1', '永不', '永不过期'].includes(text.toLowerCase())) return { kind: 'never' };
   const span = /^(\d{1,6})([smhdw])$/.exec(text.toLowerCase());
   if (span !== null)

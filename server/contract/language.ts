@@ -46,7 +46,7 @@ export const textIn = ({ zh, en }: Text, language: Language): string =>
 
 /** First language that we have in the order of preference; null when none is named. @param header Accept-Language. */
 export function languageNamed(header: string | null | undefined): Language | null {
-  const wanted = (header ?? '')
+  const preferred = (header ?? '')
     .split(',')
     .map((part) => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
@@ -55,7 +55,7 @@ export function languageNamed(header: string | null | undefined): Language | nul
     })
     .filter(({ language, weight }) => isLanguage(language) && weight > 0)
     .sort((a, b) => b.weight - a.weight);
-  const first = wanted[0]?.language;
+  const first = preferred[0]?.language;
   return isLanguage(first) ? first : null;
 }
 

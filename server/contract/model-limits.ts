@@ -68,14 +68,14 @@ export function longestKnown<Value>(known: ReadonlyMap<string, Value>, name: str
   return undefined;
 }
 
-let takes: Map<string, readonly string[]> | null = null;
+let modalitiesByModel: Map<string, readonly string[]> | null = null;
 
 /** What a model takes: text, image, audio, video, file. [] = the model is unknown. */
-export function modelTakes(name: string): readonly string[] {
-  takes ??= new Map(
+export function modelModalities(name: string): readonly string[] {
+  modalitiesByModel ??= new Map(
     Object.entries(modalities).flatMap(([key, names]) => names.split(' ').map((one) => [one, key.split(' ')] as const)),
   );
-  return longestKnown(takes, name) ?? (modelLimits(name).known ? ['text'] : []);
+  return longestKnown(modalitiesByModel, name) ?? (modelLimits(name).known ? ['text'] : []);
 }
 
 export function modelLimits(name: string): ModelLimits {

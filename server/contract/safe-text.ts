@@ -31,8 +31,8 @@ export const safeJson = (value: unknown, indent?: number): string => escaped(JSO
 
 /** A spreadsheet runs a cell that begins like a formula, also behind blanks and in wide letters; a number is none. */
 const safeCell = (text: string): string => {
-  const shown = safeText(text);
-  return /^\s*[=+\-@＝＋－＠]/.test(shown) && !/^-?\d+(\.\d+)?$/.test(shown) ? `'${shown}` : shown;
+  const safe = safeText(text);
+  return /^\s*[=+\-@＝＋－＠]/.test(safe) && !/^-?\d+(\.\d+)?$/.test(safe) ? `'${safe}` : safe;
 };
 
 /** A line of CSV without its end. */

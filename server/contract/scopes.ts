@@ -37,11 +37,11 @@ export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
 const byContent: readonly string[] = ['provision.apply', 'provision.diff'];
 
 /** @param changes the call alters state. */
-export function scopesAllow(given: readonly string[], row: Pick<Endpoint, 'id'>, changes: boolean): boolean {
+export function scopesAllow(granted: readonly string[], row: Pick<Endpoint, 'id'>, changes: boolean): boolean {
   if (byContent.includes(row.id))
-    return !changes || given.some((scope) => scope !== 'read' && !scope.endsWith(':read'));
+    return !changes || granted.some((scope) => scope !== 'read' && !scope.endsWith(':read'));
   const area = areaOf(row);
-  if (changes) return area !== null && (given.includes('write') || given.includes(area));
-  if (given.includes('read') || given.includes('write')) return true;
-  return area !== null && (given.includes(area) || given.includes(`${area}:read`));
+  if (changes) return area !== null && (granted.includes('write') || granted.includes(area));
+  if (granted.includes('read') || granted.includes('write')) return true;
+  return area !== null && (granted.includes(area) || granted.includes(`${area}:read`));
 }

@@ -49,7 +49,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
   const ended = Promise.withResolvers<boolean>();
   for (const { promise } of [welcome, released, firstMoney]) promise.catch(() => undefined);
   let bills: ReturnType<typeof createBills> | null = null;
-  let said = false;
+  let reported = false;
 
   const receive = (message: FromOldProcess): void => {
     switch (message.kind) {
@@ -74,7 +74,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
         bills?.control(message.message);
         break;
       case 'gone':
-        said = true;
+        reported = true;
     }
   };
   const line: Line<FromNewProcess> = openLine(socket, receive, () => {
@@ -83,7 +83,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     // It is gone, and so is what it had open.
     firstMoney.resolve(none);
     void bills?.over();
-    ended.resolve(said);
+    ended.resolve(reported);
   });
   line.send({ kind: 'hello', dialect: protocolVersion, pid: process.pid });
   const { port, pid, listeners: theirs } = await welcome.promise;

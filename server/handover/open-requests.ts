@@ -77,12 +77,12 @@ export function createRemoteReservations({ memory, accounts }: Money): RemoteRes
   return {
     underLock,
     set({ users, tokens, groups }) {
-      const wanted = new Map<number, () => number>();
+      const amountByCell = new Map<number, () => number>();
       const want = (stripe: number, place: number, amounts: readonly (readonly [number, () => number])[]) => {
         if (place === 0) return;
         for (const [cell, amount] of amounts) {
           stripes.set(place + cell, stripe);
-          wanted.set(place + cell, amount);
+          amountByCell.set(place + cell, amount);
         }
       };
       for (const [id, held, max] of users) {
@@ -107,8 +107,8 @@ export function createRemoteReservations({ memory, accounts }: Money): RemoteRes
         const place = accounts.group(name);
         want(groupStripe(place), place, [[RateSlot.running, () => running]]);
       }
-      for (const cell of new Set([...taken.keys(), ...wanted.keys()]))
-        underLock(stripes.get(cell) ?? 0, () => reserve(cell, wanted.get(cell)?.() ?? 0));
+      for (const cell of new Set([...taken.keys(), ...amountByCell.keys()]))
+        underLock(stripes.get(cell) ?? 0, () => reserve(cell, amountByCell.get(cell)?.() ?? 0));
     },
   };
 }

@@ -29,17 +29,17 @@ export function createWorkerFetch({ worker, direct, fetch, schemes }: WorkerRequ
   return async (address, init = {}) => {
     const { url, key } = worker();
     if (url === '') return direct(address, init);
-    const wanted = URL.canParse(address) ? new URL(address) : null;
-    const literal = wanted?.hostname.replace(/^\[|\]$/g, '') ?? '';
+    const target = URL.canParse(address) ? new URL(address) : null;
+    const literal = target?.hostname.replace(/^\[|\]$/g, '') ?? '';
     const isHidden = isIP(literal) !== 0 && !isPublicAddress(literal);
-    if (wanted === null || !schemes.includes(wanted.protocol) || wanted.username !== '' || isHidden)
-      throw new AppError('address_forbidden', { host: wanted?.hostname ?? address.slice(0, 100) });
+    if (target === null || !schemes.includes(target.protocol) || target.username !== '' || isHidden)
+      throw new AppError('address_forbidden', { host: target?.hostname ?? address.slice(0, 100) });
     const response = await fetch(url, {
       method: 'POST',
       redirect: 'manual',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        url: wanted.href,
+        url: target.href,
         key,
         method: init.method ?? 'GET',
         headers: Object.fromEntries(new Headers(init.headers)),

@@ -76,7 +76,7 @@ export function simulatedProvider(name: string, strict: boolean): SimulatedProvi
   const rules = new Map<ProtocolId, readonly RowRule[]>(
     strict ? doors.map(({ protocol }) => [protocol, rulesOf(slug, protocol)]) : [],
   );
-  const given = ({ headers }: Request): string | null =>
+  const credentialIn = ({ headers }: Request): string | null =>
     auth.kind === 'header' ? headers.get(auth.name) : (headers.get('authorization')?.replace(/^Bearer /, '') ?? null);
   return {
     key,
@@ -94,7 +94,7 @@ export function simulatedProvider(name: string, strict: boolean): SimulatedProvi
       return null;
     },
     refusal(request, chat, text) {
-      if (auth.kind !== 'none' && given(request) !== key)
+      if (auth.kind !== 'none' && credentialIn(request) !== key)
         return {
           rule: 'key',
           status: 401,

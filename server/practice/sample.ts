@@ -6,13 +6,13 @@ import { list, record } from '../protocols/shared/json.ts';
  * @param words in turn, for members that take text.
  */
 export function sample(schema: unknown, words: readonly string[], at = 0): unknown {
-  const given = record(schema) ?? {};
-  const [first] = list(given.enum);
+  const fields = record(schema) ?? {};
+  const [first] = list(fields.enum);
   if (first !== undefined) return first;
-  if (given.const !== undefined) return given.const;
-  const [choice] = [given.anyOf, given.oneOf, given.allOf].map(list).find((one) => one.length > 0) ?? [];
+  if (fields.const !== undefined) return fields.const;
+  const [choice] = [fields.anyOf, fields.oneOf, fields.allOf].map(list).find((one) => one.length > 0) ?? [];
   if (choice !== undefined) return sample(choice, words, at);
-  const type = Array.isArray(given.type) ? given.type[0] : given.type;
+  const type = Array.isArray(fields.type) ? fields.type[0] : fields.type;
   switch (String(type ?? 'object').toLowerCase()) {
     case 'string':
       return words[at % words.length];
@@ -22,12 +22,12 @@ export function sample(schema: unknown, words: readonly string[], at = 0): unkno
     case 'boolean':
       return true;
     case 'array':
-      return [sample(given.items, words, at)];
+      return [sample(fields.items, words, at)];
     case 'null':
       return null;
     default:
       return Object.fromEntries(
-        Object.entries(record(given.properties) ?? {}).map(([name, member], index) => [
+        Object.entries(record(fields.properties) ?? {}).map(([name, member], index) => [
           name,
           sample(member, words, index),
         ]),

@@ -83,8 +83,8 @@ const none: ReadonlyMap<string, string> = new Map();
 function settingsOf(request: Request, query: URLSearchParams, model: string, options: PracticeOptions): Settings {
   const settings = requestSettingsOf(model);
   const number = (name: string, fallback: number): number => {
-    const given = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? settings.get(name);
-    const value = given === undefined || given === '' ? Number.NaN : Number(given);
+    const setting = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? settings.get(name);
+    const value = setting === undefined || setting === '' ? Number.NaN : Number(setting);
     return Number.isFinite(value) && value >= 0 ? value : fallback;
   };
   const speed = number('tokens-per-second', 0);

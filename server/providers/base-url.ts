@@ -17,10 +17,10 @@ const known = new Map<string, readonly SecondDialect[]>();
 /** A channel has one base. */
 const maxBases = 1000;
 
-function secondAt({ slug, baseUrl }: Offering, given: string): readonly SecondDialect[] {
+function secondAt({ slug, baseUrl }: Offering, configured: string): readonly SecondDialect[] {
   const rows = byProvider.get(slug);
   if (rows === undefined) return none;
-  const base = given === '' ? baseUrl : given;
+  const base = configured === '' ? baseUrl : configured;
   const key = `${slug} ${base}`;
   const found = known.get(key);
   if (found !== undefined) return found;

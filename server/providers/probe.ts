@@ -26,14 +26,14 @@ export function probeInput(provider: Provider, model: string): ProbeInput {
   const rows = probeRows.filter(
     (row) => (row.provider === undefined || row.provider === provider.slug) && row.models.test(name),
   );
-  const said = <Key extends keyof ProbeRow>(key: Key): ProbeRow[Key] | undefined =>
+  const rowValue = <Key extends keyof ProbeRow>(key: Key): ProbeRow[Key] | undefined =>
     rows.findLast((row) => row[key] !== undefined)?.[key];
   return {
-    kind: said('kind') ?? 'chat',
-    thinking: said('thinking') === true,
-    last: said('last') === true,
-    limitMember: said('limitMember') ?? 'max_tokens',
-    extra: said('extra') ?? {},
+    kind: rowValue('kind') ?? 'chat',
+    thinking: rowValue('thinking') === true,
+    last: rowValue('last') === true,
+    limitMember: rowValue('limitMember') ?? 'max_tokens',
+    extra: rowValue('extra') ?? {},
   };
 }
 

@@ -274,7 +274,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** Ends what the request holds. @returns what the caller is sent. */
   private async fail(error: unknown): Promise<Response> {
     const { core, request, path, peer, requestId, admission, reservation } = this;
-    const shown = clientError(error, requestId);
+    const displayed = clientError(error, requestId);
     if (reservation !== null) {
       this.disconnect?.upstream.abort();
       await finishBroken(reservation, error);
@@ -284,7 +284,7 @@ export class RelayRequest implements ReservationOwner, Seen {
         if (this.isRead) core.gate.rollBack(admission);
         else core.gate.ended(admission, false);
       }
-      const { code, status } = shown;
+      const { code, status } = displayed;
       core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,
@@ -292,10 +292,13 @@ export class RelayRequest implements ReservationOwner, Seen {
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
-      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => shown });
+      if (peer !== null)
+        core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => displayed });
     }
     this.over();
-    return sealed(refusalFor(request, path, { clientError: shown, retryAfter: retryAfterOf(error) }, this.protocol));
+    return sealed(
+      refusalFor(request, path, { clientError: displayed, retryAfter: retryAfterOf(error) }, this.protocol),
+    );
   }
 }
 

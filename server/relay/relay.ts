@@ -62,13 +62,13 @@ export function relayOver(core: RelayCore): Relay {
   ) => new RelayRequest(core, { request, path, peer, testedChannel, protocol });
 
   return {
-    reject(request, given, peer) {
+    reject(request, rawPath, peer) {
       if (core.closed !== null || !core.isOverloaded(1)) return null;
-      const path = plainPath(given);
+      const path = plainPath(rawPath);
       return isSpared(path) ? null : reject(core, request, path, peer);
     },
-    handle(request, given, peer) {
-      const path = plainPath(given);
+    handle(request, rawPath, peer) {
+      const path = plainPath(rawPath);
       const matched = relayRouteFor(path);
       if (matched !== undefined) return begin(request, path, peer).respond(matched);
       const task = taskFor(path);

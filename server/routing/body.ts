@@ -198,9 +198,9 @@ const valueAt = (body: Members, top: string, inner: string | undefined): unknown
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether the client said as much; what it said besides is its own. */
-function holds(said: unknown, value: unknown): boolean {
-  const [object, own] = [record(value), record(said)];
-  if (object === null || own === null) return same(value, said);
+function holds(actual: unknown, value: unknown): boolean {
+  const [object, own] = [record(value), record(actual)];
+  if (object === null || own === null) return same(value, actual);
   return Object.entries(object).every(([name, member]) => same(member, own[name]));
 }
 
@@ -234,8 +234,8 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
   const usage = definition.requestsUsage === true && wire === null && request.stream;
   return {
-    encode(given, ceiling, dropped) {
-      const within = ceiling === undefined ? given : withinCeiling(given, Math.min(ceiling, given.ceiling ?? ceiling));
+    encode(chat, ceiling, dropped) {
+      const within = ceiling === undefined ? chat : withinCeiling(chat, Math.min(ceiling, chat.ceiling ?? ceiling));
       const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
       const requested = suffix === null ? named : withSuffix(named, suffix, definition.suffix, fallback);
       const changed = operator?.change?.(requested, options) ?? requested;

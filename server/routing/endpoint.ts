@@ -48,8 +48,11 @@ export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; rea
 }
 
 /** As the adapter has it, else as the provider's row says. */
-function urlFor({ request, channel, options, form, place }: CallDetails, { url: given }: Endpoint): EndpointUrl | null {
-  if (given !== undefined) return typeof given === 'string' ? given : ({ key }) => given(key);
+function urlFor(
+  { request, channel, options, form, place }: CallDetails,
+  { url: override }: Endpoint,
+): EndpointUrl | null {
+  if (override !== undefined) return typeof override === 'string' ? override : ({ key }) => override(key);
   const { provider, model, stream, dialect, row, operation, baseUrl } = place;
   const parts = { baseUrl: channel.baseUrl, model, other: channel.other };
   if (request.ordered) {
@@ -77,8 +80,8 @@ function urlFor({ request, channel, options, form, place }: CallDetails, { url: 
 function withQuery(url: string, requested: string): string {
   const query = new URLSearchParams(requested.split('?', 2)[1] ?? '');
   query.delete('key');
-  const said = query.toString();
-  return said === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${said}`;
+  const remaining = query.toString();
+  return remaining === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${remaining}`;
 }
 
 /** Request headers that carry features of the dialects and pass through. */
@@ -91,8 +94,8 @@ function headersFor(
   { request, channel, provider, codec, translated, form, options }: CallDetails,
   own: Endpoint,
 ): HeaderPlan {
-  const shown = keyHeader(provider);
-  const keys = shown === null ? [] : [shown];
+  const credential = keyHeader(provider);
+  const keys = credential === null ? [] : [credential];
   // Where the client has none of its own: the network library must not tell its name.
   const agent: Record<string, string> = { 'user-agent': 'gateway' };
   if (channel.organization !== '') agent['openai-organization'] = channel.organization;
@@ -141,16 +144,21 @@ export function nativeForm(headers: SentHeaders): Headers | SentHeaders {
 }
 
 /** @param contentType of a form. */
-export function headersOf(plan: HeaderPlan, key: string, given: Headers, contentType: string | undefined): SentHeaders {
-  const said = given.toJSON();
+export function headersOf(
+  plan: HeaderPlan,
+  key: string,
+  clientHeaders: Headers,
+  contentType: string | undefined,
+): SentHeaders {
+  const values = clientHeaders.toJSON();
   let id = contentType === undefined ? key : `${key}\n${contentType}`;
   for (const { name } of plan.passed) {
-    const value = said[name];
+    const value = values[name];
     if (value !== undefined) id += `\n${name}\n${value}`;
   }
   const known = plan.made.get(id);
   if (known !== undefined) return known;
-  const headers = madeHeaders(plan, key, said, contentType);
+  const headers = madeHeaders(plan, key, values, contentType);
   if (id.length > maxBuiltLength) return headers;
   if (plan.made.size >= maxBuilt) plan.made.clear();
   plan.made.set(id, headers);
@@ -161,14 +169,14 @@ export function headersOf(plan: HeaderPlan, key: string, given: Headers, content
 function madeHeaders(
   { constant, keys, passed, last }: HeaderPlan,
   key: string,
-  given: Readonly<Record<string, string>>,
+  clientHeaders: Readonly<Record<string, string>>,
   contentType: string | undefined,
 ): SentHeaders {
   const headers: Record<string, string> = { ...constant };
   for (const { name, before } of keys) headers[name] = before + key;
   if (contentType !== undefined) headers['content-type'] = contentType;
   for (const { name, checked } of passed) {
-    const value = given[name];
+    const value = clientHeaders[name];
     if (value !== undefined && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
   }
   return last === null ? headers : Object.assign(headers, last);

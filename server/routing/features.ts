@@ -140,10 +140,10 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
     const loose = looseName(key);
     const member = guardedLookup(modifiers, loose);
     if (member !== undefined) {
-      const said = member in modelLists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
-      if (said !== null) {
+      const found = member in modelLists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
+      if (found !== null) {
         into.modifiers ??= [];
-        into.modifiers.push({ path: [...path, key], member, value: said });
+        into.modifiers.push({ path: [...path, key], member, value: found });
       }
       continue;
     }
@@ -153,10 +153,10 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       into.uses.push(...uses);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
-    const chosen = selectsHost(loose, value);
-    if (chosen.length > 0) {
+    const selected = selectsHost(loose, value);
+    if (selected.length > 0) {
       into.hosts ??= [];
-      into.hosts.push(...chosen.map((name) => [...path, key, name].join('.')));
+      into.hosts.push(...selected.map((name) => [...path, key, name].join('.')));
     }
     collect(value as Members, [...path, key], into);
   }
@@ -209,8 +209,8 @@ export function firstFileIn(value: unknown): string | null {
   for (const name in members) {
     const loose = looseName(name);
     if (ofFunctions.has(loose) || (loose === 'input' && members.type === 'tool_use')) continue;
-    const said = members[name];
-    const id = fileNames.has(loose) ? text(Array.isArray(said) ? said[0] : said) : firstFileIn(said);
+    const found = members[name];
+    const id = fileNames.has(loose) ? text(Array.isArray(found) ? found[0] : found) : firstFileIn(found);
     if (id !== null) return id;
   }
   return null;

@@ -129,8 +129,8 @@ function dialectWith(
   const spoken = adapter?.protocol?.({ operation, model, keyKind });
   if (spoken?.dialect !== undefined) return spoken.dialect;
   const supports = (dialect: ProtocolId) => offered(codecFor(dialect).definition.chatOperation);
-  const wished = channel.setting.dialect;
-  if (typeof wished === 'string' && isProtocol(wished) && supports(wished)) return wished;
+  const configured = channel.setting.dialect;
+  if (typeof configured === 'string' && isProtocol(configured) && supports(configured)) return configured;
   const fallback = spoken?.wire === undefined ? protocol : commonProtocol;
   if (supports(fallback)) return fallback;
   return provider.protocol !== null && supports(provider.protocol) ? provider.protocol : null;

@@ -103,10 +103,10 @@ function readerOf({ wire, request, codec: { upstream }, form }: CallDetails): Up
 const orderReader: UpstreamHalf = {
   ...common.upstream,
   decodeError(status, body) {
-    const said = record(parseJson(body));
-    const message = text(said?.description) ?? text(said?.message);
+    const fields = record(parseJson(body));
+    const message = text(fields?.description) ?? text(fields?.message);
     if (message === null) return common.upstream.decodeError(status, body);
-    const code = said?.code;
+    const code = fields?.code;
     return { status, type: null, code: code === undefined || code === null ? null : String(code), message };
   },
 };

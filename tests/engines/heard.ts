@@ -25,7 +25,7 @@ import { createUsageRepository } from '../../db/repositories/usage.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../db/repositories/webhook-secrets.ts';
 
-export interface Heard {
+export interface Recorded {
   readonly call: string;
   readonly requested: readonly unknown[];
   readonly answered: unknown;
@@ -62,7 +62,7 @@ export type Repositories = ReturnType<typeof repositoriesOf>;
 
 /** @param clock epoch milliseconds. */
 export function listening(database: Database, clock = { at: 0 }) {
-  const received: Heard[] = [];
+  const received: Recorded[] = [];
   const all = repositoriesOf(database, () => clock.at);
   const wrapped = Object.entries(all).map(([name, repository]) => [
     name,
@@ -72,7 +72,7 @@ export function listening(database: Database, clock = { at: 0 }) {
         async (...requested: unknown[]) => {
           const note = (answered: unknown) => received.push({ call: `${name}.${method}`, requested, answered });
           try {
-            const answered = await (call as (...given: unknown[]) => unknown)(...requested);
+            const answered = await (call as (...args: unknown[]) => unknown)(...requested);
             note(answered instanceof Map ? [...answered].sort() : answered);
             return answered;
           } catch (error) {

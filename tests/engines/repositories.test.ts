@@ -2,12 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engines, type TestEngine } from '../support/engines.ts';
-import { type Heard, listening } from './heard.ts';
+import { listening, type Recorded } from './heard.ts';
 import { shortLived } from './short-lived.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic } from './walk.ts';
 
 interface Walked {
-  readonly received: readonly Heard[];
+  readonly received: readonly Recorded[];
   readonly methods: readonly string[];
 }
 
@@ -62,7 +62,7 @@ test('both engines were asked the same and answered the same', () => {
   const [one, other] = walks;
   expect(other?.received.length).toBe(one?.received.length);
   const differing = (one?.received ?? []).filter(
-    (said, index) => !isDeepStrictEqual(comparable(said), comparable(other?.received[index])),
+    (call, index) => !isDeepStrictEqual(comparable(call), comparable(other?.received[index])),
   );
   expect(differing.map(({ call, requested }) => `${call}(${JSON.stringify(requested)})`)).toEqual([]);
 });

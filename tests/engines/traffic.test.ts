@@ -22,9 +22,9 @@ const options = { get: (key: keyof typeof kept) => kept[key] } as unknown as Opt
 const keeperOn = (database: Database, node = '', now = () => Date.now()): TrafficRecorder =>
   new TrafficRecorder({ database, options, node, now });
 
-const counts = (given: Partial<Record<TrafficCounter, number>>): number[] => {
+const counts = (counters: Partial<Record<TrafficCounter, number>>): number[] => {
   const all = trafficCounters.map(() => 0);
-  for (const [name, value] of Object.entries(given)) all[counterAt(name as TrafficCounter)] = value ?? 0;
+  for (const [name, value] of Object.entries(counters)) all[counterAt(name as TrafficCounter)] = value ?? 0;
   return all;
 };
 const window = (at: number, more: Partial<TrafficWindow> = {}): TrafficWindow => ({
@@ -152,8 +152,8 @@ test.each(engines)('a streak of failures goes on over writes and ends with an an
     ...{ channelId: 1, succeeded, failures, since, words: failures === 0 ? '' : words },
     lastAt: failures === 0 ? 0 : since + failures,
   });
-  const now = async (given: ReturnType<typeof streak>) => {
-    keeper.add([window(day, { streaks: [given] })]);
+  const now = async (expected: ReturnType<typeof streak>) => {
+    keeper.add([window(day, { streaks: [expected] })]);
     await keeper.flush();
     const [row] = await repository.windows(300, day, 1);
     return [row?.answered, row?.streak, row?.streak === 0 ? 0 : (row?.streak_at ?? 0) - day, row?.words];

@@ -128,9 +128,9 @@ test('what Telegram has signed opens an account on one node alone', async () => 
 test('whoever guesses at two nodes waits as at one, and is let through as at one', async () => {
   const [first, second] = await twoNodes();
   await first.setup.run(root);
-  const visitor = { ip: '203.0.113.9', userAgent: '', deviceCookie: '' };
+  const client = { ip: '203.0.113.9', userAgent: '', deviceCookie: '' };
   const enter = (at: Services, password: string) =>
-    codeOf(at.sessions.identify({ ...visitor, username: 'root', password }));
+    codeOf(at.sessions.identify({ ...client, username: 'root', password }));
   for (let n = 0; n < 7; n++) expect(await enter(n % 2 === 0 ? first : second, 'wrong')).toBe('credentials_wrong');
   // Each waits four tenths of a second for its answer; what goes beyond that is the price of guessing.
   expect(waits.filter((ms) => ms !== 400)).toEqual([1000, 3000]);
@@ -151,10 +151,10 @@ test('a hundred tries at once at two nodes get as many guesses as at one', async
   const attempts = Array.from({ length: 50 }, () =>
     throttles.map((one) => one.enter({ ip: '::1', device: '' }, 'ann')),
   );
-  const told = await Promise.all(attempts.flat().map(codeOf));
+  const codes = await Promise.all(attempts.flat().map(codeOf));
   // Five, and those whose turn comes within fifteen seconds.
-  expect(told.filter((code) => code === 'done')).toHaveLength(9);
-  expect(told.filter((code) => code === 'too_many_attempts')).toHaveLength(91);
+  expect(codes.filter((code) => code === 'done')).toHaveLength(9);
+  expect(codes.filter((code) => code === 'too_many_attempts')).toHaveLength(91);
 });
 
 test('new accounts of a network are counted over all nodes', async () => {
@@ -202,11 +202,11 @@ test('every node takes the set-up code that any of them has printed; one that st
 
 test('two nodes that are set up at the same moment have one administrator', async () => {
   const [first, second] = await twoNodes();
-  const told = await Promise.all([
+  const codes = await Promise.all([
     codeOf(first.setup.run(root)),
     codeOf(second.setup.run({ ...root, username: 'rival' })),
   ]);
-  expect(told.sort()).toEqual(['done', 'setup_done']);
+  expect(codes.sort()).toEqual(['done', 'setup_done']);
   expect(await rowsOf(database, 'SELECT id FROM users WHERE role = 100')).toHaveLength(1);
 });
 

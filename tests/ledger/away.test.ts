@@ -8,7 +8,7 @@ import { callerReason, reasonText } from '../../server/contract/storage-reasons.
 const rejected = () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
 
 function storeOver(connect: () => Promise<Line>) {
-  const said: string[] = [];
+  const messages: string[] = [];
   const clock = { at: 0 };
   const store = createPostgresLedgerStore({
     connect,
@@ -22,12 +22,12 @@ function storeOver(connect: () => Promise<Line>) {
     },
     onEpoch: () => undefined,
     onUnlisted: () => undefined,
-    onConnectionError: (error) => void said.push(error instanceof Error ? error.message : 'again'),
+    onConnectionError: (error) => void messages.push(error instanceof Error ? error.message : 'again'),
     monoNow: () => clock.at,
     newRun: () => 'run',
     now: () => 0,
   });
-  return { store, said, clock };
+  return { store, messages, clock };
 }
 
 /** A server that is content with whatever it is asked. */
@@ -41,16 +41,16 @@ const content: Line = {
 
 test('it is away from the first connection that fails until one succeeds, and the operator is told of both once', async () => {
   let gone = true;
-  const { store, said } = storeOver(async () => {
+  const { store, messages } = storeOver(async () => {
     if (gone) throw rejected();
     return content;
   });
   expect(store.unavailable()).toBe(false);
   for (let n = 0; n < 3; n++) await expect(store.probe()).rejects.toThrow('ECONNREFUSED');
-  expect([store.unavailable(), said]).toEqual([true, ['connect ECONNREFUSED 10.0.0.5:5432']]);
+  expect([store.unavailable(), messages]).toEqual([true, ['connect ECONNREFUSED 10.0.0.5:5432']]);
   gone = false;
   await store.probe();
-  expect([store.unavailable(), said]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
+  expect([store.unavailable(), messages]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
 });
 
 test('it is away while it leaves a transaction without an answer', async () => {

@@ -48,7 +48,7 @@ async function recoverOn(database: PostgresDatabase, ledger: TestLedger): Promis
   next.close();
 }
 
-export async function openChosenBooks(): Promise<LedgerState> {
+export async function openSelectedLedger(): Promise<LedgerState> {
   const database = onServer ? await openChosen('') : await openBooks();
   const ledger = await ledgerOn(database);
   const rows = <Row extends object>(text: string, ...values: readonly unknown[]) =>

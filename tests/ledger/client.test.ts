@@ -53,8 +53,8 @@ function handClient() {
 
 test('paid work stops when the oldest settlement waits for more than a second, and goes on by itself', async () => {
   const { client, pass, answer } = handClient();
-  const told: boolean[] = [];
-  client.onHealth(({ ok }) => told.push(ok));
+  const notified: boolean[] = [];
+  client.onHealth(({ ok }) => notified.push(ok));
   void client.execute(settle('a', 1, 10));
   pass(500);
   void client.execute(settle('b', 1, 10));
@@ -69,7 +69,7 @@ test('paid work stops when the oldest settlement waits for more than a second, a
   answer(null, { status: 'refused', reason: 'invalid', detail: '' });
   pass(5000);
   expect(client.healthy().ok).toBe(true);
-  expect(told).toEqual([false, true]);
+  expect(notified).toEqual([false, true]);
 });
 
 test('a thread that did not turn for ten seconds does not take its own sleep for a slow disk', () => {

@@ -4,8 +4,8 @@ import { playHistory, sqliteBooks } from './history.ts';
 import { breakable, openBooks, violations } from './support.ts';
 
 /** `HISTORY_SEED=4711` replays one history that failed. */
-const given = process.env.HISTORY_SEED;
-const [first, histories] = given === undefined ? [0, often(1000, 10_000, 'HISTORIES')] : [Number(given), 1];
+const seedText = process.env.HISTORY_SEED;
+const [first, histories] = seedText === undefined ? [0, often(1000, 10_000, 'HISTORIES')] : [Number(seedText), 1];
 const together = 500;
 
 /** The books are verified for many histories at once; when they are wrong, each is played alone to name the seed. */

@@ -4,13 +4,13 @@ import type { Line } from '../../db/postgres/line.ts';
 import { createNodeHeartbeat } from '../../server/cluster/heartbeat.ts';
 
 /** A server that answers in a while, and finds a node that is gone whenever it is asked. */
-function slowLine(said: string[]): Line {
+function slowLine(messages: string[]): Line {
   return {
     broken: false,
     wasLocal: () => false,
     close: () => undefined,
     async send(statements) {
-      said.push(...statements.map(({ text }) => text));
+      messages.push(...statements.map(({ text }) => text));
       await Bun.sleep(1);
       return statements.map(({ text }) => ({
         rows: text.startsWith('SELECT epoch FROM nodes') ? [{ epoch: 7 }] : [],
@@ -21,10 +21,10 @@ function slowLine(said: string[]): Line {
 }
 
 test('no transaction begins inside of another, and nothing that is said alone gets into one', async () => {
-  const said: string[] = [];
+  const messages: string[] = [];
   const quiet = () => undefined;
   const keeper = createNodeHeartbeat({
-    connect: async () => slowLine(said),
+    connect: async () => slowLine(messages),
     name: 'n',
     epoch: () => 7,
     beat: async () => undefined,
@@ -38,12 +38,12 @@ test('no transaction begins inside of another, and nothing that is said alone ge
   keeper.stop();
   await Promise.all([keeper.leave(false), keeper.limits(1, null), keeper.recoverOwnEpochs()]);
   let open = false;
-  for (const text of said) {
+  for (const text of messages) {
     const isAlone = /left_at|used_quota AS used/.test(text);
     if (text === 'BEGIN' || isAlone) expect([text, open]).toEqual([text, false]);
     if (text === 'BEGIN') open = true;
     if (text === 'COMMIT' || text === 'ROLLBACK') open = false;
   }
-  expect(said.filter((text) => text === 'BEGIN').length).toBeGreaterThan(3);
-  expect(said.filter((text) => text.includes('left_at'))).toHaveLength(1);
+  expect(messages.filter((text) => text === 'BEGIN').length).toBeGreaterThan(3);
+  expect(messages.filter((text) => text.includes('left_at'))).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BalanceEvent, LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import type { DirectLedger } from '../../server/threads/ledger/direct.ts';
-import { type LedgerState, openChosenBooks } from './books.ts';
+import { type LedgerState, openSelectedLedger } from './books.ts';
 import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
 let state: LedgerState;
@@ -9,7 +9,7 @@ let ledger: DirectLedger;
 let events: BalanceEvent[];
 
 beforeEach(async () => {
-  state = await openChosenBooks();
+  state = await openSelectedLedger();
   await state.addUsers(1, 2);
   await state.addCode(1, 500);
   await state.addOrder('T1', 1, 700);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../db/migrate.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { openOld } from '../support/old-schema.ts';
-import { type LedgerState, openChosenBooks } from './books.ts';
+import { type LedgerState, openSelectedLedger } from './books.ts';
 import {
   addUsers,
   balanceOf,
@@ -21,7 +21,7 @@ import {
 let state: LedgerState;
 
 beforeEach(async () => {
-  state = await openChosenBooks();
+  state = await openSelectedLedger();
   await state.addUsers(1, 2);
 });
 afterEach(async () => {

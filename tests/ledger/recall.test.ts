@@ -87,34 +87,34 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   leases.onResponse(account, holder, 1);
   await pass(100);
   expect(await first).toBe('exhausted');
-  let told: LeaseAnswer | null = null;
+  let answers: LeaseAnswer | null = null;
   void ask().then((answer) => {
-    told = answer;
+    answers = answer;
   });
   await pass(100);
   expect(marks).toEqual([1, 2]);
   // Told late, or read again where NOTIFY does not arrive.
   leases.onResponse(account, holder, 1);
   await pass(300);
-  expect([told, marks]).toEqual([null, [1, 2]]);
+  expect([answers, marks]).toEqual([null, [1, 2]]);
   leases.onResponse(account, holder, 2);
   await pass(100);
-  expect(told).toBe('exhausted');
+  expect(answers).toBe('exhausted');
 });
 
 test('what is given after a refusal serves whoever asks after it, at once', async () => {
   const { books: state, ask, pass } = asking([]);
-  const told: LeaseAnswer[] = [];
-  const asks = () => void ask().then((answer) => told.push(answer));
+  const answers: LeaseAnswer[] = [];
+  const request = () => void ask().then((answer) => answers.push(answer));
   for (let n = 0; n < 5; n++) {
     state.free = 0;
-    asks();
+    request();
     await pass(10);
-    expect(told).toEqual(['exhausted']);
+    expect(answers).toEqual(['exhausted']);
     state.free = 10;
-    asks();
+    request();
     await pass(50);
-    expect(told.splice(0)).toEqual(['exhausted', 'granted']);
+    expect(answers.splice(0)).toEqual(['exhausted', 'granted']);
   }
 });
 
@@ -123,10 +123,10 @@ test('a crowd that comes together costs the books no more than one', async () =>
   void ask();
   await pass(50);
   const before = state.asked;
-  const told: LeaseAnswer[] = [];
-  for (let n = 0; n < 500; n++) void ask().then((answer) => told.push(answer));
+  const answers: LeaseAnswer[] = [];
+  for (let n = 0; n < 500; n++) void ask().then((answer) => answers.push(answer));
   await pass(50);
-  expect(told).toEqual(Array(500).fill('exhausted'));
+  expect(answers).toEqual(Array(500).fill('exhausted'));
   expect(state.asked - before).toBe(before);
 });
 
@@ -215,19 +215,19 @@ test('what was granted in full and has been taken back is asked for again, and i
 test('recalls of one turn travel together: whoever was named in any of them gives back', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
-  const telling = createLeaseMessages({
+  const messages = createLeaseMessages({
     wire: { send: (text) => void sent.push(text) },
     epoch: () => requester,
     later: (work) => void works.push(work),
   });
-  telling.recall(account, key, [holder, 3], 4, true);
-  telling.recall(account, key, [5], 6, false);
-  telling.recall(account, key, [3], 7, true);
+  messages.recall(account, key, [holder, 3], 4, true);
+  messages.recall(account, key, [5], 6, false);
+  messages.recall(account, key, [3], 7, true);
   works[0]?.();
   const at = (own: number) => {
     const recalls: unknown[] = [];
     for (const text of sent)
-      received(text, own, { recalled: (...told) => void recalls.push(told), answered: () => undefined });
+      received(text, own, { recalled: (...recall) => void recalls.push(recall), answered: () => undefined });
     return recalls;
   };
   // A recall of the balance is not lost to a later one of the key alone.
@@ -315,18 +315,18 @@ test('what was granted under a number that the node has lost is not in reach und
 test('an answer is for the node that asked', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
-  const telling = createLeaseMessages({
+  const messages = createLeaseMessages({
     wire: { send: (text) => void sent.push(text) },
     epoch: () => holder,
     later: (work) => void works.push(work),
   });
-  telling.answer(account, requester, 5);
-  telling.answer(account, 3, 9);
+  messages.answer(account, requester, 5);
+  messages.answer(account, 3, 9);
   works[0]?.();
   const at = (own: number) => {
     const answers: (readonly number[])[] = [];
     for (const text of sent)
-      received(text, own, { recalled: () => undefined, answered: (...told) => void answers.push(told) });
+      received(text, own, { recalled: () => undefined, answered: (...answer) => void answers.push(answer) });
     return answers;
   };
   expect(at(requester)).toEqual([[account, holder, 5]]);

@@ -22,10 +22,10 @@ beforeAll(() => {
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
-      const wanted = (await request.json()) as Carried;
-      carried.push(wanted);
-      if (wanted.key !== 'the-key') return new Response('no', { status: 403 });
-      if (wanted.url.endsWith('/moved')) return Response.redirect('http://127.0.0.1/inside');
+      const call = (await request.json()) as Carried;
+      carried.push(call);
+      if (call.key !== 'the-key') return new Response('no', { status: 403 });
+      if (call.url.endsWith('/moved')) return Response.redirect('http://127.0.0.1/inside');
       return Response.json({ from: 'the worker' });
     },
   });

@@ -68,11 +68,11 @@ test.each(['day', 'month'] as const)(
     gate.resolve();
     const answers = await Promise.all(requested);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-    const told = answers.filter(({ status }) => status !== 200);
-    expect(new Set(told.map(({ status, code }) => `${status} ${code}`))).toEqual(
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(new Set(refused.map(({ status, code }) => `${status} ${code}`))).toEqual(
       new Set([`429 token_budget_${period}`]),
     );
-    for (const { waits } of told) expect(waits).toBeGreaterThan(0);
+    for (const { waits } of refused) expect(waits).toBeGreaterThan(0);
     expect(await used()).toBe(10 * cost);
 
     let more = 0;

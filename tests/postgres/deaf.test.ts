@@ -65,7 +65,7 @@ test('what lies idle with one node comes to another that asks, and the operator 
   const [holder, other] = await Promise.all([site.start({ url: proxy.url }), site.start({ url: proxy.url })]);
   const key = await site.furnish(holder);
   await expect
-    .poll(() => [holder, other].filter((node) => node.said().includes('NOTIFY of the database does not arrive')), {
+    .poll(() => [holder, other].filter((node) => node.output().includes('NOTIFY of the database does not arrive')), {
       timeout: 60_000,
     })
     .toHaveLength(2);
@@ -95,5 +95,5 @@ test('a node that hears and one that does not serve each other', async () => {
     await leaseAll(holder, key, { need, count: 20 });
     expect(await comesOver(holder, other, key)).toBe(200);
   }
-  expect(isListening.said()).not.toContain('NOTIFY');
+  expect(isListening.output()).not.toContain('NOTIFY');
 });

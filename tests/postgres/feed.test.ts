@@ -53,7 +53,7 @@ const write = (client: Pick<Client, 'query'>, key: string) =>
     [key],
   );
 
-interface Told {
+interface Reported {
   readonly keys: string[];
   everything: number;
 }
@@ -61,19 +61,19 @@ interface Told {
 /** As the publisher asks: until there is nothing. */
 async function follow(feed: Feed, from: number) {
   let seq = from;
-  const check = async (): Promise<Told> => {
-    const told: Told = { keys: [], everything: 0 };
-    for (let news = await feed.after(seq); news !== null; news = await feed.after(seq)) {
-      if (told.keys.length > 2000) throw new Error('told the same again and again');
-      if (news.changes === null) {
-        told.everything++;
+  const check = async (): Promise<Reported> => {
+    const reported: Reported = { keys: [], everything: 0 };
+    for (let changes = await feed.after(seq); changes !== null; changes = await feed.after(seq)) {
+      if (reported.keys.length > 2000) throw new Error('told the same again and again');
+      if (changes.changes === null) {
+        reported.everything++;
         seq = await feed.last();
         continue;
       }
-      seq = news.seq;
-      told.keys.push(...news.changes.map(({ entity_id }) => entity_id));
+      seq = changes.seq;
+      reported.keys.push(...changes.changes.map(({ entity_id }) => entity_id));
     }
-    return told;
+    return reported;
   };
   return { look: check };
 }
@@ -149,11 +149,11 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
   const timedOut: string[] = [];
   const ask = async (index: number): Promise<void> => {
     const before = [...committed];
-    const told = await nodes[index]?.look();
+    const reported = await nodes[index]?.look();
     const own = seen[index];
-    for (const key of told?.keys ?? []) own?.set(key, (own.get(key) ?? 0) + 1);
+    for (const key of reported?.keys ?? []) own?.set(key, (own.get(key) ?? 0) + 1);
     timedOut.push(...before.filter((key) => own?.has(key) !== true));
-    everything.push(told?.everything ?? 0);
+    everything.push(reported?.everything ?? 0);
   };
   const reading = nodes.map(async (_, index) => {
     while (writing) {
@@ -199,9 +199,9 @@ test('what was told and not acted on is told again; more than fits is told in pa
   expect(await feed.after(seq)).toEqual(first);
   const keys: string[] = [];
   let at = seq;
-  for (let news = await feed.after(at); news !== null; news = await feed.after(at)) {
-    at = news.seq;
-    keys.push(...(news.changes ?? []).map(({ entity_id }) => entity_id));
+  for (let changes = await feed.after(at); changes !== null; changes = await feed.after(at)) {
+    at = changes.seq;
+    keys.push(...(changes.changes ?? []).map(({ entity_id }) => entity_id));
   }
   expect(keys.sort()).toEqual(Array.from({ length: 7 }, (_, n) => `part ${n}`));
 });
@@ -285,7 +285,7 @@ test('2.3: a server that was started again may have another past: everything is 
   }
 });
 
-async function heardBy(connect: () => Promise<ListenerConnection>) {
+async function receivedBy(connect: () => Promise<ListenerConnection>) {
   const received: string[] = [];
   let back = 0;
   const ear = createNotificationListener({
@@ -309,7 +309,7 @@ test('a change is heard by itself; an ear whose line breaks hears again, and ask
     ear,
     heard: received,
     times,
-  } = await heardBy(async () => {
+  } = await receivedBy(async () => {
     const line = await openListenerConnection({ engine: 'postgres', url: site.url });
     lines.push(line);
     return line;
@@ -324,7 +324,7 @@ test('a change is heard by itself; an ear whose line breaks hears again, and ask
 });
 
 test('section 15: behind a pooler that lends connections by the transaction nothing is heard, and it says so', async () => {
-  const { ear, times } = await heardBy(async () => {
+  const { ear, times } = await receivedBy(async () => {
     const line = await openListenerConnection({ engine: 'postgres', url: site.url });
     return { ...line, onNotice: () => undefined };
   });

@@ -6,8 +6,8 @@ import { type HistoryBooks, playHistory } from '../ledger/history.ts';
 import { often } from '../support/often.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 
-const given = process.env.HISTORY_SEED;
-const [first, histories] = given === undefined ? [0, often(60, 1000, 'HISTORIES')] : [Number(given), 1];
+const seedText = process.env.HISTORY_SEED;
+const [first, histories] = seedText === undefined ? [0, often(60, 1000, 'HISTORIES')] : [Number(seedText), 1];
 
 let site: Site;
 let line: Line;

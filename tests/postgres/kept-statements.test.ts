@@ -48,7 +48,9 @@ test('each is planned once, whatever its tables held then', async () => {
   const kept = await isSet('SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements');
   expect(kept.length).toBeGreaterThan(15);
   // The node's own beginning comes once.
-  const planned = kept.filter(({ custom_plans: anew }) => anew > 0).map(({ statement }) => statement as string);
+  const planned = kept
+    .filter(({ custom_plans: customPlans }) => customPlans > 0)
+    .map(({ statement }) => statement as string);
   expect(planned.filter((text) => !/^(INSERT INTO nodes|SELECT run, seq FROM nodes)/.test(text))).toEqual([]);
   const often = kept.filter(({ generic_plans: used }) => used >= 8).map(({ statement }) => statement as string);
   for (const table of ['UPDATE nodes', 'FROM accounts', 'INSERT INTO ends', 'INSERT INTO postings', 'INSERT INTO logs'])

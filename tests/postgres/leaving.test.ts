@@ -49,9 +49,9 @@ test('what lies in the outbox alone is missed until it is in the books', async (
   before.close();
   await (await open()).close();
   expect(await nodes()).toEqual([{ state: 'expired', left: false }]);
-  const mended = openNodeFiles(dir, { now: Date.now });
-  mended.outbox.drop(mended.outbox.take(10).map(({ number }) => number));
-  mended.close();
+  const reopened = openNodeFiles(dir, { now: Date.now });
+  reopened.outbox.drop(reopened.outbox.take(10).map(({ number }) => number));
+  reopened.close();
   await (await open()).close();
   expect((await nodes()).at(-1)).toEqual({ state: 'expired', left: true });
 });

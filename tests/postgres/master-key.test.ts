@@ -45,23 +45,23 @@ test('refused while a node lives, by its name; then keys, channels and secrets g
 
 test('a key in a file is replaced where the command runs, the others need the new file; a rotation that died is ended or undone', async () => {
   const dir = site.folder();
-  const said = async (args: readonly string[], where = dir, input = '') => {
+  const outputOf = async (args: readonly string[], where = dir, input = '') => {
     const { code, out, err } = await site.run([...args, '--yes'], { dir: where, input, ...fromFile });
     expect([code, err], args.join(' ')).toEqual([0, expect.anything()]);
     return out;
   };
-  await said(['setup', '--username', 'root', '--password-stdin'], dir, 'password1');
-  const key = (await said(['token', 'create', '--name', 'ci', '-q'])).trim();
+  await outputOf(['setup', '--username', 'root', '--password-stdin'], dir, 'password1');
+  const key = (await outputOf(['token', 'create', '--name', 'ci', '-q'])).trim();
   const file = join(dir, 'secret.key');
   const other = site.folder();
   mkdirSync(other, { recursive: true });
   copyFileSync(file, join(other, 'secret.key'));
-  const out = await said(['secrets', 'rotate', '--keep-old']);
+  const out = await outputOf(['secrets', 'rotate', '--keep-old']);
   expect(out).toContain('copy the new secret.key');
   expect(readdirSync(dir).filter((name) => name.startsWith('secret.key'))).toHaveLength(2);
   expect((await site.run(['token', 'list'], { dir: other, ...fromFile })).code).toBe(1);
   copyFileSync(file, join(other, 'secret.key'));
-  expect((await said(['token', 'show-key', 'ci', '-q'], other)).trim()).toBe(key);
+  expect((await outputOf(['token', 'show-key', 'ci', '-q'], other)).trim()).toBe(key);
 
   const place = { engine: 'postgres', url: site.url } as const;
   for (const at of ['written', 'renewed', 'copied'] as const) {
@@ -77,7 +77,7 @@ test('a key in a file is replaced where the command runs, the others need the ne
     await endRotation({ database: place, secretKey: file }, undefined, `${at}-again`);
     expect(existsSync(`${file}.next`)).toBe(false);
     expect(readFileSync(file, 'utf8') === before).toBe(at === 'written');
-    expect((await said(['token', 'show-key', 'ci', '-q'])).trim()).toBe(key);
+    expect((await outputOf(['token', 'show-key', 'ci', '-q'])).trim()).toBe(key);
   }
 });
 
@@ -93,5 +93,5 @@ test('a node that only stood still ends when it wakes up after its key has been 
   await expect.poll(rotated, { timeout: 60_000 }).toBe(0);
   node.process.kill('SIGCONT');
   expect(await node.process.exited).not.toBe(0);
-  expect(node.said()).toContain('Cannot decrypt');
+  expect(node.output()).toContain('Cannot decrypt');
 });

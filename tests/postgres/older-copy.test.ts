@@ -80,7 +80,7 @@ test('a redemption and a top-up that were confirmed are in the books again: the 
   await redeem(node, code);
   await node.client.call('wallet.complete', { trade_no: 'T1' } as never);
   await takeOver();
-  await expect.poll(node.said, { timeout: 60_000 }).toMatch(sentAgain);
+  await expect.poll(node.output, { timeout: 60_000 }).toMatch(sentAgain);
   await serves(node, key);
   await expect.poll(kinds, { timeout: 60_000 }).toEqual({ settle: site.upstream.requests.length, redeem: 1, topup: 1 });
   expect(await site.rows('SELECT status FROM redemptions')).toEqual([{ status: 3 }]);
@@ -89,7 +89,7 @@ test('a redemption and a top-up that were confirmed are in the books again: the 
   await node.stop();
   const next = await start(node.dir);
   await serves(next, key);
-  expect(next.said()).not.toMatch(sentAgain);
+  expect(next.output()).not.toMatch(sentAgain);
 }, 120_000);
 
 test('a code and an order that the older copy has never seen cost nobody what they gave', async () => {
@@ -119,7 +119,7 @@ test('a node that is killed while it sends again goes on after its start, and no
   await insist(() => node.chat(key, ask));
   await redeem(node, code);
   await node.client.call('wallet.complete', { trade_no: 'T1' } as never);
-  const wanted = { settle: site.upstream.requests.length, redeem: 1, topup: 1 };
+  const expected = { settle: site.upstream.requests.length, redeem: 1, topup: 1 };
   // Whatever is sent again waits for this lock: it is taken before the node may connect.
   let locker = new Client();
   await takeOver(async () => {
@@ -128,13 +128,13 @@ test('a node that is killed while it sends again goes on after its start, and no
     await locker.query('BEGIN');
     await locker.query('LOCK TABLE postings IN EXCLUSIVE MODE');
   });
-  await expect.poll(node.said, { timeout: 60_000 }).toMatch(sentAgain);
+  await expect.poll(node.output, { timeout: 60_000 }).toMatch(sentAgain);
   node.process.kill('SIGKILL');
   await node.process.exited;
   await locker.query('ROLLBACK');
   await locker.end();
   const again = await start(node.dir);
-  await expect.poll(kinds, { timeout: 60_000 }).toEqual(wanted);
+  await expect.poll(kinds, { timeout: 60_000 }).toEqual(expected);
   expect(await site.rows('SELECT status FROM redemptions')).toEqual([{ status: 3 }]);
   expect(await violations(again)).toEqual([]);
 }, 120_000);

@@ -83,7 +83,7 @@ test('the database is gone: who has a lease is served and the node is ready unti
   expect(message).toContain('数据库暂时无法访问');
   expect(message).not.toMatch(/ECONN|terminated|timeout|127\.0\.0\.1/i);
   expect([(await node.chat(key, ask)).status, await ready()]).toEqual([200, 200]);
-  expect(node.said()).toMatch(/the database cannot be reached \(.+\); requests go on within what is leased, for 7 s/);
+  expect(node.output()).toMatch(/the database cannot be reached \(.+\); requests go on within what is leased, for 7 s/);
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(503);
   await expect.poll(ready, { timeout: 60_000 }).toBe(503);
   expect((await node.chat(key, ask)).headers.get('retry-after')).toBe('5');

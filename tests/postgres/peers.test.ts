@@ -21,7 +21,7 @@ beforeAll(async () => {
   site = await openSite();
 });
 afterAll(async () => {
-  for (const company of companies) company.stop();
+  for (const peers of companies) peers.stop();
   await Bun.sleep(200);
   await site.drop();
 });
@@ -110,7 +110,7 @@ const addNode = (node: string, state = 'live', left = 0) =>
   );
 
 interface Joined {
-  readonly company: Peers;
+  readonly peers: Peers;
   readonly received: HealthReport[];
   readonly changed: () => number;
   readonly counts: number[];
@@ -123,7 +123,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
   let changed = 0;
   const monoNow = () => performance.now() + ahead;
   const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
-  const company = await startPeers({
+  const peers = await startPeers({
     database,
     node,
     run: crypto.randomUUID(),
@@ -131,19 +131,19 @@ async function join(node: string, ahead: number): Promise<Joined> {
     follows: () => '7',
     knownAt: () => monoNow() - 12,
     changed: () => void changed++,
-    received: (news) => void received.push(news),
+    received: (message) => void received.push(message),
     nodes: (count) => void counts.push(count),
     stats: () => ({ relays: 3, waiting: 0, trouble: null }),
     report: () => undefined,
   });
   companies.push({
-    ...company,
+    ...peers,
     stop() {
-      company.stop();
+      peers.stop();
       void database.close();
     },
   });
-  return { company, received, changed: () => changed, counts, monoNow };
+  return { peers, received, changed: () => changed, counts, monoNow };
 }
 
 test('what one machine learns of a channel the others know, whatever their clocks say; a change is heard; each says how it stands', async () => {
@@ -153,20 +153,20 @@ test('what one machine learns of a channel the others know, whatever their clock
   // Both hear when their ears have heard themselves.
   await until(() => alpha.changed() > 0 && beta.changed() > 0);
   const coolUntil = alpha.monoNow() + 60_000;
-  alpha.company.broadcast({
+  alpha.peers.broadcast({
     channels: [{ channelId: 4, coolUntil: [0, coolUntil], failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 }],
     served: [['1:gpt:conversation', 4]],
     kept: [['resp_1', { channelId: 4, ownerId: 9 }]],
   });
   await until(() => beta.received.length > 0);
-  const [news] = beta.received;
-  expect(news?.channels[0]).toMatchObject({ channelId: 4, failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 });
-  const [never = -1, cools = 0] = news?.channels[0]?.coolUntil ?? [];
+  const [message] = beta.received;
+  expect(message?.channels[0]).toMatchObject({ channelId: 4, failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 });
+  const [never = -1, cools = 0] = message?.channels[0]?.coolUntil ?? [];
   expect(never).toBe(0);
   expect(cools - beta.monoNow()).toBeGreaterThan(30_000);
   expect(cools - beta.monoNow()).toBeLessThanOrEqual(60_000);
-  expect(news?.served).toEqual([['1:gpt:conversation', 4]]);
-  expect(news?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
+  expect(message?.served).toEqual([['1:gpt:conversation', 4]]);
+  expect(message?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
   expect(alpha.received).toEqual([]);
 
   const before = beta.changed();
@@ -180,15 +180,15 @@ test('what one machine learns of a channel the others know, whatever their clock
       ({ relays: relayThreads, hears: isListening }) => relayThreads === 3 && isListening === true,
     ),
   );
-  const { several, nodes: shown } = await nodes.list();
+  const { several, nodes: listed } = await nodes.list();
   expect(several).toBe(true);
   expect(
-    shown.map(({ name, state, waiting, trouble: failure }) => ({ name, state, waiting, trouble: failure })),
+    listed.map(({ name, state, waiting, trouble: failure }) => ({ name, state, waiting, trouble: failure })),
   ).toEqual([
     { name: 'alpha', state: 'live', waiting: 0, trouble: null },
     { name: 'beta', state: 'live', waiting: 0, trouble: null },
   ]);
-  expect(shown[0]?.news_ms).toBeGreaterThanOrEqual(12);
+  expect(listed[0]?.news_ms).toBeGreaterThanOrEqual(12);
   expect(await site.rows("SELECT follows::text FROM nodes WHERE node = 'alpha'")).toEqual([{ follows: '7' }]);
 });
 
@@ -268,12 +268,12 @@ test('the first proves its key by sealing something, the others by reading it', 
 
 test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
   const { createHealthBroadcast } = await import('../../server/threads/control/health-broadcast.ts');
-  const said: string[] = [];
+  const messages: string[] = [];
   const timers: (() => void)[] = [];
   const side = (from: string) =>
     createHealthBroadcast({
       from,
-      notify: async (payload) => void said.push(payload),
+      notify: async (payload) => void messages.push(payload),
       monoNow: () => 0,
       wait: (_ms, done) => timers.push(done),
     });
@@ -284,12 +284,12 @@ test('a flood of conversations is told in few pieces, and what is known of chann
   one.broadcast({ channels: [], served: [['x'.repeat(20_000), 1]], kept: [] });
   expect(timers).toHaveLength(1);
   timers[0]?.();
-  expect(said).toHaveLength(16);
-  expect(said.every((text) => Buffer.byteLength(text) < 8000)).toBe(true);
-  const received = said.map((text) => other.receive(text));
-  expect(received.flatMap((news) => news?.channels ?? [])).toEqual([word]);
+  expect(messages).toHaveLength(16);
+  expect(messages.every((text) => Buffer.byteLength(text) < 8000)).toBe(true);
+  const received = messages.map((text) => other.receive(text));
+  expect(received.flatMap((message) => message?.channels ?? [])).toEqual([word]);
   expect(received[0]?.served[0]?.[0]).toMatch(/^4999:/);
-  expect(one.receive(said[0] ?? '')).toBeNull();
+  expect(one.receive(messages[0] ?? '')).toBeNull();
 });
 
 test('a node is drained, and forgotten when it is gone; what it may still owe is given up only on purpose', async () => {

@@ -16,7 +16,7 @@ export interface Stretch {
 }
 
 const commit = 'COMMIT\0';
-const lateMs = 30;
+const delayMs = 30;
 
 /** What a session hears by itself does not pass: messages of type A, of one connection's answers. */
 function withoutNotices(): (chunk: Buffer) => Buffer {
@@ -93,7 +93,7 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
       socket.on('close', () => {
         sockets.delete(socket);
         // Whatever is on its way to the server still arrives.
-        if (socket === client && isDeaf) setTimeout(() => upstream.end(), 2 * lateMs);
+        if (socket === client && isDeaf) setTimeout(() => upstream.end(), 2 * delayMs);
         else other.destroy();
       });
     }
@@ -113,12 +113,12 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
       if (behind !== null) return void behind.push(chunk);
       const fate = chunk.toString('latin1').includes(commit) ? proxy.next() : 'passes';
       if (fate === 'lost') client.destroy();
-      else if (fate === 'late') forward(chunk, lateMs);
+      else if (fate === 'late') forward(chunk, delayMs);
       else if (fate === 'unanswered') {
         isDeaf = true;
         // Committed after the node has given up, as often as before.
-        forward(chunk, Math.random() < 0.5 ? 1 : lateMs);
-        setTimeout(() => client.destroy(), lateMs / 2);
+        forward(chunk, Math.random() < 0.5 ? 1 : delayMs);
+        setTimeout(() => client.destroy(), delayMs / 2);
       } else upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) => {

@@ -39,21 +39,21 @@ const principal = (limits: object | null, group = 'default'): Principal =>
 
 interface Machine {
   readonly rates: SiteRates;
-  readonly said: string[];
+  readonly messages: string[];
 }
 
 async function machine(settings = settingsWith({})): Promise<Machine> {
-  const said: string[] = [];
+  const messages: string[] = [];
   const { run, close } = createRedis({
     open: () => redisAt(redis.url),
-    print: (line) => void said.push(line),
+    print: (line) => void messages.push(line),
     // A machine that is busy is not a server that is away.
     wait: (ms) => Bun.sleep(20 * ms),
   });
   closers.push(close);
   const rates = createSiteRates({ run, settings: () => settings });
   await answers(rates);
-  return { rates, said };
+  return { rates, messages };
 }
 
 /** Whoever has never been seen is counted as soon as the server answers, and behind whatever this machine had told it. */
@@ -166,18 +166,18 @@ test('model requests: failures leave the good ones, and the refusal says how lon
 });
 
 test('away, frozen or emptied: nobody waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
-  const { rates, said } = await machine();
+  const { rates, messages } = await machine();
   const who = principal({ rpm: 4 });
   expect(typeof (await attempts(rates, who))).toBe('object');
-  const before = said.length;
+  const before = messages.length;
   process.kill(redis.pid, 'SIGSTOP');
   const frozen = [await attempts(rates, who), await attempts(rates, who)];
   // A server that is frozen does not end either.
   process.kill(redis.pid, 'SIGCONT');
   expect(frozen).toEqual(['nobody counts', 'nobody counts']);
-  expect(said.slice(before).filter((line) => line.includes('is away'))).toHaveLength(1);
+  expect(messages.slice(before).filter((line) => line.includes('is away'))).toHaveLength(1);
   await answers(rates);
-  expect(said.at(-1)).toContain('answers again');
+  expect(messages.at(-1)).toContain('answers again');
 
   const flush = redisAt(redis.url);
   await flush.connect();

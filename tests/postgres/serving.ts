@@ -21,7 +21,7 @@ export interface ServingNode {
   readonly dir: string;
   readonly process: Bun.Subprocess;
   /** What it has written. */
-  said(): string;
+  output(): string;
   /** Its owner's own commands. */
   client: Caller;
   chat(key: string, body: unknown): Promise<Response>;
@@ -124,7 +124,7 @@ export async function openServingSite(): Promise<ServingSite> {
         url: address,
         dir,
         process: child,
-        said: () => text,
+        output: () => text,
         client: await openClient({
           dataDir: dir,
           url: '',

@@ -81,8 +81,8 @@ test('a balance for ten requests admits ten of 300 over three nodes, the tenth i
   gate.resolve();
   const answers = await Promise.all(requested);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-  const told = answers.filter(({ status }) => status !== 200);
-  expect(new Set(told.map(({ status, body }) => `${status} ${JSON.parse(body).error.code}`))).toEqual(
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(new Set(refused.map(({ status, body }) => `${status} ${JSON.parse(body).error.code}`))).toEqual(
     new Set(['403 user_exhausted']),
   );
   expect(await balance(1)).toMatchObject({ balance: 10 * need - 10 * quota, overrun: 0 });

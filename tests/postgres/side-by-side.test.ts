@@ -55,8 +55,8 @@ test('exactness 11: a node that stands still before its COMMIT holds up nobody w
   await status.promise;
   const settled = statuses(quick, { ...settle('q', 2, 9), channelId: 1 });
   let answer: unknown = null;
-  void settled.then((told) => {
-    answer = told;
+  void settled.then((outcome) => {
+    answer = outcome;
   });
   await expect
     .poll(async () => (answer === null && (await waiting()).length > 0 ? 'waits' : answer), { timeout: 60_000 })

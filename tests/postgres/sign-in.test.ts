@@ -29,7 +29,7 @@ async function send(node: ServingNode, method: string, path: string, body: unkno
 
 test('the site is set up at one node with the code that the other has printed, and whoever is inside there is inside here', async () => {
   const [first, second] = nodes;
-  const code = /\b[0-9a-f]{16}\b/.exec(first.said())?.[0] ?? '';
+  const code = /\b[0-9a-f]{16}\b/.exec(first.output())?.[0] ?? '';
   expect(code).not.toBe('');
   const details = { username: 'root', password: 'password1', confirmPassword: 'password1' };
   expect(await send(second, 'POST', '/api/setup', { ...details, code: '0123456789abcdef' })).toMatchObject({

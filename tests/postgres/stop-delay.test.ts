@@ -22,7 +22,7 @@ const readyOf = async ({ url }: ServingNode): Promise<number> =>
 
 /** Asks without a pause, each time over a connection of its own. */
 function askThrough(url: string, key: string) {
-  const told = new Map<number, number>();
+  const statuses = new Map<number, number>();
   const answers = [0, 0, 0, 0];
   let over = false;
   const headers = { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' };
@@ -36,7 +36,7 @@ function askThrough(url: string, key: string) {
         },
         () => 0,
       );
-      told.set(status, (told.get(status) ?? 0) + 1);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
       answers[index] = (answers[index] ?? 0) + 1;
     }
   });
@@ -51,7 +51,7 @@ function askThrough(url: string, key: string) {
     async stop() {
       over = true;
       await Promise.all(asking);
-      return Object.fromEntries(told);
+      return Object.fromEntries(statuses);
     },
   };
 }

@@ -92,12 +92,12 @@ test('a node that is to be drained ends what it has open, gives everything back 
   await expect.poll(() => site.upstream.requests.length, { timeout: 60_000 }).toBe(before + 1);
   await site.rows("UPDATE nodes SET state = 'draining' WHERE epoch = (SELECT max(epoch) FROM nodes)");
   // From then on it lets nobody in.
-  const asks = () =>
+  const prompts = () =>
     fetch(`${other.url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } }).then(
       ({ status }) => status,
       () => 0,
     );
-  await expect.poll(asks, { timeout: 60_000 }).not.toBe(200);
+  await expect.poll(prompts, { timeout: 60_000 }).not.toBe(200);
   gate.resolve();
   expect(await open).toBe(200);
   expect(await other.process.exited).toBe(0);

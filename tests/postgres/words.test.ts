@@ -9,7 +9,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { newDatabase, requested, testServer } from '../support/engines.ts';
 import { makeOld } from '../support/old-schema.ts';
 
-const told = async (url: string): Promise<AppError> => {
+const errorOf = async (url: string): Promise<AppError> => {
   try {
     const database = await openDatabase({ engine: 'postgres', url });
     await database.close();
@@ -26,7 +26,7 @@ const changed = (change: (url: URL) => void): string => {
 };
 
 test('nobody listens there, and the password is not repeated', async () => {
-  const error = await told(
+  const error = await errorOf(
     changed((url) => {
       url.port = '1';
     }),
@@ -34,22 +34,22 @@ test('nobody listens there, and the password is not repeated', async () => {
   expect(error.code).toBe('database_unreachable');
   expect(error.message).toContain('127.0.0.1:1/postgres');
   expect(error.message).not.toContain('password');
-  expect((await told('postgres://no-such-host.invalid/x')).code).toBe('database_unreachable');
+  expect((await errorOf('postgres://no-such-host.invalid/x')).code).toBe('database_unreachable');
 });
 
 test('wrong password, no such user, no such database', async () => {
   const codes = await Promise.all([
-    told(
+    errorOf(
       changed((url) => {
         url.password = 'another';
       }),
     ),
-    told(
+    errorOf(
       changed((url) => {
         url.username = 'nobody';
       }),
     ),
-    told(
+    errorOf(
       changed((url) => {
         url.pathname = '/absent';
       }),
@@ -59,8 +59,8 @@ test('wrong password, no such user, no such database', async () => {
 });
 
 test('an address that is none', async () => {
-  expect((await told('postgres://')).code).toMatch(/^database_/);
-  expect((await told('postgres://[')).code).toBe('database_address');
+  expect((await errorOf('postgres://')).code).toMatch(/^database_/);
+  expect((await errorOf('postgres://[')).code).toBe('database_address');
 });
 
 test('TLS: wanted by the server, not trusted, trusted', async () => {
@@ -70,8 +70,8 @@ test('TLS: wanted by the server, not trusted, trusted', async () => {
       url.pathname = '/secured';
       url.search = query;
     });
-  expect((await told(at(''))).code).toBe('database_tls_required');
-  expect((await told(at('sslmode=verify-full'))).code).toBe('database_tls');
+  expect((await errorOf(at(''))).code).toBe('database_tls_required');
+  expect((await errorOf(at('sslmode=verify-full'))).code).toBe('database_tls');
   for (const query of ['sslmode=require', `sslmode=verify-full&sslrootcert=${process.env.GATEWAY_TEST_CERTIFICATE}`]) {
     const database = await openPostgres({ engine: 'postgres', url: at(query) });
     const { rows } = await database.pool.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
@@ -83,14 +83,14 @@ test('TLS: wanted by the server, not trusted, trusted', async () => {
 test('a standby that only reads will do for whoever only reads', async () => {
   const { url, drop } = await newDatabase();
   await requested(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
-  expect((await told(url)).code).toBe('database_read_only');
+  expect((await errorOf(url)).code).toBe('database_read_only');
   await (await openDatabase({ engine: 'postgres', url }, { readonly: true })).close();
   await drop();
 });
 
 test('another encoding', async () => {
   await requested("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
-  const error = await told(
+  const error = await errorOf(
     changed((url) => {
       url.pathname = '/latin';
     }),
@@ -239,7 +239,7 @@ async function playServer(version: string, error?: readonly [string, string]) {
 
 test('a version too old, no connection left, a server that is starting', async () => {
   const old = await playServer('14.9');
-  const error = await told(old.url);
+  const error = await errorOf(old.url);
   expect([error.code, error.params.version]).toEqual(['database_old', '14.9']);
   old.close();
   for (const [code, text, meant] of [
@@ -247,7 +247,7 @@ test('a version too old, no connection left, a server that is starting', async (
     ['57P03', 'the database system is starting up', 'database_starting'],
   ] as const) {
     const played = await playServer('15', [code, text]);
-    expect((await told(played.url)).code).toBe(meant);
+    expect((await errorOf(played.url)).code).toBe(meant);
     played.close();
   }
 });

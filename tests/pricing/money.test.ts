@@ -33,8 +33,8 @@ test.each([1000, 500_000, 1_000_000])('without currency a unit of %i changes not
 test('what stands below each other has one form, and adds up', () => {
   const amounts = [370, 1941, 13_499, 500_000];
   const form = formOfColumn(amounts, on(500_000));
-  const shown = amounts.map((quota) => Number(formatQuota(quota, on(500_000), form).slice(1)));
+  const displayed = amounts.map((quota) => Number(formatQuota(quota, on(500_000), form).slice(1)));
   expect(form).toBe('exact');
-  expect(shown.reduce((sum, value) => sum + value, 0).toFixed(6)).toBe((515_810 / 500_000).toFixed(6));
+  expect(displayed.reduce((sum, value) => sum + value, 0).toFixed(6)).toBe((515_810 / 500_000).toFixed(6));
   expect(formOfColumn([500_000, 5000, 0], on(500_000))).toBe('cents');
 });

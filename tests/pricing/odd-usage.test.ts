@@ -133,23 +133,23 @@ test.skipIf(!existsSync(recordings))('recorded usages are read whole, their iter
     const texts = readFileSync(join(recordings, name), 'utf8');
     for (const text of name.endsWith('.json') ? [texts] : texts.split('\n')) {
       if (!text.includes('"usage"')) continue;
-      for (const told of usagesIn(parseJson(text))) {
+      for (const reported of usagesIn(parseJson(text))) {
         const isAnthropic = name.startsWith('anthropic');
         const isOpenAi = /^(openai|azure|groq|deepseek|mistral|moonshotai|perplexity|alibaba)/.test(name);
-        const input = Number(told.prompt_tokens ?? told.input_tokens ?? 0);
-        const output = Number(told.completion_tokens ?? told.output_tokens ?? 0);
+        const input = Number(reported.prompt_tokens ?? reported.input_tokens ?? 0);
+        const output = Number(reported.completion_tokens ?? reported.output_tokens ?? 0);
         if (!(isAnthropic || isOpenAi) || input + output === 0) continue;
         const { upstream } = codecs[isAnthropic ? 'anthropic-messages' : 'openai-chat'];
-        const usage = upstream.readUsage({ usage: told });
-        if (usage === null) throw new Error(`${name}: ${JSON.stringify(told)}`);
-        const listed = Array.isArray(told.iterations) ? (told.iterations as Record<string, number>[]) : [];
+        const usage = upstream.readUsage({ usage: reported });
+        if (usage === null) throw new Error(`${name}: ${JSON.stringify(reported)}`);
+        const listed = Array.isArray(reported.iterations) ? (reported.iterations as Record<string, number>[]) : [];
         const sum = (key: string, min: number) =>
           Math.max(
             min,
             listed.reduce((all, one) => all + (one[key] ?? 0), 0),
           );
         const cache = isAnthropic
-          ? Number(told.cache_read_input_tokens ?? 0) + Number(told.cache_creation_input_tokens ?? 0)
+          ? Number(reported.cache_read_input_tokens ?? 0) + Number(reported.cache_creation_input_tokens ?? 0)
           : 0;
         expect([name, promptTokensOf(usage), written(usage)]).toEqual([
           name,

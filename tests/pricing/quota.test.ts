@@ -309,9 +309,9 @@ function millionths(value: number): bigint {
 
 test('the short way gives what whole numbers give', () => {
   fc.assert(
-    fc.property(usage, fc.record(plainPrices), (some, given) => {
+    fc.property(usage, fc.record(plainPrices), (some, drawnPrices) => {
       const used = { ...emptyUsage, ...some, toolCalls: {} };
-      const price = prices({ ...given, modelPrice: null });
+      const price = prices({ ...drawnPrices, modelPrice: null });
       const weighted =
         BigInt(used.input) * 1_000_000n +
         BigInt(used.cacheRead) * millionths(price.cacheRatio) +
@@ -335,9 +335,9 @@ test('the short way gives what whole numbers give', () => {
 
 test('charges never shrink when usage grows, and a hold covers its own bound', () => {
   fc.assert(
-    fc.property(usage, tokens, fc.record(plainPrices), (some, more, given) => {
+    fc.property(usage, tokens, fc.record(plainPrices), (some, more, drawnPrices) => {
       const used = { ...emptyUsage, ...some };
-      const price = prices(given);
+      const price = prices(drawnPrices);
       const small = quotaOf(used, price);
       expect(quotaOf({ ...used, output: used.output + more }, price)).toBeGreaterThanOrEqual(small === 1 ? 0 : small);
       // At the dearest price that may apply, which is the input's own unless reading a cache costs more.

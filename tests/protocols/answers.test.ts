@@ -103,12 +103,12 @@ test.each<[string, unknown[], { id: string; name: string; input: unknown }[]]>([
 });
 
 test('a chat answer that ends without saying why has ended well, one that breaks off has not', () => {
-  const said = chunk({ content: 'yes' });
-  expect(readStream(chat, sse(said, '[DONE]')).at(-1)).toEqual({
+  const content = chunk({ content: 'yes' });
+  expect(readStream(chat, sse(content, '[DONE]')).at(-1)).toEqual({
     type: 'finish',
     reason: { unified: 'stop', raw: null },
   });
-  expect(readStream(chat, sse(said)).at(-1)).toMatchObject({ type: 'error' });
+  expect(readStream(chat, sse(content)).at(-1)).toMatchObject({ type: 'error' });
   const whole = { choices: [{ message: { content: 'yes' }, finish_reason: null }] };
   expect(chat.upstream.decodeResponse(whole).at(-1)).toMatchObject({ type: 'finish' });
   expect(chat.upstream.decodeResponse({ detail: 'nothing here' }).at(-1)).toMatchObject({ type: 'error' });
@@ -568,11 +568,11 @@ test('Gemini: a part that nobody here knows is kept as it came, one without any 
 });
 
 test('Responses: a refusal that its finished item calls a text is told once, and ends no block that never began', () => {
-  const told = { output_index: 0, content_index: 0 };
+  const position = { output_index: 0, content_index: 0 };
   const events = readStream(
     codecs['openai-responses'],
     sse(
-      { type: 'response.refusal.delta', ...told, delta: 'Not this' },
+      { type: 'response.refusal.delta', ...position, delta: 'Not this' },
       {
         type: 'response.output_item.done',
         output_index: 0,

@@ -28,22 +28,22 @@ function requested(dialect: ProtocolId, [provider, model]: readonly [string, str
   const made = codecFor(dialect).translation.encodeRequest(decoded, dropped, targetFor(provider, model));
   return { made, dropped, words: JSON.stringify(made.messages) + JSON.stringify(made.system ?? '') };
 }
-const wished = { response_format: { type: 'json_schema', json_schema: { name: 'trip', schema } } };
+const schemaRequest = { response_format: { type: 'json_schema', json_schema: { name: 'trip', schema } } };
 
 describe('a schema that no member takes', () => {
   test('stands behind the instructions, so that what comes before them stays cached', () => {
-    const told = inWords(
+    const encoded = inWords(
       request([
         { role: 'system', parts: [text('be brief')] },
         { role: 'user', parts: [text('hi')] },
       ]),
       format,
     );
-    expect(told.messages[0]?.parts).toEqual([
+    expect(encoded.messages[0]?.parts).toEqual([
       text('be brief'),
       text(`Answer with JSON only that matches this JSON schema: ${JSON.stringify(schema)}`),
     ]);
-    expect(told.messages[1]?.parts).toEqual([text('hi')]);
+    expect(encoded.messages[1]?.parts).toEqual([text('hi')]);
   });
 
   test('stands behind the first turn where there are none, at the same place in every turn', () => {
@@ -64,7 +64,7 @@ describe('a schema that no member takes', () => {
     ['openai-chat', ['deepseek', 'deepseek-chat'], 'response_format', { type: 'json_object' }],
     ['openai-chat', ['groq', 'llama-3.3-70b-versatile'], 'response_format', { type: 'json_object' }],
   ] as const)('is put into words for %s at %s, and declared', (dialect, place, member, expected) => {
-    const { made, dropped, words } = requested(dialect, place, wished);
+    const { made, dropped, words } = requested(dialect, place, schemaRequest);
     expect(made[member]).toEqual(expected);
     expect(words).toContain('days');
     expect(words.match(/Answer with JSON/g)).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('a schema that no member takes', () => {
       response_format: { type: 'json_object' },
     });
     expect(plain.words).toContain('Answer with JSON only.');
-    const newer = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], wished);
+    const newer = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], schemaRequest);
     expect(newer.words).not.toContain('Answer with JSON');
     expect(newer.made.output_config).toEqual({ format: { type: 'json_schema', schema } });
   });

@@ -114,9 +114,9 @@ test.each(['openai-chat', 'anthropic-messages', 'gemini-generate'] as const)(
       result: 'AAECAw==',
       output_format: 'webp',
     };
-    const told = answerOf(dialect, [drawn]);
-    expect(told).toContain('AAECAw==');
-    expect(told).toContain('image/webp');
+    const encoded = answerOf(dialect, [drawn]);
+    expect(encoded).toContain('AAECAw==');
+    expect(encoded).toContain('image/webp');
   },
 );
 
@@ -128,9 +128,9 @@ test('a cited file is told by its name and id where a dialect wants an address',
   };
   const message = { type: 'message', id: 'msg_1', role: 'assistant', content: [text] };
   for (const dialect of ['openai-chat', 'anthropic-messages'] as const) {
-    const told = answerOf(dialect, [message]);
-    expect(told).toContain('"url":"file:file-1"');
-    expect(told).toContain('a.pdf');
+    const encoded = answerOf(dialect, [message]);
+    expect(encoded).toContain('"url":"file:file-1"');
+    expect(encoded).toContain('a.pdf');
   }
 });
 

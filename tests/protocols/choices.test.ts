@@ -4,7 +4,7 @@ import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
 
-const told = (from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) => {
+const translated = (from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) => {
   const dropped: string[] = [];
   const request = codecFor(from).translation.decodeRequest(body, { model: 'm', stream: false });
   return { body: codecFor(to).translation.encodeRequest(request, dropped) as Record<string, unknown>, dropped };
@@ -32,9 +32,9 @@ test.each([
   [{ type: 'something', mode: 'required' }, undefined],
   ['whatever', undefined],
 ])('responses’ choice %j is messages’ %j', (choice, expected) => {
-  expect(told('openai-responses', 'anthropic-messages', responses({ tool_choice: choice })).body.tool_choice).toEqual(
-    expected,
-  );
+  expect(
+    translated('openai-responses', 'anthropic-messages', responses({ tool_choice: choice })).body.tool_choice,
+  ).toEqual(expected);
 });
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(parallel === undefined ? {} : { parallel_tool_calls: parallel }),
   });
-  const { body, dropped } = told('openai-chat', 'anthropic-messages', requested);
+  const { body, dropped } = translated('openai-chat', 'anthropic-messages', requested);
   expect(body.tool_choice).toEqual(expected);
   expect(dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
 });
@@ -65,11 +65,11 @@ test.each([
   ],
 ])('a tool that must be called is forced instead of thinking, and that is declared: %j', (choice, expected) => {
   const requested = chat({ tool_choice: choice, reasoning_effort: 'high', max_tokens: 8000 });
-  const { body, dropped } = told('openai-chat', 'anthropic-messages', requested);
+  const { body, dropped } = translated('openai-chat', 'anthropic-messages', requested);
   expect(body.thinking).toBeUndefined();
   expect(body.tool_choice).toEqual(expected);
   expect(dropped).toContain('/reasoning: no tool can be forced while thinking, and one is');
-  const free = told('openai-chat', 'anthropic-messages', chat({ tool_choice: 'auto', reasoning_effort: 'high' }));
+  const free = translated('openai-chat', 'anthropic-messages', chat({ tool_choice: 'auto', reasoning_effort: 'high' }));
   expect(free.dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
 });
 
@@ -106,7 +106,7 @@ test.each([
 test('what holds a call to its schema is told to messages too', () => {
   const closed = { type: 'object', properties: {}, additionalProperties: false };
   const strict = (value: boolean, parameters: object = closed) =>
-    told('openai-chat', 'anthropic-messages', {
+    translated('openai-chat', 'anthropic-messages', {
       ...chat({}),
       tools: [{ type: 'function', function: { name: 'f', parameters, strict: value } }],
     });
@@ -124,7 +124,12 @@ test.each([
   [{}, false],
   [{ store: true }, true],
 ])('notes on an answer go to chat only where it is kept: %j', (more, sent) => {
-  const { body } = told('openai-responses', 'openai-chat', { model: 'm', input: 'hi', metadata: { a: 'b' }, ...more });
+  const { body } = translated('openai-responses', 'openai-chat', {
+    model: 'm',
+    input: 'hi',
+    metadata: { a: 'b' },
+    ...more,
+  });
   expect('metadata' in body).toBe(sent);
 });
 
@@ -138,7 +143,7 @@ test.each([
   [{ presence_penalty: 0.5 }, ['/presence_penalty: not known to the upstream']],
   [{ frequency_penalty: 0 }, ['/frequency_penalty: not known to the upstream']],
 ])('what messages has no place for is declared: %j', (more, expected) => {
-  const { dropped } = told('openai-chat', 'anthropic-messages', chat(more));
+  const { dropped } = translated('openai-chat', 'anthropic-messages', chat(more));
   expect(
     dropped.filter((loss) => /^\/(response_format|n|seed|presence_penalty|frequency_penalty):/.test(loss)),
   ).toEqual(expected);
@@ -157,6 +162,6 @@ test.each([
   [{ type: 'text' }, undefined],
   [{ type: 'other', schema: {} }, undefined],
 ])('responses’ format %j is chat’s %j', (format, expected) => {
-  const { body } = told('openai-responses', 'openai-chat', responses({ text: { format } }));
+  const { body } = translated('openai-responses', 'openai-chat', responses({ text: { format } }));
   expect(body.response_format).toEqual(expected);
 });

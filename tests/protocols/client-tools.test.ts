@@ -10,7 +10,7 @@ const tools = [
 ];
 const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], tools };
 const decoded = codecs['anthropic-messages'].translation.decodeRequest(body, { model: 'm', stream: false });
-const told = (dialect: keyof typeof codecs) => {
+const toolsSent = (dialect: keyof typeof codecs) => {
   const dropped: string[] = [];
   return { sent: codecs[dialect].translation.encodeRequest(decoded, dropped, unknownTarget), dropped };
 };
@@ -18,7 +18,7 @@ const told = (dialect: keyof typeof codecs) => {
 test.each(['openai-chat', 'openai-responses', 'gemini-generate', 'cohere-chat', 'ollama-chat'] as const)(
   'bash, the editor and the memory are offered to %s',
   (dialect) => {
-    const { sent, dropped } = told(dialect);
+    const { sent, dropped } = toolsSent(dialect);
     expect(dropped.filter((loss) => loss.startsWith('/tools'))).toEqual([]);
     const text = JSON.stringify(sent.tools);
     for (const { name } of tools) expect(text).toContain(`"name":"${name}"`);
@@ -27,7 +27,7 @@ test.each(['openai-chat', 'openai-responses', 'gemini-generate', 'cohere-chat', 
 );
 
 test('their own dialect gets them as they are', () => {
-  expect(told('anthropic-messages').sent.tools).toEqual(tools);
+  expect(toolsSent('anthropic-messages').sent.tools).toEqual(tools);
 });
 
 test('of tools that a client of responses runs it is said what they are', () => {

@@ -80,10 +80,10 @@ test.each(having('request').flatMap(([name, fixture]) => dialects.map((to) => [n
     const body = request ?? {};
     const decoded = codecs[dialect].translation.decodeRequest(body, { model: 'some-model', stream: true });
     const dropped: string[] = [];
-    const told = JSON.stringify(codecs[to].translation.encodeRequest(decoded, dropped));
+    const encoded = JSON.stringify(codecs[to].translation.encodeRequest(decoded, dropped));
     const { messages, system, tools, contents, systemInstruction, input } = body;
     const lost = wordsOf({ messages, system, tools, contents, systemInstruction, input }).filter(
-      (word) => !told.includes(JSON.stringify(word).slice(1, -1)),
+      (word) => !encoded.includes(JSON.stringify(word).slice(1, -1)),
     );
     expect(lost.length).toBeLessThanOrEqual(dropped.length);
   },

@@ -108,7 +108,7 @@ const harms: fc.Arbitrary<Harm[]> = fc.array(
   }),
   { minLength: 1, maxLength: 4 },
 );
-const harmed = (given: Buffer, list: readonly Harm[]): Buffer =>
+const harmed = (original: Buffer, list: readonly Harm[]): Buffer =>
   list.reduce<Buffer>((bytes, { at, kind, byte, word }) => {
     const place = at % Math.max(1, bytes.length);
     if (kind === 'cut') return bytes.subarray(0, place);
@@ -116,7 +116,7 @@ const harmed = (given: Buffer, list: readonly Harm[]): Buffer =>
     if (kind === 'byte')
       return Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), bytes.subarray(place + 1)]);
     return Buffer.concat([bytes.subarray(0, place), Buffer.from(word), bytes.subarray(place)]);
-  }, given);
+  }, original);
 
 /** What stands where something else belongs. */
 const strange = fc.oneof(
@@ -180,8 +180,10 @@ test.each(dialects)('%s: damaged streams', (id) => {
 
 test.each(dialects)('%s: frames of anything', (id) => {
   const frame = fc.tuple(fc.constantFrom('', 'error', 'message_start', 'response.completed'), strange);
-  const told = fc.array(fc.oneof(frame, fc.tuple(fc.constant(''), fc.constantFrom(...answers(id)))), { maxLength: 6 });
-  fuzz(700, told, (frames) => {
+  const expectedCodes = fc.array(fc.oneof(frame, fc.tuple(fc.constant(''), fc.constantFrom(...answers(id)))), {
+    maxLength: 6,
+  });
+  fuzz(700, expectedCodes, (frames) => {
     const reader = codecs[id].upstream.reader();
     const events = frames.flatMap(([event, value]) => reader.feed({ event, data: JSON.stringify(value) ?? '' }));
     checkEvents([...events, ...reader.end()]);
@@ -208,8 +210,8 @@ test.each(dialects)('%s: answers with anything anywhere, and damaged ones', (id)
     checkAnswer(codec, changed(answer, list)),
   );
   const texts = whole.map((answer) => Buffer.from(JSON.stringify(answer)));
-  fuzz(700, fc.tuple(fc.constantFrom(...texts), harms, fc.constantFrom(0, 200, 400, 429, 503)), (given) => {
-    const [answer, list, status] = given;
+  fuzz(700, fc.tuple(fc.constantFrom(...texts), harms, fc.constantFrom(0, 200, 400, 429, 503)), (input) => {
+    const [answer, list, status] = input;
     const text = harmed(answer, list).toString('utf8');
     codec.upstream.decodeError(status, text);
     let parsed: unknown;
@@ -250,8 +252,8 @@ test('requests with anything anywhere are refused as the client’s mistake or t
       for (const to of dialects) JSON.stringify(codecs[to].translation.encodeRequest(request, []));
     } catch (error) {
       expect(error).toBeInstanceOf(AppError);
-      const told = ['body_invalid', 'previous_response_not_found', 'item_reference_not_found'];
-      expect(told).toContain((error as AppError).code);
+      const expectedCodes = ['body_invalid', 'previous_response_not_found', 'item_reference_not_found'];
+      expect(expectedCodes).toContain((error as AppError).code);
     }
   });
 });

@@ -73,17 +73,17 @@ const harmless: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The request as an upstream of the other dialect gets it, and what is listed as lost. */
-function send(from: ProtocolId, to: ProtocolId, body: unknown): { readonly told: string; readonly listed: string } {
+function send(from: ProtocolId, to: ProtocolId, body: unknown): { readonly encoded: string; readonly listed: string } {
   const dropped: string[] = [];
   try {
     const requested = codecs[from].translation.decodeRequest(body as Record<string, unknown>, {
       model: 'm',
       stream: true,
     });
-    const told = JSON.stringify(codecs[to].translation.encodeRequest(requested, dropped));
-    return { told, listed: JSON.stringify(dropped) };
+    const encoded = JSON.stringify(codecs[to].translation.encodeRequest(requested, dropped));
+    return { encoded, listed: JSON.stringify(dropped) };
   } catch (error) {
-    return { told: String(error), listed: '' };
+    return { encoded: String(error), listed: '' };
   }
 }
 
@@ -110,7 +110,7 @@ function silentLosses({ from, body }: Requested, to: ProtocolId): string[] {
           to,
           change((outer) => Object.fromEntries(Object.entries(outer as object).filter(([name]) => name !== key))),
         );
-        if (without.told === whole.told) {
+        if (without.encoded === whole.encoded) {
           if (without.listed === whole.listed && member !== '') lost.add(place.join('.'));
           // What is in it goes with it: it was listed, or its place is below.
           continue;
@@ -189,10 +189,10 @@ test.each([
 
 test('a custom tool keeps its grammar among its own', () => {
   const format = { type: 'grammar', syntax: 'lark', definition: 'start: x' };
-  const { told, listed } = send('openai-responses', 'openai-responses', {
+  const { encoded, listed } = send('openai-responses', 'openai-responses', {
     input: 'x',
     tools: [{ type: 'custom', name: 'patch', format }],
   });
-  expect(JSON.parse(told).tools).toEqual([{ type: 'custom', name: 'patch', format }]);
+  expect(JSON.parse(encoded).tools).toEqual([{ type: 'custom', name: 'patch', format }]);
   expect(listed).toBe('[]');
 });

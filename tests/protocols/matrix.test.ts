@@ -4,14 +4,14 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { isLong } from '../support/often.ts';
 import { fixtures } from './fixtures.ts';
-import { scenarios as told } from './scenarios.ts';
+import { scenarios as namedScenarios } from './scenarios.ts';
 import { context, encoder, framesOf, meaning, readStream, streamOf } from './support.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 const written = fixtures.flatMap(({ name, events }) =>
   events?.at(-1)?.type === 'finish' ? [[name, events] as const] : [],
 );
-const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = { ...told, ...Object.fromEntries(written) };
+const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = { ...namedScenarios, ...Object.fromEntries(written) };
 
 /** A dialect without a word for what was in the cache tells the whole prompt. */
 const cacheless: readonly ProtocolId[] = ['ollama-chat'];
@@ -44,7 +44,7 @@ test.each(cases)('%s: whole from %s, whole in %s', (_name, from, to, events) => 
 test.each(dialects)('%s: a stream reads the same however it is cut', (id) => {
   for (const [name, events] of Object.entries(scenarios)) {
     const bytes = encoder.encode(streamOf(codecs[id], events));
-    const step = isLong || Object.hasOwn(told, name) ? 1 : 7;
+    const step = isLong || Object.hasOwn(namedScenarios, name) ? 1 : 7;
     // A reader sees nothing but frames: the same frames read the same.
     const expected = framesOf(bytes).join('\u0000');
     for (let cut = 1; cut < bytes.length; cut += step) {

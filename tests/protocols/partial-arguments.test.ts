@@ -119,6 +119,6 @@ test('a name in quotes is told as it is, whatever is escaped in it', () => {
     frame([{ partialArgs: args, willContinue: true }]),
     frame([{}], { finishReason: 'STOP' }),
   ]);
-  const told = events.map((event) => (event.type === 'tool-call-delta' ? event.arguments : '')).join('');
-  expect(JSON.parse(told)).toEqual({ "it's": 'a', 'say "hi" to C:\\': 2 });
+  const text = events.map((event) => (event.type === 'tool-call-delta' ? event.arguments : '')).join('');
+  expect(JSON.parse(text)).toEqual({ "it's": 'a', 'say "hi" to C:\\': 2 });
 });

@@ -64,16 +64,16 @@ test.each(cases.map((one) => [one.name, one] as const))('%s is read, and underst
   expect(events.findLast(({ type }) => type !== 'usage')?.type).toBe('finish');
   const usage = events.findLast((event) => event.type === 'usage');
   expect(usage?.usage.input).toBeGreaterThanOrEqual(0);
-  const { thoughts: _thoughts, ...told } = meaning(events);
+  const { thoughts: _thoughts, ...decoded } = meaning(events);
   for (const target of targets) {
     const again = readStream(codecs[target], encoder.encode(streamOf(codecs[target], events)));
     const { text, calls, finish } = meaning(again);
-    expect([target, text, calls]).toEqual([target, told.text, told.calls]);
+    expect([target, text, calls]).toEqual([target, decoded.text, decoded.calls]);
     // A call decides, whatever the upstream calls the end.
-    const expected = told.calls.length > 0 ? 'tool_calls' : told.finish;
-    if (told.finish !== 'other') expect([target, finish]).toEqual([target, expected]);
+    const expected = decoded.calls.length > 0 ? 'tool_calls' : decoded.finish;
+    if (decoded.finish !== 'other') expect([target, finish]).toEqual([target, expected]);
     const whole = codecs[target].translation.encodeResponse(events, context);
-    expect(meaning(codecs[target].upstream.decodeResponse(JSON.parse(JSON.stringify(whole)))).text).toBe(told.text);
+    expect(meaning(codecs[target].upstream.decodeResponse(JSON.parse(JSON.stringify(whole)))).text).toBe(decoded.text);
   }
 });
 

@@ -5,7 +5,7 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
 /** A request told anew in another dialect, and what was lost on the way. */
-function told(from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) {
+function translated(from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) {
   const path = { model: String(body.model), stream: body.stream === true };
   const request = codecs[from].translation.decodeRequest(body, path);
   const dropped: string[] = [];
@@ -15,9 +15,9 @@ function told(from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) {
   return { made, dropped };
 }
 const chat = (body: Record<string, unknown>) =>
-  told('openai-chat', 'anthropic-messages', { model: 'claude-sonnet-4-5', ...body });
+  translated('openai-chat', 'anthropic-messages', { model: 'claude-sonnet-4-5', ...body });
 const messages = (body: Record<string, unknown>) =>
-  told('anthropic-messages', 'openai-chat', { model: 'some-model', max_tokens: 10, ...body });
+  translated('anthropic-messages', 'openai-chat', { model: 'some-model', max_tokens: 10, ...body });
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: { at: id } });
 const result = (id: string, content: unknown, more = {}) => ({
@@ -238,7 +238,7 @@ test('a wish to search the web is kept, whatever it is called', () => {
   const { made, dropped } = chat(requested);
   expect(made.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
   expect(dropped).toEqual([]);
-  const same = told('openai-chat', 'openai-chat', { model: 'm', ...requested });
+  const same = translated('openai-chat', 'openai-chat', { model: 'm', ...requested });
   expect(same).toEqual({ made: { model: 'm', ...requested }, dropped: [] });
 });
 
@@ -322,7 +322,7 @@ const own: readonly (readonly [ProtocolId, Record<string, unknown>])[] = [
 ];
 
 test.each(own)('%s: told in its own dialect, a request stays what it was', (id, body) => {
-  const { made, dropped } = told(id, id, body);
+  const { made, dropped } = translated(id, id, body);
   expect(made).toEqual(body);
   expect(dropped).toEqual([]);
 });
@@ -357,7 +357,7 @@ test.each([
 });
 
 test.each([true, false])('Cohere hears nothing of a failed tool, and its client of that alone: %j', (failed) => {
-  const { dropped } = told('anthropic-messages', 'cohere-chat', {
+  const { dropped } = translated('anthropic-messages', 'cohere-chat', {
     model: 'command-a',
     max_tokens: 10,
     messages: [
@@ -435,14 +435,15 @@ test('Ollama: options that have a place of their own are not carried along besid
 
 test('Ollama: that calls must come one by one is declared lost, and nothing where they need not', () => {
   const lost = (more: object) =>
-    told('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }).dropped;
+    translated('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
+      .dropped;
   expect(lost({ parallel_tool_calls: false })).toEqual([expect.stringContaining('/parallel_tool_calls')]);
   for (const more of [{}, { parallel_tool_calls: true }]) expect(lost(more)).toEqual([]);
 });
 
 test('a call whose input is no JSON stays one in responses', () => {
   const call = { id: 'a', type: 'custom', custom: { name: 'patch', input: '*** begin' } };
-  const { made } = told('openai-chat', 'openai-responses', {
+  const { made } = translated('openai-chat', 'openai-responses', {
     model: 'm',
     messages: [
       { role: 'user', content: 'hi' },
@@ -456,7 +457,7 @@ test('a call whose input is no JSON stays one in responses', () => {
 test('Ollama: pictures are sent as bytes, and an address of one is declared lost', () => {
   const image = (url: string) => ({ type: 'image_url', image_url: { url } });
   const ask = (url: string) =>
-    told('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: [image(url)] }] });
+    translated('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: [image(url)] }] });
   expect(ask('data:image/png;base64,aGk=')).toMatchObject({ made: { messages: [{ images: ['aGk='] }] }, dropped: [] });
   const { made, dropped } = ask('https://a.example/b.png');
   expect(made.messages[0].images).toBeUndefined();

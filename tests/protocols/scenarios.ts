@@ -4,7 +4,7 @@ import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
 const usage = (more: Partial<Usage>): Usage => ({ ...emptyUsage, input: 100, output: 20, ...more });
 const start: ChatEvent = { type: 'response-start', id: 'r1', model: 'm', created: 1 };
-const said = (index: number, ...words: string[]): ChatEvent[] => [
+const textEvents = (index: number, ...words: string[]): ChatEvent[] => [
   { type: 'text-start', index },
   ...words.map((text): ChatEvent => ({ type: 'text-delta', index, text })),
   { type: 'text-end', index },
@@ -20,9 +20,9 @@ const ended = (unified: 'stop' | 'length' | 'tool_calls' | 'content_filter', cou
 ];
 
 export const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = {
-  'plain text': [start, ...said(0, 'Hello', ', ', 'world'), ...ended('stop')],
-  'every script': [start, ...said(0, '你好 🌍 ', 'é\u2028"\\', '\n\ndata: x\r\n'), ...ended('stop')],
-  'cut by length': [start, ...said(0, 'Once upon'), ...ended('length', usage({ cacheRead: 40 }))],
+  'plain text': [start, ...textEvents(0, 'Hello', ', ', 'world'), ...ended('stop')],
+  'every script': [start, ...textEvents(0, '你好 🌍 ', 'é\u2028"\\', '\n\ndata: x\r\n'), ...ended('stop')],
+  'cut by length': [start, ...textEvents(0, 'Once upon'), ...ended('length', usage({ cacheRead: 40 }))],
   filtered: [start, ...ended('content_filter')],
   thoughts: [
     start,
@@ -30,14 +30,14 @@ export const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = {
     { type: 'reasoning-delta', index: 0, text: 'Let me ' },
     { type: 'reasoning-delta', index: 0, text: 'think' },
     { type: 'reasoning-end', index: 0, signature: null, redacted: null },
-    ...said(1, '42'),
+    ...textEvents(1, '42'),
     ...ended('stop', usage({ output: 5, reasoning: 15 })),
   ],
   'a call': [start, ...called(0, 'call_1', 'weather', '{"city":', '"Paris"}'), ...ended('tool_calls')],
   'a call without arguments': [start, ...called(0, 'call_1', 'now', '{}'), ...ended('tool_calls')],
   'parallel calls after words': [
     start,
-    ...said(0, 'Looking'),
+    ...textEvents(0, 'Looking'),
     ...called(1, 'call_1', 'weather', '{"city":"Paris"}'),
     ...called(2, 'call_2', 'time', '{"zone":', '"CET"}'),
     ...ended('tool_calls'),

@@ -9,14 +9,14 @@ import { codecs } from '../../server/protocols/registry.ts';
 const context = { model: 'm', responseId: 'r', created: 1, includeUsage: true };
 
 /** What a Gemini upstream with signatures says, as a chat client is told it. */
-function told(frames: readonly unknown[]): string {
+function encoded(frames: readonly unknown[]): string {
   const reader = codecs['gemini-generate'].upstream.reader();
   const writer = codecs['openai-chat'].translation.writer(context);
   const events: ChatEvent[] = frames.flatMap((frame) => reader.feed({ event: '', data: JSON.stringify(frame) }));
   return [...events, ...reader.end()].map((event) => writer.write(event)).join('');
 }
 
-const signedCalls = told([
+const signedCalls = encoded([
   {
     responseId: 'r1',
     modelVersion: 'g',

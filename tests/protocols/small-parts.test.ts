@@ -176,8 +176,8 @@ test('Cohere: a block ends where the stream says so, or with the message; a refu
 });
 
 test('Ollama: an answer says when it was made', () => {
-  const told = codecs['ollama-chat'].translation.encodeResponse([], { ...context, created: 1_700_000_000 });
-  expect(told).toMatchObject({ created_at: '2023-11-14T22:13:20.000Z' });
+  const encoded = codecs['ollama-chat'].translation.encodeResponse([], { ...context, created: 1_700_000_000 });
+  expect(encoded).toMatchObject({ created_at: '2023-11-14T22:13:20.000Z' });
 });
 
 test('Gemini: a call that is required may be of any tool', () => {
@@ -201,8 +201,8 @@ test('Cohere: the words of an end in an answer are none', () => {
     reader.feed({ event, data: JSON.stringify(data) });
     return reader.frameKind;
   };
-  const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
-  expect(kindOf('content-delta', said)).toBe('plain');
+  const content = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
+  expect(kindOf('content-delta', content)).toBe('plain');
   expect(kindOf('message-end', { type: 'message-end' })).toBe('terminal');
   expect(kindOf('message-end', {})).toBe('terminal');
 });
@@ -273,8 +273,8 @@ test.each([
   [500, 'api_error'],
   [499, 'invalid_request_error'],
 ])('Messages: an error of the status %i is an %s', (status, type) => {
-  const told = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
-  expect(codecs['anthropic-messages'].client.encodeError(told)).toMatchObject({ error: { type } });
+  const encoded = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
+  expect(codecs['anthropic-messages'].client.encodeError(encoded)).toMatchObject({ error: { type } });
 });
 
 test.each([
@@ -285,6 +285,6 @@ test.each([
   [529, 'UNAVAILABLE'],
   [599, 'INTERNAL'],
 ])('Gemini: an error of the status %i is %s', (status, word) => {
-  const told = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
-  expect(codecs['gemini-generate'].client.encodeError(told)).toMatchObject({ error: { status: word } });
+  const encoded = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
+  expect(codecs['gemini-generate'].client.encodeError(encoded)).toMatchObject({ error: { status: word } });
 });

@@ -29,8 +29,8 @@ const eventsOf = (bytes: Uint8Array): Uint8Array => {
   return text.startsWith('{') ? encoder.encode(text.replace(/^(.+)\n/gm, 'data: $1\n\n')) : bytes;
 };
 
-export function readStream(codec: Codec, given: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
-  const bytes = eventsOf(given);
+export function readStream(codec: Codec, input: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+  const bytes = eventsOf(input);
   const reader = codec.upstream.reader();
   const events = framesOf(bytes, cuts).flatMap((frame) => reader.feed(parseFrame(frame)));
   return [...events, ...reader.end()];

@@ -32,7 +32,7 @@ const effort = (word: string) => ({ effort: word, budget: null, includeThoughts:
 const budget = (tokens: number) => ({ effort: null, budget: tokens, includeThoughts: null });
 
 /** A request told to a model of a provider. */
-function told(to: ProtocolId, [provider, model]: readonly [string, string], requested: Partial<ChatRequest>) {
+function translated(to: ProtocolId, [provider, model]: readonly [string, string], requested: Partial<ChatRequest>) {
   const dropped: string[] = [];
   const request = {
     ...bare,
@@ -71,7 +71,7 @@ describe('sampling', () => {
     'none of it reaches %s, and each loss is told',
     (model) => {
       for (const provider of ['anthropic', 'aws', 'vertex']) {
-        const { made, dropped } = told('anthropic-messages', [provider, model], sampling);
+        const { made, dropped } = translated('anthropic-messages', [provider, model], sampling);
         for (const member of claude) expect(made).not.toHaveProperty(member);
         expect(dropped).toEqual(claude.map((member) => `/${member}: not taken by this model`));
       }
@@ -79,7 +79,7 @@ describe('sampling', () => {
   );
 
   test('models that take it are told it', () => {
-    const { made, dropped } = told('anthropic-messages', ['anthropic', 'claude-sonnet-4-6'], {
+    const { made, dropped } = translated('anthropic-messages', ['anthropic', 'claude-sonnet-4-6'], {
       temperature: 0.3,
       topK: 5,
     });
@@ -88,7 +88,7 @@ describe('sampling', () => {
   });
 
   test('what everybody does anyway is no loss', () => {
-    expect(told('anthropic-messages', ['anthropic', 'claude-opus-5-5'], { temperature: 1 }).dropped).toEqual([]);
+    expect(translated('anthropic-messages', ['anthropic', 'claude-opus-5-5'], { temperature: 1 }).dropped).toEqual([]);
   });
 
   test.each([
@@ -100,10 +100,10 @@ describe('sampling', () => {
     ['o3', null, false],
     ['gpt-4o', null, true],
     ['gpt-5-chat-latest', null, true],
-  ])('%s with %j takes a temperature: %s', (model, reasoning, takes) => {
-    const { made, dropped } = told('openai-chat', ['openai', model], { temperature: 0.3, reasoning });
-    expect('temperature' in made).toBe(takes);
-    expect(dropped.includes('/temperature: not taken by this model')).toBe(!takes);
+  ])('%s with %j takes a temperature: %s', (model, reasoning, supported) => {
+    const { made, dropped } = translated('openai-chat', ['openai', model], { temperature: 0.3, reasoning });
+    expect('temperature' in made).toBe(supported);
+    expect(dropped.includes('/temperature: not taken by this model')).toBe(!supported);
   });
 });
 
@@ -128,7 +128,7 @@ describe('efforts and limits', () => {
     ['together', 'Qwen/Qwen2.5-7B-Instruct-Turbo', 'high', undefined],
     ['fireworks', 'accounts/fireworks/models/deepseek-v4-pro', 'low', 'high'],
   ])('%s %s is told %s as %s', (provider, model, word, expected) => {
-    const { made, dropped } = told('openai-chat', [provider, model], { reasoning: effort(word) });
+    const { made, dropped } = translated('openai-chat', [provider, model], { reasoning: effort(word) });
     expect(made.reasoning_effort).toBe(expected);
     expect(dropped.length > 0).toBe(word !== expected);
   });
@@ -142,10 +142,13 @@ describe('efforts and limits', () => {
     ['anthropic-messages', 'anthropic', 'claude-sonnet-4-5', 'max_tokens', 64_000],
     ['cohere-chat', 'cohere', 'command-a-03-2025', 'max_tokens', 8000],
   ] as const)('%s: 128,000 tokens of %s %s are too many', (to, provider, model, member, cap) => {
-    const { made, dropped } = told(to, [provider, model], { maxTokens: 128_000 });
+    const { made, dropped } = translated(to, [provider, model], { maxTokens: 128_000 });
     expect(made[member]).toBe(cap);
     expect(dropped).toEqual([`/max_tokens: ${cap} are the most that this model writes`]);
-    expect(told(to, [provider, model], { maxTokens: 100 })).toMatchObject({ made: { [member]: 100 }, dropped: [] });
+    expect(translated(to, [provider, model], { maxTokens: 100 })).toMatchObject({
+      made: { [member]: 100 },
+      dropped: [],
+    });
   });
 });
 
@@ -160,7 +163,7 @@ describe('an answer without a limit is as long as the model can write', () => {
     ['claude-3-5-sonnet-20241022', null, 8192],
     ['some-model', null, 8192],
   ])('%s with %j: %i', (model, reasoning, max) => {
-    const { made } = told('anthropic-messages', ['anthropic', model], { reasoning });
+    const { made } = translated('anthropic-messages', ['anthropic', model], { reasoning });
     expect(made.max_tokens).toBe(max);
     const thinking = made.thinking as { budget_tokens?: number } | undefined;
     if (thinking?.budget_tokens !== undefined) expect(thinking.budget_tokens).toBeLessThanOrEqual(max - 1024);
@@ -168,7 +171,7 @@ describe('an answer without a limit is as long as the model can write', () => {
 
   test('a thought fits below what the client allows, or raises it as far as the model goes', () => {
     const of = (maxTokens: number, tokens: number) =>
-      told('anthropic-messages', ['anthropic', 'claude-opus-4-1'], { maxTokens, reasoning: budget(tokens) }).made;
+      translated('anthropic-messages', ['anthropic', 'claude-opus-4-1'], { maxTokens, reasoning: budget(tokens) }).made;
     expect(of(5000, 2000)).toMatchObject({ max_tokens: 5000, thinking: { budget_tokens: 2000 } });
     expect(of(2000, 10_000)).toMatchObject({ max_tokens: 11_024, thinking: { budget_tokens: 10_000 } });
     expect(of(2000, 60_000)).toMatchObject({ max_tokens: 32_000, thinking: { budget_tokens: 30_976 } });
@@ -189,7 +192,7 @@ describe('how a model is told to think', () => {
     ['claude-3-5-haiku-20241022', effort('high'), undefined, undefined],
     ['claude-next', effort('high'), { type: 'adaptive' }, 'high'],
   ])('%s: %j', (model, reasoning, thinking, word) => {
-    const { made } = told('anthropic-messages', ['anthropic', model], { reasoning });
+    const { made } = translated('anthropic-messages', ['anthropic', model], { reasoning });
     expect(made.thinking).toEqual(thinking);
     expect((made.output_config as { effort?: string } | undefined)?.effort).toBe(word);
   });
@@ -206,7 +209,7 @@ describe('how a model is told to think', () => {
     ['gemini-2.5-flash-lite', budget(100), { thinkingBudget: 512, includeThoughts: true }],
     ['gemini-2.0-flash', effort('high'), undefined],
   ])('%s: %j', (model, reasoning, config) => {
-    const { made } = told('gemini-generate', ['gemini', model], { reasoning });
+    const { made } = translated('gemini-generate', ['gemini', model], { reasoning });
     expect((made.generationConfig as { thinkingConfig?: unknown } | undefined)?.thinkingConfig).toEqual(config);
   });
 
@@ -221,7 +224,7 @@ describe('how a model is told to think', () => {
     ['openai', 'gpt-5', { reasoning_effort: 'minimal' }],
     ['moonshot', 'kimi-k2.7-code', {}],
   ])('%s %s is asked not to', (provider, model, expected) => {
-    const { made } = told('openai-chat', [provider, model], { reasoning: effort('none') });
+    const { made } = translated('openai-chat', [provider, model], { reasoning: effort('none') });
     const { thinking, reasoning_effort: word, enable_thinking } = made as Record<string, unknown>;
     expect(JSON.parse(JSON.stringify({ thinking, reasoning_effort: word, enable_thinking }))).toEqual(expected);
   });
@@ -234,18 +237,24 @@ describe('what cannot be asked together', () => {
   const format = { type: 'json' } as const;
 
   test('a form for the answer beside tools', () => {
-    const older = told('gemini-generate', ['gemini', 'gemini-2.5-pro'], { tools: [tool], responseFormat: format });
+    const older = translated('gemini-generate', ['gemini', 'gemini-2.5-pro'], {
+      tools: [tool],
+      responseFormat: format,
+    });
     expect(older.made.generationConfig).toBeUndefined();
     expect(older.dropped).toEqual(['/response_format: not taken beside tools by this model, asked for in words']);
-    const newer = told('gemini-generate', ['gemini', 'gemini-3.5-flash'], { tools: [tool], responseFormat: format });
+    const newer = translated('gemini-generate', ['gemini', 'gemini-3.5-flash'], {
+      tools: [tool],
+      responseFormat: format,
+    });
     expect(newer.made.generationConfig).toEqual({ responseMimeType: 'application/json' });
   });
 
   test('the provider’s own tools beside others', () => {
-    const { made, dropped } = told('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search, tool] });
+    const { made, dropped } = translated('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search, tool] });
     expect(JSON.stringify(made.tools)).not.toContain('googleSearch');
     expect(dropped).toEqual(['/tools/0: web_search cannot be offered beside other tools here']);
-    const alone = told('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search] });
+    const alone = translated('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search] });
     expect(alone.made.tools).toEqual([{ googleSearch: {} }]);
   });
 
@@ -263,7 +272,7 @@ describe('what cannot be asked together', () => {
       { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }, note] },
       { role: 'user', parts: [image] },
     ] as const;
-    const { made, dropped } = told('openai-chat', ['deepseek', 'deepseek-v4-pro'], { messages });
+    const { made, dropped } = translated('openai-chat', ['deepseek', 'deepseek-v4-pro'], { messages });
     expect(JSON.stringify(made.messages)).not.toContain('example.com');
     expect(JSON.stringify(made.messages)).toContain('what is it?\\nhi');
     expect(dropped).toEqual([0, 1].map((at) => `/messages/${at}/content/0: image cannot be read by this model`));
@@ -271,10 +280,10 @@ describe('what cannot be asked together', () => {
 
   test('several answers, and penalties', () => {
     const requested = { candidates: 2, presencePenalty: 0.5, frequencyPenalty: 0 };
-    const { made, dropped } = told('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], requested);
+    const { made, dropped } = translated('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], requested);
     expect(made.generationConfig).toBeUndefined();
     expect(dropped).toEqual(['/presence_penalty: not taken by this model', '/n: one answer only']);
-    expect(told('gemini-generate', ['gemini', 'gemini-2.0-flash'], requested).made.generationConfig).toEqual({
+    expect(translated('gemini-generate', ['gemini', 'gemini-2.0-flash'], requested).made.generationConfig).toEqual({
       candidateCount: 2,
       presencePenalty: 0.5,
       frequencyPenalty: 0,
@@ -291,7 +300,7 @@ test.each([
   ['ollama-chat', 'ollama', 'gpt-oss:20b', 'xhigh', { think: 'high' }],
   ['ollama-chat', 'ollama', 'llama3-7b', 'high', {}],
 ] as const)('%s: %s %s is told %s as %j', (to, provider, model, word, expected) => {
-  const { made } = told(to, [provider, model], { reasoning: effort(word) });
+  const { made } = translated(to, [provider, model], { reasoning: effort(word) });
   const { reasoning, thinking, think } = made as Record<string, unknown>;
   expect(JSON.parse(JSON.stringify({ reasoning, thinking, think }))).toEqual(expected);
 });
@@ -300,21 +309,23 @@ test('a call in the history bears a signature wherever one is wanted', () => {
   const call = { type: 'tool-call', id: 'a', name: 'f', arguments: '{}' } as const;
   const messages = [hi, { role: 'assistant', parts: [call] }] as const;
   const signed = (model: string) =>
-    JSON.stringify(told('gemini-generate', ['gemini', model], { messages }).made).includes('skip_thought_signature');
+    JSON.stringify(translated('gemini-generate', ['gemini', model], { messages }).made).includes(
+      'skip_thought_signature',
+    );
   expect(['gemini-3-pro-preview', 'gemini-flash-latest', 'gemini-pro-latest'].map(signed)).toEqual([true, true, true]);
   expect(['gemini-2.5-pro', 'gemini-2.0-flash', 'my-tuned-model'].map(signed)).toEqual([false, false, false]);
 });
 
 test('a tool that cannot be forced is offered, where forcing is refused', () => {
   const requested = { tools: [tool], toolChoice: 'required' } as const satisfies Partial<ChatRequest>;
-  const five = told('anthropic-messages', ['anthropic', 'claude-opus-5-5'], requested);
+  const five = translated('anthropic-messages', ['anthropic', 'claude-opus-5-5'], requested);
   expect(five.made.tool_choice).toEqual({ type: 'auto' });
   expect(five.dropped).toEqual(['/tool_choice: this model cannot be made to call a tool']);
-  expect(told('anthropic-messages', ['anthropic', 'claude-opus-4-8'], requested).made.tool_choice).toEqual({
+  expect(translated('anthropic-messages', ['anthropic', 'claude-opus-4-8'], requested).made.tool_choice).toEqual({
     type: 'any',
   });
   // It would think although nobody asked.
-  expect(told('anthropic-messages', ['anthropic', 'claude-opus-5'], requested).made).toMatchObject({
+  expect(translated('anthropic-messages', ['anthropic', 'claude-opus-5'], requested).made).toMatchObject({
     tool_choice: { type: 'any' },
     thinking: { type: 'disabled' },
   });
@@ -322,7 +333,7 @@ test('a tool that cannot be forced is offered, where forcing is refused', () => 
 
 test.each(dialects)('%s: a model that nobody knows is told what was said', (to) => {
   const requested = { temperature: 0.5, maxTokens: 900_000 };
-  const { made, dropped } = told(to, ['custom', 'my-own-model'], requested);
+  const { made, dropped } = translated(to, ['custom', 'my-own-model'], requested);
   const text = JSON.stringify(made);
   expect(text).toContain('0.5');
   expect(text).toContain('900000');

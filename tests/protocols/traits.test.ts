@@ -73,8 +73,11 @@ test.each(ids)('%s: a limit is written where it is read, and a lower one stays',
   expect(again === null ? null : answerLimit(again, unbound).tokens).toBe(20);
   const higher = withLimit(parsedOf(id, { ...short.body }), 500, model);
   expect(higher === null ? null : answerLimit(higher, unbound).tokens).toBe(50);
-  const told = codecs[id].translation.decodeRequest({ ...requestOf(id), ...short.body }, { model: 'm', stream: false });
-  expect(told.maxTokens).toBe(50);
+  const decoded = codecs[id].translation.decodeRequest(
+    { ...requestOf(id), ...short.body },
+    { model: 'm', stream: false },
+  );
+  expect(decoded.maxTokens).toBe(50);
 });
 
 test.each(ids)('%s: no parser can read another limit than ours', (id) => {

@@ -55,7 +55,7 @@ test('a summary of thoughts is opened once, before its first word, and closed on
 });
 
 test('items of a response have ids that tell their kind, as OpenAI’s own have', () => {
-  const told = streamOf(codecs['openai-responses'], [
+  const encoded = streamOf(codecs['openai-responses'], [
     { type: 'response-start', id: null, model: 'm', created: 1 },
     { type: 'reasoning-start', index: 0 },
     { type: 'reasoning-delta', index: 0, text: 'hm' },
@@ -68,7 +68,7 @@ test('items of a response have ids that tell their kind, as OpenAI’s own have'
     { type: 'tool-call-end', index: 2 },
     { type: 'finish', reason: { unified: 'tool_calls', raw: null } },
   ]);
-  const items = [...told.matchAll(/^data: (.*)$/gm)]
+  const items = [...encoded.matchAll(/^data: (.*)$/gm)]
     .map((match) => JSON.parse(match[1] ?? '') as { type: string; item?: { id: string; type: string } })
     .flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []));
   expect(items.map(({ type, id }) => [type, id.split('_')[0]])).toEqual([

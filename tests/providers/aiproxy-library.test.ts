@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sendJson } from '../support/upstream.ts';
-import { chatOf, chunksOf, hi, providerBench, saidIn, sendEvents } from './bench.ts';
+import { chatOf, chunksOf, hi, providerBench, sendEvents, textOfMember } from './bench.ts';
 
 const bench = providerBench();
 const model = 'gpt-3.5-turbo';
@@ -30,7 +30,7 @@ test('the same as a stream', async () => {
     ]),
   );
   const chunks = await chunksOf(await bench.gateway.chat(key, { model, messages: hi, stream: true }));
-  expect(saidIn(chunks, 'content')).toBe('hello');
+  expect(textOfMember(chunks, 'content')).toBe('hello');
   expect(JSON.stringify(chunks)).toContain('"url":"https://docs.example/manual"');
   expect(bench.sent().body.stream).toBe(true);
   expect(await bench.log()).toMatchObject({ end_reason: 'completed', usage_source: 'estimated' });

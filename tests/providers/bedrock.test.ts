@@ -113,7 +113,7 @@ const shaped = (adapter: Adapter, { place, body, details }: Call): Whole | null 
 
 /** Refuses as Bedrock is reported to, by rules written down from those reports and AWS's table, not from our rows. */
 function refusals(model: string, body: Record<string, unknown>): string[] {
-  const said = JSON.stringify(body);
+  const content = JSON.stringify(body);
   const betas = (body.anthropic_beta ?? []) as string[];
   const known: Record<string, readonly string[]> = {
     'claude-opus-4-7': ['interleaved-thinking-2025-05-14'],
@@ -126,15 +126,15 @@ function refusals(model: string, body: Record<string, unknown>): string[] {
     ...betas.filter((beta) => known[model]?.includes(beta) !== true).map((beta) => `invalid beta flag ${beta}`),
     ...['model', 'stream', 'diagnostics'].filter((name) => name in body),
     ...('context_management' in body && withoutBeta('context-management-2025-06-27') ? ['context_management'] : []),
-    ...(said.includes('"defer_loading"') && withoutBeta('tool-search-tool-2025-10-19') ? ['defer_loading'] : []),
-    ...(said.includes('tool_search_tool_') && withoutBeta('tool-search-tool-2025-10-19') ? ['tool_search'] : []),
+    ...(content.includes('"defer_loading"') && withoutBeta('tool-search-tool-2025-10-19') ? ['defer_loading'] : []),
+    ...(content.includes('tool_search_tool_') && withoutBeta('tool-search-tool-2025-10-19') ? ['tool_search'] : []),
     ...((body.output_config as { effort?: unknown } | undefined)?.effort !== undefined &&
     withoutBeta('effort-2025-11-24') &&
     model !== 'claude-opus-4-7'
       ? ['effort']
       : []),
-    ...(said.includes('"scope":"global"') ? ['scope'] : []),
-    ...(said.includes('"updates"') ? ['display'] : []),
+    ...(content.includes('"scope":"global"') ? ['scope'] : []),
+    ...(content.includes('"updates"') ? ['display'] : []),
   ];
 }
 
@@ -185,11 +185,11 @@ test('what Bedrock takes stays', () => {
 
 test('Bedrock is told of no scope, wherever a cache has one', () => {
   const cache_control = { type: 'ephemeral', scope: 'global' };
-  const said = { type: 'text', text: 'hi', cache_control };
+  const content = { type: 'text', text: 'hi', cache_control };
   const requested = {
     ...own,
-    system: [said],
-    messages: [{ role: 'user', content: [said] }],
+    system: [content],
+    messages: [{ role: 'user', content: [content] }],
     tools: [{ ...own.tools[0], cache_control }],
   };
   const body = shaped(bedrock, call('aws', 'claude-opus-4-5', requested, []))?.body ?? {};
@@ -212,8 +212,8 @@ test('Vertex knows both features of computer use, and none that was made up', ()
   const betas = 'computer-use-2025-01-24,computer-use-2025-11-24,computer-use-1999-01-01';
   const requested = call('vertex', 'claude-opus-4-5', own, []);
   const made = shaped(vertex, { ...requested, details: { ...requested.details, betas } });
-  const told = made?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
-  expect(told).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
+  const sentBetas = made?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
+  expect(sentBetas).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
 });
 
 test('Vertex is told only of features that it knows', () => {

@@ -88,7 +88,7 @@ export async function chunksOf(response: Response): Promise<Chunk[]> {
 }
 
 /** One member of all deltas, joined. */
-export const saidIn = (chunks: readonly Chunk[], member: string): string =>
+export const textOfMember = (chunks: readonly Chunk[], member: string): string =>
   chunks.map(({ choices }) => choices[0]?.delta[member] ?? '').join('');
 
 /** Server-sent events, one for each value. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { codecs } from '../../server/protocols/registry.ts';
 import { sendJson } from '../support/upstream.ts';
-import { chatOf, chunksOf, hi, providerBench, saidIn, sendEvents } from './bench.ts';
+import { chatOf, chunksOf, hi, providerBench, sendEvents, textOfMember } from './bench.ts';
 
 const bench = providerBench();
 const model = 'command-a-03-2025';
@@ -49,7 +49,7 @@ test('a whole answer: thoughts, sources, what is paid for', async () => {
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
     messages: [{ role: 'system', content: 'be brief' }, ...hi],
   });
-  const { choices, usage: told } = await chatOf(response);
+  const { choices, usage: reported } = await chatOf(response);
   expect(choices[0]).toMatchObject({
     message: {
       content: 'It is Paris.',
@@ -63,7 +63,7 @@ test('a whole answer: thoughts, sources, what is paid for', async () => {
     },
     finish_reason: 'stop',
   });
-  expect(told).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
+  expect(reported).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
   expect(bench.sent().path).toBe('/v2/chat');
   expect(bench.sent().headers.authorization).toBe('Bearer sk-upstream-secret-key');
   expect(bench.sent().body).toEqual({
@@ -98,7 +98,7 @@ test('streamed words with their sources, whichever comes last', async () => {
   const chunks = await chunksOf(
     await bench.gateway.chat(key, { model, messages: hi, stream: true, stream_options: { include_usage: true } }),
   );
-  expect(saidIn(chunks, 'content')).toBe('It is Paris.');
+  expect(textOfMember(chunks, 'content')).toBe('It is Paris.');
   expect(JSON.stringify(chunks)).toContain('"url":"https://facts.example/1"');
   expect(chunks.findLast(({ choices }) => choices[0]?.finish_reason)?.choices[0]?.finish_reason).toBe('length');
   expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
@@ -187,11 +187,11 @@ test.each([
   [400, 400, 'bad model'],
   [498, 400, 'invalid token'],
   [429, 429, 'slow down'],
-])('a refusal with %d is answered with %d', async (status, told, message) => {
+])('a refusal with %d is answered with %d', async (status, reported, message) => {
   const key = await bench.channel('cohere', model);
   bench.script((response) => sendJson(response, { id: 'e', message }, status));
   const response = await bench.gateway.chat(key, { model, messages: hi });
-  expect(response.status).toBe(told);
+  expect(response.status).toBe(reported);
   // What lasts is quoted, what passes is not.
   expect((await response.text()).includes(message)).toBe(status !== 429);
 });
@@ -274,6 +274,6 @@ test('words that name the end are not the end', () => {
     reader.feed({ event: '', data: JSON.stringify(value) });
     return reader.frameKind === 'terminal';
   };
-  const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
-  expect([ends(said), ends({ type: 'message-end' }), ends({ type: 'content-end' })]).toEqual([false, true, false]);
+  const content = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
+  expect([ends(content), ends({ type: 'message-end' }), ends({ type: 'content-end' })]).toEqual([false, true, false]);
 });

@@ -168,11 +168,11 @@ test.each([
     400,
     'no key',
   ],
-])('Imagen refuses with %j', async (body, status, told, words) => {
+])('Imagen refuses with %j', async (body, status, code, words) => {
   const key = await bench.channel('gemini', 'imagen-4.0-generate-001');
   bench.script((response) => sendJson(response, body, status));
   const response = await bench.post('/v1/images/generations', key, { model: 'imagen-4.0-generate-001', prompt: 'x' });
-  expect(response.status).toBe(told);
+  expect(response.status).toBe(code);
   expect(await response.text()).toContain(words);
   expect(await bench.log()).toMatchObject({ type: 5, quota: 0 });
 });

@@ -33,12 +33,12 @@ const request = (over: Partial<ChatRequest>): ChatRequest => ({
 const words = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }));
 const encoded = (messages: readonly object[]) => {
   const dropped: string[] = [];
-  const { messages: told } = encodeRequest(request({ messages: messages as Message[] }), dropped);
-  return { told, dropped };
+  const { messages: sentMessages } = encodeRequest(request({ messages: messages as Message[] }), dropped);
+  return { sentMessages, dropped };
 };
 
 test('each role has its word, pieces of text stand on lines of their own', () => {
-  const { told, dropped } = encoded([
+  const { sentMessages, dropped } = encoded([
     { role: 'system', parts: words('a', 'b') },
     { role: 'developer', parts: words('c') },
     { role: 'user', parts: words('d', 'e', 'f') },
@@ -46,7 +46,7 @@ test('each role has its word, pieces of text stand on lines of their own', () =>
     { role: 'tool', parts: words('h') },
     { role: 'user', parts: [] },
   ]);
-  expect(told).toEqual([
+  expect(sentMessages).toEqual([
     { role: 'system', content: 'a\nb' },
     { role: 'system', content: 'c' },
     { role: 'user', content: 'd\ne\nf' },
@@ -57,7 +57,7 @@ test('each role has its word, pieces of text stand on lines of their own', () =>
 });
 
 test('calls and results, pictures and thoughts stand where the upstream looks for them', () => {
-  const { told, dropped } = encoded([
+  const { sentMessages, dropped } = encoded([
     {
       role: 'assistant',
       parts: [
@@ -83,7 +83,7 @@ test('calls and results, pictures and thoughts stand where the upstream looks fo
       ],
     },
   ]);
-  expect(told).toEqual([
+  expect(sentMessages).toEqual([
     {
       role: 'assistant',
       content: 'no',
@@ -143,15 +143,15 @@ test.each([
 
 test('tools: none when none is wanted, a choice that cannot be told is declared', () => {
   const tool = { kind: 'function', name: 'look', description: null, schema: { type: 'object', properties: {} } };
-  const told = (toolChoice: unknown) => {
+  const sentTools = (toolChoice: unknown) => {
     const dropped: string[] = [];
     const tools = [tool, { kind: 'provider', name: 'own' }] as unknown as ChatRequest['tools'];
     const { tools: sent } = encodeRequest(request({ tools, toolChoice: toolChoice as never }), dropped);
     return [sent === undefined ? 0 : (sent as unknown[]).length, dropped];
   };
   const own = '/tools/1: own cannot be sent to the upstream';
-  expect(told(null)).toEqual([1, [own]]);
-  expect(told('auto')).toEqual([1, [own]]);
-  expect(told('none')).toEqual([0, []]);
-  expect(told('required')).toEqual([1, ['/tool_choice: not known to the upstream', own]]);
+  expect(sentTools(null)).toEqual([1, [own]]);
+  expect(sentTools('auto')).toEqual([1, [own]]);
+  expect(sentTools('none')).toEqual([0, []]);
+  expect(sentTools('required')).toEqual([1, ['/tool_choice: not known to the upstream', own]]);
 });

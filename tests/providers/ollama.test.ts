@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { sendJson } from '../support/upstream.ts';
-import { chatOf, chunksOf, hi, providerBench, saidIn } from './bench.ts';
+import { chatOf, chunksOf, hi, providerBench, textOfMember } from './bench.ts';
 
 const bench = providerBench();
 const model = 'qwen3:8b';
@@ -81,8 +81,8 @@ test('a stream cut anywhere: thoughts, words, usage', async () => {
   const chunks = await chunksOf(
     await bench.gateway.chat(key, { model, messages: hi, stream: true, stream_options: { include_usage: true } }),
   );
-  expect(saidIn(chunks, 'reasoning_content')).toBe('hm');
-  expect(saidIn(chunks, 'content')).toBe('héłlo');
+  expect(textOfMember(chunks, 'reasoning_content')).toBe('hm');
+  expect(textOfMember(chunks, 'content')).toBe('héłlo');
   expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
   expect(bench.sent().body).toEqual({ model, stream: true, messages: hi });
   expect(await bench.log()).toMatchObject({ end_reason: 'completed', completion_tokens: 5 });

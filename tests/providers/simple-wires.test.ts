@@ -1,21 +1,21 @@
 /** Wires without blocks: what is said in pieces becomes blocks that open and close, once each, and one end. */
 import { expect, test } from 'vitest';
 import type { ChatRequest, Message } from '../../server/protocols/canonical.ts';
-import { type Said, simpleWire } from '../../server/protocols/shared/simple-wire.ts';
+import { simpleWire, type WireChunk } from '../../server/protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { dify } from '../../server/providers/adapters/dify.ts';
 import { transcriptOf } from '../../server/providers/adapters/transcript.ts';
 
 const wire = simpleWire({
   encodeRequest: () => ({}),
-  frame: (body) => body as Said,
-  whole: (body) => body as Said,
+  frame: (body) => body as WireChunk,
+  whole: (body) => body as WireChunk,
   decodeError: (status, body) => ({ status, type: null, code: null, message: String(body.message) }),
   isLast: (body) => body.last === true,
 });
-const told = (...said: readonly (Said | string)[]) => {
+const eventsOf = (...chunks: readonly (WireChunk | string)[]) => {
   const reader = wire.upstream.reader();
-  const events = said.flatMap((one) =>
+  const events = chunks.flatMap((one) =>
     reader.feed({ event: '', data: typeof one === 'string' ? one : JSON.stringify(one) }),
   );
   return [...events, ...reader.end()];
@@ -24,7 +24,7 @@ const start = { type: 'response-start', id: null, model: null, created: null };
 
 test('words and thoughts take turns in blocks of their own', () => {
   expect(
-    told(
+    eventsOf(
       { thought: 'a' },
       { thought: 'b', text: '' },
       { text: 'c', citations: [] },
@@ -55,7 +55,7 @@ test('a call closes what was being said, gets an id where it has none, and is wh
     { id: 'own', name: 'g', arguments: '{}' },
     { id: null, name: 'f', arguments: '' },
   ];
-  const events = told({ text: 'x', calls }, { end: 'stop' });
+  const events = eventsOf({ text: 'x', calls }, { end: 'stop' });
   expect(events.map(({ type }) => type)).toEqual([
     'response-start',
     'text-start',
@@ -70,13 +70,13 @@ test('a call closes what was being said, gets an id where it has none, and is wh
     { type: 'tool-call-start', index: 3, id: 'call_2_f', name: 'f' },
   ]);
   expect(events.at(-1)).toEqual({ type: 'finish', reason: { unified: 'tool_calls', raw: null } });
-  expect(told({ calls }, { end: 'length' }).at(-1)).toMatchObject({ reason: { unified: 'length' } });
-  expect(told({ text: 'x' }, { end: 'stop' }).at(-1)).toMatchObject({ reason: { unified: 'stop' } });
+  expect(eventsOf({ calls }, { end: 'length' }).at(-1)).toMatchObject({ reason: { unified: 'length' } });
+  expect(eventsOf({ text: 'x' }, { end: 'stop' }).at(-1)).toMatchObject({ reason: { unified: 'stop' } });
 });
 
 test('sources belong to the text they were told with', () => {
   const citation = (url: string) => ({ url, title: null, start: null, end: null }) as never;
-  const ends = told(
+  const ends = eventsOf(
     { text: 'a', citations: [citation('one')] },
     { citations: [citation('two')] },
     { thought: 't' },
@@ -91,14 +91,16 @@ test('sources belong to the text they were told with', () => {
 
 test('nothing follows an end or an error; without either the stream was broken', () => {
   const error = { status: 500, type: null, code: null, message: 'no' };
-  expect(told({ text: 'a' }, { error }, { text: 'b' }, { end: 'stop' }).slice(3)).toEqual([{ type: 'error', error }]);
-  expect(told({ end: 'stop' }, { text: 'b' }).map(({ type }) => type)).toEqual(['response-start', 'finish']);
-  expect(told({ text: 'a' }, 'not JSON', '7').slice(3)).toEqual([
+  expect(eventsOf({ text: 'a' }, { error }, { text: 'b' }, { end: 'stop' }).slice(3)).toEqual([
+    { type: 'error', error },
+  ]);
+  expect(eventsOf({ end: 'stop' }, { text: 'b' }).map(({ type }) => type)).toEqual(['response-start', 'finish']);
+  expect(eventsOf({ text: 'a' }, 'not JSON', '7').slice(3)).toEqual([
     { type: 'text-end', index: 0 },
     { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } },
   ]);
-  expect(told()).toHaveLength(1);
-  expect(told({ usage: { ...emptyUsage, input: 3 } }, { end: 'stop' })[1]).toMatchObject({ usage: { input: 3 } });
+  expect(eventsOf()).toHaveLength(1);
+  expect(eventsOf({ usage: { ...emptyUsage, input: 3 } }, { end: 'stop' })[1]).toMatchObject({ usage: { input: 3 } });
 });
 
 test('the end is told once', () => {

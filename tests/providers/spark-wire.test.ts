@@ -18,8 +18,8 @@ test.each([
   [{}, null],
   [null, null],
 ])('the counts %j are believed as %j', (text, expected) => {
-  const told = send(usage(text)).find((event) => event.type === 'usage');
-  expect(told?.type === 'usage' ? [told.usage.input, told.usage.output] : null).toEqual(expected);
+  const reported = send(usage(text)).find((event) => event.type === 'usage');
+  expect(reported?.type === 'usage' ? [reported.usage.input, reported.usage.output] : null).toEqual(expected);
 });
 
 test.each([

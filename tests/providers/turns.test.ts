@@ -8,7 +8,7 @@ import { targetFor } from '../../server/providers/knowledge/target.ts';
 const user = { role: 'user', content: 'hi' };
 const startedOf = { role: 'assistant', content: '{' };
 
-function told(dialect: ProtocolId, [provider, model]: readonly [string, string], messages: readonly unknown[]) {
+function translated(dialect: ProtocolId, [provider, model]: readonly [string, string], messages: readonly unknown[]) {
   const dropped: string[] = [];
   const request = codecFor('openai-chat').translation.decodeRequest({ messages }, { model, stream: false });
   const made = codecFor(dialect).translation.encodeRequest(request, dropped, targetFor(provider, model));
@@ -21,20 +21,20 @@ test.each([
   ['anthropic-messages', ['aws', 'claude-sonnet-5']],
   ['openai-chat', ['perplexity', 'sonar']],
 ] as const)('words to go on from are followed by a wish to go on: %s, %s', (dialect, place) => {
-  const { roles, dropped } = told(dialect, place, [user, startedOf]);
+  const { roles, dropped } = translated(dialect, place, [user, startedOf]);
   expect(roles).toEqual(['user', 'assistant', 'user']);
   expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
 });
 
 test('a model that goes on from them gets them last', () => {
-  const { roles, dropped } = told('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, startedOf]);
+  const { roles, dropped } = translated('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, startedOf]);
   expect(roles).toEqual(['user', 'assistant']);
   expect(dropped).toEqual([]);
 });
 
 test('what one side says in a row is one message where sides must take turns', () => {
   const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
-  const { body, roles, dropped } = told(
+  const { body, roles, dropped } = translated(
     'openai-chat',
     ['perplexity', 'sonar'],
     [

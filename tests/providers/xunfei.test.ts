@@ -4,7 +4,7 @@ import { sparkEdition, xunfei } from '../../server/providers/adapters/xunfei.ts'
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { signUrl } from '../../server/providers/signing/signed-url.ts';
 import { completion, sendJson } from '../support/upstream.ts';
-import { chatOf, chunksOf, hi, providerBench, saidIn } from './bench.ts';
+import { chatOf, chunksOf, hi, providerBench, textOfMember } from './bench.ts';
 
 const bench = providerBench({ limits: { headersTimeoutMs: 1000 } });
 const secret = 'APP|SECRET|KEY';
@@ -50,9 +50,9 @@ afterEach(() => spark.stop(true));
 const channel = (models = model, fields: object = {}) =>
   bench.channel('xunfei', models, { key: secret, base_url: `http://127.0.0.1:${spark.port}`, ...fields });
 const usage = { text: { question_tokens: 2, prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
-const frame = (status: number, told: object, more: object = {}) => ({
+const frame = (status: number, payload: object, more: object = {}) => ({
   header: { code: 0, message: 'Success', sid: 's', status },
-  payload: { choices: { status, seq: status, text: [{ role: 'assistant', index: 0, ...told }] }, ...more },
+  payload: { choices: { status, seq: status, text: [{ role: 'assistant', index: 0, ...payload }] }, ...more },
 });
 const failure = (code: number) => ({ header: { code, message: `failed ${code}`, sid: 's', status: 2 } });
 
@@ -124,8 +124,8 @@ test('a question over the socket: address, signature, message, streamed answer',
       stream_options: { include_usage: true },
     }),
   );
-  expect(saidIn(chunks, 'reasoning_content')).toBe('hmm');
-  expect(saidIn(chunks, 'content')).toBe('hello');
+  expect(textOfMember(chunks, 'reasoning_content')).toBe('hmm');
+  expect(textOfMember(chunks, 'content')).toBe('hello');
   expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
   const [{ url, body }] = requested as [Requested];
   expect(body).toEqual({

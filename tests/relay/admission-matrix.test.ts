@@ -352,7 +352,7 @@ function shapeOf(shape: Shape, code: ErrorCode): unknown {
   }
 }
 
-const shownIn = (row: Row, form: Form | null): Shape =>
+const displayShape = (row: Row, form: Form | null): Shape =>
   row.path.startsWith('/v1/models') && row.method === 'GET' ? (form?.shape ?? row.shape) : row.shape;
 
 /** Every cell of one rule: the declared error, nothing sent, nothing taken. */
@@ -370,7 +370,7 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     const body: unknown = await response.json();
     try {
       expect(response.status).toBe(errors[code].status);
-      expect(body).toEqual(shapeOf(shownIn(row, form), code));
+      expect(body).toEqual(shapeOf(displayShape(row, form), code));
       expect(response.headers.get('content-type')).toMatch(/^application\/json/);
       if (errors[code].status === 429) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
     } catch {

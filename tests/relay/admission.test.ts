@@ -64,17 +64,17 @@ test('a place is free again after an answer, and after a failure', async () => {
 });
 
 test('whoever was turned away without money counts at no other machine of the site either', async () => {
-  const told: string[] = [];
+  const messages: string[] = [];
   const visit = {
     reserve: () => null,
-    ended: () => void told.push('ended'),
-    rollBack: () => void told.push('withdrawn'),
+    ended: () => void messages.push('ended'),
+    rollBack: () => void messages.push('withdrawn'),
   };
   gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
   expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 403, code: 'user_exhausted' });
-  expect(told).toEqual(['withdrawn']);
+  expect(messages).toEqual(['withdrawn']);
 });
 
 test('whoever was turned away without money has taken no place, and counts in no window', async () => {

@@ -46,12 +46,12 @@ test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what 
 });
 
 test('owners that the store does not know yet are asked for once more, and no others', async () => {
-  const asked: (readonly string[])[] = [];
+  const requested: (readonly string[])[] = [];
   const known = new Map([['r1', { id: 'r1', ownerId: 1, channelId: 5 }]]);
   const store = {
     keepOwners: async () => undefined,
     ownersOf: async (ids: readonly string[]) => {
-      asked.push(ids);
+      requested.push(ids);
       return ids.flatMap((id) => known.get(id) ?? []);
     },
   };
@@ -61,7 +61,7 @@ test('owners that the store does not know yet are asked for once more, and no ot
   };
   const affinity = createAffinity(() => 0, null, { store, wait });
   await affinity.load(['r1', 'r2']);
-  expect(asked).toEqual([['r1', 'r2'], ['r2']]);
+  expect(requested).toEqual([['r1', 'r2'], ['r2']]);
   expect([affinity.kept('r1')?.channelId, affinity.kept('r2')?.channelId]).toEqual([5, 6]);
   expect(affinity.load(['r1'])).toBeNull();
 });

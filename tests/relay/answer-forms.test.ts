@@ -45,10 +45,10 @@ afterAll(async () => {
 
 test('the upstream’s own id of an answer stays', async () => {
   const body = { model: 'mistral-large-latest', messages: [{ role: 'user', content: 'hi' }] };
-  expect((await told(body)).id).toBe('x');
+  expect((await answerTo(body)).id).toBe('x');
 });
 
-async function told(
+async function answerTo(
   body: object,
 ): Promise<{ id: string; choices: readonly { message: Record<string, unknown> }[]; own?: string }> {
   const path = '/v1/chat/completions';
@@ -62,11 +62,11 @@ async function told(
     { ip: () => '127.0.0.1' },
   );
   expect(response.status).toBe(200);
-  return (await response.json()) as Awaited<ReturnType<typeof told>>;
+  return (await response.json()) as Awaited<ReturnType<typeof answerTo>>;
 }
 
 test('calls without a type and thoughts in lists are told as chat completions have them', async () => {
-  const { choices } = await told({ model: 'mistral-large-latest' });
+  const { choices } = await answerTo({ model: 'mistral-large-latest' });
   expect(choices[0]?.message).toEqual({
     role: 'assistant',
     content: 'hi',
@@ -77,14 +77,14 @@ test('calls without a type and thoughts in lists are told as chat completions ha
 });
 
 test('several answers pass as they came: only one can be told anew', async () => {
-  const { own } = await told({ model: 'mistral-large-latest', n: 2 });
+  const { own } = await answerTo({ model: 'mistral-large-latest', n: 2 });
   expect(own).toBe('member');
 });
 
 test('a client that asked for JSON gets no thought in front of it, another one gets the bytes', async () => {
-  const wished = await told({ model: 'sonar-reasoning-pro', response_format: { type: 'json_schema' } });
-  expect(wished.choices[0]?.message).toMatchObject({ content: '{"a":1}', reasoning_content: 'hm' });
-  const plain = await told({ model: 'sonar-reasoning-pro' });
+  const structured = await answerTo({ model: 'sonar-reasoning-pro', response_format: { type: 'json_schema' } });
+  expect(structured.choices[0]?.message).toMatchObject({ content: '{"a":1}', reasoning_content: 'hm' });
+  const plain = await answerTo({ model: 'sonar-reasoning-pro' });
   expect(plain.choices[0]?.message).toEqual(tagged);
   expect(plain.own).toBe('member');
 });

@@ -23,7 +23,7 @@ const wave = (
   rate: number,
   before: Buffer = Buffer.alloc(0),
   after: Buffer = Buffer.alloc(0),
-  told = bytes,
+  declared = bytes,
 ) => {
   const chunk = (name: string, body: Buffer, length = body.length) => Buffer.concat([text(name), le(length), body]);
   const format = Buffer.concat([le(1, 2), le(1, 2), le(rate / 2), le(rate), le(2, 2), le(16, 2)]);
@@ -31,7 +31,7 @@ const wave = (
     text('WAVE'),
     chunk('fmt ', format),
     before,
-    chunk('data', Buffer.alloc(bytes), told),
+    chunk('data', Buffer.alloc(bytes), declared),
     after,
   ]);
   return Buffer.concat([text('RIFF'), le(body.length), body]);

@@ -120,11 +120,11 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     const sent = JSON.parse(received?.body.toString() ?? 'null') as Record<string, unknown>;
     // A usage frame is asked for where the client did not.
     const { stream_options: ours, ...rest } = sent;
-    const given = withoutAgentLine(capture);
-    const { stream_options: theirs, ...body } = given;
+    const captured = withoutAgentLine(capture);
+    const { stream_options: theirs, ...body } = captured;
     expect(rest).toEqual(body);
     if (ours !== undefined) expect(ours).toMatchObject({ ...(theirs as object | undefined), include_usage: true });
-    else expect(received?.body.toString()).toBe(JSON.stringify(given));
+    else expect(received?.body.toString()).toBe(JSON.stringify(captured));
     expect(JSON.stringify(received?.headers)).not.toContain(key);
     expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
     // Who asks and in which session is told; the rest would let the client speak for us.
@@ -135,8 +135,8 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     expect(others).toEqual([]);
     expect(received?.headers['user-agent']).toBe(headersOf(capture)['user-agent'] ?? 'gateway');
     for (const name of ['anthropic-version', 'anthropic-beta', 'session-id', 'x-claude-code-session-id'] as const) {
-      const given = headersOf(capture)[name];
-      if (given !== undefined) expect(received?.headers[name]).toBe(given);
+      const captured = headersOf(capture)[name];
+      if (captured !== undefined) expect(received?.headers[name]).toBe(captured);
     }
   },
 );
@@ -180,13 +180,13 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     const named = relayRouteFor(pathOf(capture))?.model == null;
     const sent = JSON.parse(received?.body.toString() ?? 'null') as Record<string, unknown>;
     const { stream_options: _ours, ...rest } = sent;
-    const given = withoutAgentLine(capture);
-    const { stream_options: _theirs, ...body } = given;
+    const captured = withoutAgentLine(capture);
+    const { stream_options: _theirs, ...body } = captured;
     expect(rest).toEqual(named ? { ...body, model: 'mapped-model' } : body);
     if (!named) expect(received?.path).toContain('/models/mapped-model:');
     // The client's own text, not a retelling of it.
     if (sent.stream_options === undefined || capture.body.stream_options !== undefined)
-      expect(received?.body.toString()).toBe(JSON.stringify(named ? { ...given, model: 'mapped-model' } : given));
+      expect(received?.body.toString()).toBe(JSON.stringify(named ? { ...captured, model: 'mapped-model' } : captured));
   },
 );
 
@@ -204,18 +204,18 @@ test.each(others.map((capture) => [capture.file, capture] as const))('%s is acce
   if (path === '/api/hello') return expect(relayRouteFor(path)).toBeUndefined();
   const headers = { ...headersOf(capture), authorization: `Bearer sk-${key}` };
   const socket = capture.method === 'UPGRADE';
-  const asks = capture.method === 'POST';
+  const isPost = capture.method === 'POST';
   const isForm = relayRouteFor(path)?.route.body === 'form';
   const form = isForm ? formOf(capture) : { type: 'application/json', body: JSON.stringify(capture.body) };
   const before = same.requests.length;
   const request = new Request(`http://gateway${capture.url}`, {
-    method: asks ? 'POST' : 'GET',
+    method: isPost ? 'POST' : 'GET',
     headers: {
       ...headers,
-      ...(asks ? { 'content-type': form.type } : {}),
+      ...(isPost ? { 'content-type': form.type } : {}),
       ...(socket ? { upgrade: 'websocket' } : {}),
     },
-    ...(asks ? { body: form.body } : {}),
+    ...(isPost ? { body: form.body } : {}),
   });
   const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
   const answer = await response.text();

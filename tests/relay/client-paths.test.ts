@@ -92,7 +92,7 @@ test('a Live socket of Gemini is refused; no page opens it', async () => {
   expect(socket.status).toBe(404);
   expect(socket.headers.get('content-type')).toContain('json');
   const ai = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: base() } });
-  const told = await new Promise<string>((resolve) => {
+  const answer = await new Promise<string>((resolve) => {
     ai.live
       .connect({
         model: 'gemini-live',
@@ -105,7 +105,7 @@ test('a Live socket of Gemini is refused; no page opens it', async () => {
       })
       .catch(() => resolve('error'));
   });
-  expect(told).not.toBe('open');
+  expect(answer).not.toBe('open');
 });
 
 test("a page of Anthropic's list of models is as long as its query says", async () => {
@@ -172,9 +172,9 @@ test('who asks and in which session is told upstream, and our own library is not
 test('an overloaded upstream is 529 to clients that know the status, 503 to all others', async () => {
   const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
   upstream.script((response) => sendJson(response, overloaded, 529));
-  const told = await anthropic();
-  expect(told.status).toBe(529);
-  expect(await told.json()).toMatchObject({ error: { type: 'overloaded_error' } });
+  const answer = await anthropic();
+  expect(answer.status).toBe(529);
+  expect(await answer.json()).toMatchObject({ error: { type: 'overloaded_error' } });
   const chat = await fetch(`${base()}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },

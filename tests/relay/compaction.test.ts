@@ -104,11 +104,11 @@ async function compactedByItem(input: readonly Item[], model = 'm'): Promise<Ite
 async function compactedByCall(input: readonly Item[], model = 'm'): Promise<Item[]> {
   const { status, text } = await ask('/v1/responses/compact', { model, instructions: 'be kind', input, tools });
   expect(status, text).toBe(200);
-  const told = JSON.parse(text) as { object: string; output: Item[]; usage: { output_tokens: number } };
-  expect(told.object).toBe('response.compaction');
-  expect(told.usage.output_tokens).toBeGreaterThan(0);
-  expect(told.output.filter(({ type }) => type === 'compaction')).toHaveLength(1);
-  return told.output;
+  const compacted = JSON.parse(text) as { object: string; output: Item[]; usage: { output_tokens: number } };
+  expect(compacted.object).toBe('response.compaction');
+  expect(compacted.usage.output_tokens).toBeGreaterThan(0);
+  expect(compacted.output.filter(({ type }) => type === 'compaction')).toHaveLength(1);
+  return compacted.output;
 }
 
 const lastBody = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
@@ -221,8 +221,8 @@ test('an upstream that knows how gets the bytes as they came, and its answer com
   expect(await ask('/v1/responses', item)).toEqual({ status: 200, text: nativeStream });
   expect(lastBody()).toBe(item);
   const call = `{"model":"m",  "input":${JSON.stringify(history)}}`;
-  const told = await ask('/v1/responses/compact', call);
-  expect(JSON.parse(told.text)).toMatchObject({ output: [nativeItem] });
+  const compacted = await ask('/v1/responses/compact', call);
+  expect(JSON.parse(compacted.text)).toMatchObject({ output: [nativeItem] });
   expect(lastBody()).toBe(call);
   expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses/compact']);
   const details = await detailsOf();

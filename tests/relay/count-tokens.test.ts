@@ -39,16 +39,16 @@ async function count(path: string, body: unknown, headers: Record<string, string
     path,
     { ip: () => '' },
   );
-  const told = (await response.json()) as Record<string, unknown>;
-  return { status: response.status, told, sent: upstream.requests.slice(before) };
+  const answer = (await response.json()) as Record<string, unknown>;
+  return { status: response.status, answer, sent: upstream.requests.slice(before) };
 }
 
 test('Anthropic counts for its clients, byte for byte, and nobody is charged', async () => {
   upstream.script(counting);
   const balance = await gateway.balance();
   const body = '{ "model":"claude", "messages":[{"role":"user","content":"hi"}] }';
-  const { told, sent } = await count('/v1/messages/count_tokens', body, { 'anthropic-beta': 'a-b-1' });
-  expect(told).toEqual({ input_tokens: 4711 });
+  const { answer, sent } = await count('/v1/messages/count_tokens', body, { 'anthropic-beta': 'a-b-1' });
+  expect(answer).toEqual({ input_tokens: 4711 });
   expect(sent.map(({ path }) => path)).toEqual(['/v1/messages/count_tokens']);
   expect(sent[0]?.body.toString('utf8')).toBe(body);
   expect(sent[0]?.headers).toMatchObject({ 'anthropic-beta': 'a-b-1', 'x-api-key': 'sk-upstream-secret-key' });
@@ -67,8 +67,8 @@ test.each([
   ['/v1/responses/input_tokens', { model: 'gpt', input: 'hi' }, '/v1/responses/input_tokens', 'input_tokens'],
 ])('%s is asked upstream', async (path, body, requested, member) => {
   upstream.script(counting);
-  const { told, sent } = await count(path, body);
-  expect(told[member]).toBe(4711);
+  const { answer, sent } = await count(path, body);
+  expect(answer[member]).toBe(4711);
   expect(sent[0]?.path).toBe(requested);
   if ('model' in body && body.model === 'mapped')
     expect(JSON.parse(sent[0]?.body.toString('utf8') ?? '{}').model).toBe('claude-real');
@@ -85,10 +85,10 @@ test.each(failures)(
   'the count is made here when the upstream %s, and the channel stays in use',
   async (_name, script, requested) => {
     upstream.script(script);
-    const { status, told } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([status, told]).toEqual([200, { input_tokens: 11 }]);
+    const { status, answer } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
+    expect([status, answer]).toEqual([200, { input_tokens: 11 }]);
     expect(gateway.troubles).toEqual([]);
-    const { told: again, sent } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
+    const { answer: again, sent } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
     expect([again, sent.length]).toEqual([{ input_tokens: 11 }, requested]);
   },
 );
@@ -103,9 +103,9 @@ test.each([
   ],
 ])('%s is counted here', async (_name, path, body) => {
   upstream.script(counting);
-  const { told, sent } = await count(path, body);
+  const { answer, sent } = await count(path, body);
   expect(sent).toEqual([]);
-  expect(told.input_tokens).toBeLessThan(20);
+  expect(answer.input_tokens).toBeLessThan(20);
 });
 
 const counters: Script = (response, { path }) =>
@@ -116,8 +116,8 @@ const counters: Script = (response, { path }) =>
 test('Bedrock counts by the model itself, whatever profile answers', async () => {
   upstream.script((response) => sendJson(response, { inputTokens: 4711 }));
   await gateway.channel(upstream.url, { type: 33, models: 'claude-sonnet-4-5-20250929,nova', key: 'ak|sk|us-east-1' });
-  const { told, sent } = await count('/v1/messages/count_tokens', { model: 'claude-sonnet-4-5-20250929', messages });
-  expect(told).toEqual({ input_tokens: 4711 });
+  const { answer, sent } = await count('/v1/messages/count_tokens', { model: 'claude-sonnet-4-5-20250929', messages });
+  expect(answer).toEqual({ input_tokens: 4711 });
   expect(sent.map(({ path }) => decodeURIComponent(path))).toEqual([
     '/model/anthropic.claude-sonnet-4-5-20250929-v1:0/count-tokens',
   ]);
@@ -136,7 +136,7 @@ test('Vertex counts for both of its families', async () => {
   await gateway.channel(upstream.url, { type: 41, models: 'claude-opus-4-8,gemini-3-flash-preview', key: json });
   const place = '/v1/projects/practice-project/locations/us-central1/publishers';
   const claude = await count('/v1/messages/count_tokens', { model: 'claude-opus-4-8', messages });
-  expect(claude.told).toEqual({ input_tokens: 4711 });
+  expect(claude.answer).toEqual({ input_tokens: 4711 });
   expect(claude.sent.at(-1)?.path).toBe(`${place}/anthropic/models/count-tokens:rawPredict`);
   expect(JSON.parse(claude.sent.at(-1)?.body.toString('utf8') ?? '')).toMatchObject({
     model: expect.stringContaining('claude-opus-4-8'),
@@ -144,7 +144,7 @@ test('Vertex counts for both of its families', async () => {
   });
   const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
   const gemini = await count('/v1beta/models/gemini-3-flash-preview:countTokens', { contents });
-  expect(gemini.told).toMatchObject({ totalTokens: 4711 });
+  expect(gemini.answer).toMatchObject({ totalTokens: 4711 });
   expect(gemini.sent.at(-1)?.path).toBe(`${place}/google/models/gemini-3-flash-preview:countTokens`);
   const wrapped = { generateContentRequest: { model: 'models/gemini-3-flash-preview', contents } };
   expect((await count('/v1beta/models/gemini-3-flash-preview:countTokens', wrapped)).sent).toEqual([]);
@@ -175,7 +175,7 @@ test('words that may not go upstream do not go there to be counted', async () =>
 
 test('turns, and the names in tools, are part of a count that is made here', async () => {
   const counted = async (body: object) =>
-    Number((await count('/v1/messages/count_tokens', { model: 'gpt', ...body })).told.input_tokens);
+    Number((await count('/v1/messages/count_tokens', { model: 'gpt', ...body })).answer.input_tokens);
   const turns = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));
   const apart = await counted({ messages: turns });
   expect(apart).toBe((await counted({ messages })) + 8);
@@ -190,7 +190,7 @@ test('a very long prompt is counted by a sample of its beginning and its end, ho
   const counted = async (texts: readonly string[]) => {
     const content = texts.map((text) => ({ type: 'text', text }));
     const messages = [{ role: 'user', content }];
-    return Number((await count('/v1/messages/count_tokens', { model: 'gpt', messages })).told.input_tokens);
+    return Number((await count('/v1/messages/count_tokens', { model: 'gpt', messages })).answer.input_tokens);
   };
   const sampled = 64 * 1024;
   const whole = 'word '.repeat((20 * sampled) / 5);

@@ -65,8 +65,8 @@ test('blanks in front of what is too long make the words behind them no cheaper'
 });
 
 test('words on their way are kept to a limit and measured beyond', () => {
-  const telling = new DeliveredTextTally();
-  for (let n = 0; n < 1000; n++) telling.add('x'.repeat(16 * 1024));
-  expect(telling.units).toBe(1000 * 16 * 1024);
-  expect(telling.texts.join('').length).toBeLessThan(3 * 1024 * 1024);
+  const tally = new DeliveredTextTally();
+  for (let n = 0; n < 1000; n++) tally.add('x'.repeat(16 * 1024));
+  expect(tally.units).toBe(1000 * 16 * 1024);
+  expect(tally.texts.join('').length).toBeLessThan(3 * 1024 * 1024);
 });

@@ -51,18 +51,18 @@ const overQuota = {
 test.each([
   ['a 400', lowCredit],
   ['a 429', overQuota],
-])('%s with a keyword is trouble of the key, and another channel is tried', async (_name, given) => {
-  answer = given;
+])('%s with a keyword is trouble of the key, and another channel is tried', async (_name, keywordFailure) => {
+  answer = keywordFailure;
   const id = await gateway.channel(poor.url, { models: 'm', priority: 5 });
   const other = await gateway.channel(rich.url, { models: 'm' });
   gateway.troubles.length = 0;
   const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   expect(response.status).toBe(200);
-  expect(gateway.troubles).toMatchObject([{ channelId: id, kind: 'key', status: given.status }]);
+  expect(gateway.troubles).toMatchObject([{ channelId: id, kind: 'key', status: keywordFailure.status }]);
   const [failure] = gateway.troubles;
   if (failure === undefined) throw new Error('no trouble');
   await gateway.option('AutomaticDisableChannelEnabled', 'true');
-  expect(await gateway.services.channels.troubled(failure)).toContain(`HTTP ${given.status}`);
+  expect(await gateway.services.channels.troubled(failure)).toContain(`HTTP ${keywordFailure.status}`);
   await gateway.services.channels.remove(id);
   await gateway.services.channels.remove(other);
   await gateway.sync();

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const messages = [{ role: 'user', content: 'hi' }];
-const asks: Readonly<Record<ProtocolId, (model: string) => { path: string; body: unknown }>> = {
+const requests: Readonly<Record<ProtocolId, (model: string) => { path: string; body: unknown }>> = {
   'openai-chat': (model) => ({
     path: '/v1/chat/completions',
     body: { model, stream: true, messages, stream_options: { include_usage: true } },
@@ -47,7 +47,7 @@ const asks: Readonly<Record<ProtocolId, (model: string) => { path: string; body:
 /** @returns what the client makes of it; it hears an error, or its connection breaks off. */
 async function received(client: ProtocolId, model: ProtocolId, answer: (response: ServerResponse) => void) {
   answering = answer;
-  const { path, body } = asks[client](model);
+  const { path, body } = requests[client](model);
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}?alt=sse`, {
       method: 'POST',

@@ -15,7 +15,7 @@ afterAll(() => gateway.close());
 const han = /\p{Script=Han}/u;
 const english = /[a-z]{4,} [a-z]{2,} /i;
 
-async function told(path: string, language: string | null, credential: string, model: string): Promise<string> {
+async function messageOf(path: string, language: string | null, credential: string, model: string): Promise<string> {
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}`, {
       method: 'POST',
@@ -46,20 +46,20 @@ test.each(
 )('%s, %s: one language for whoever names one', async (path, _what, credential, model) => {
   const requested = credential === '' ? `sk-${key}` : credential;
   for (const language of ['en-US,en;q=0.9', 'fr, en;q=0.5']) {
-    const text = await told(path, language, requested, model);
+    const text = await messageOf(path, language, requested, model);
     expect([language, han.test(text)]).toEqual([language, false]);
   }
-  const chinese = await told(path, 'zh-CN,zh;q=0.9,en;q=0.8', requested, model);
+  const chinese = await messageOf(path, 'zh-CN,zh;q=0.9,en;q=0.8', requested, model);
   expect([han.test(chinese), english.test(chinese)]).toEqual([true, false]);
   // Programs that name none may look for words of either.
   for (const language of [null, '*']) {
-    const text = await told(path, language, requested, model);
+    const text = await messageOf(path, language, requested, model);
     expect([han.test(text), english.test(text)]).toEqual([true, true]);
   }
 });
 
 test('the log row of a refusal reads in the reader’s language', async () => {
-  await told('/v1/chat/completions', null, `sk-${key}`, 'gpt-4o');
+  await messageOf('/v1/chat/completions', null, `sk-${key}`, 'gpt-4o');
   const row = (await gateway.logs()).find(({ type }) => type === 5);
   const content = row?.content ?? '';
   expect(han.test(storedIn(content, 'en'))).toBe(false);

@@ -25,19 +25,19 @@ const found = values.replaceAll('"a"', '"found"');
 const limits =
   '"minimum":-9007199254740993,"maximum":12345678901234567890,"enum":[9007199254740993,12345678901234567890],"default":0.1234567890123456789';
 const schema = `{"type":"object","properties":{"id":{"type":"integer",${limits}}}}`;
-const said = JSON.stringify(`{${values}}`);
+const argumentText = JSON.stringify(`{${values}}`);
 const result = JSON.stringify(`{${found}}`);
 const chatTools = `[{"type":"function","function":{"name":"find","parameters":${schema}}}]`;
 
 /** A conversation with a call, its result, and a tool, as each client writes it. */
-const asks: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { path: string; body: string }>> = {
+const requests: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { path: string; body: string }>> = {
   'openai-chat': (model, stream) => ({
     path: '/v1/chat/completions',
-    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"find","arguments":${said}}}]},{"role":"tool","tool_call_id":"c1","content":${result}}],"tools":${chatTools}}`,
+    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"find","arguments":${argumentText}}}]},{"role":"tool","tool_call_id":"c1","content":${result}}],"tools":${chatTools}}`,
   }),
   'openai-responses': (model, stream) => ({
     path: '/v1/responses',
-    body: `{"model":"${model}","stream":${stream},"input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"c1","name":"find","arguments":${said}},{"type":"function_call_output","call_id":"c1","output":${result}}],"tools":[{"type":"function","name":"find","parameters":${schema}}]}`,
+    body: `{"model":"${model}","stream":${stream},"input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"c1","name":"find","arguments":${argumentText}},{"type":"function_call_output","call_id":"c1","output":${result}}],"tools":[{"type":"function","name":"find","parameters":${schema}}]}`,
   }),
   'anthropic-messages': (model, stream) => ({
     path: '/v1/messages',
@@ -53,20 +53,20 @@ const asks: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { pa
   }),
   'cohere-chat': (model, stream) => ({
     path: '/v2/chat',
-    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"find","arguments":${said}}}]},{"role":"tool","tool_call_id":"c1","content":${result}}],"tools":${chatTools}}`,
+    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"find","arguments":${argumentText}}}]},{"role":"tool","tool_call_id":"c1","content":${result}}],"tools":${chatTools}}`,
   }),
 };
 
 const sse = (...events: readonly (readonly [string, string])[]): string =>
   events.map(([event, data]) => `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`).join('');
-const item = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"find","status":"completed","arguments":${said}}`;
+const item = `{"type":"function_call","id":"fc_1","call_id":"c1","name":"find","status":"completed","arguments":${argumentText}}`;
 const responseDone = `{"id":"resp_1","status":"completed","output":[${item}],"usage":{"input_tokens":3,"output_tokens":2}}`;
 const message = (content: string) =>
   `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[${content}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":2}}`;
 const gemini = `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"find","args":{${values}}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}`;
 const ollama = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"find","arguments":{${values}}}}]},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2}`;
 const chatCall = (index: string) =>
-  `"tool_calls":[{${index}"id":"c1","type":"function","function":{"name":"find","arguments":${said}}}]`;
+  `"tool_calls":[{${index}"id":"c1","type":"function","function":{"name":"find","arguments":${argumentText}}}]`;
 const chatUsage = '"usage":{"prompt_tokens":3,"completion_tokens":2}';
 const cohereUsage = '"usage":{"tokens":{"input_tokens":3,"output_tokens":2}}';
 
@@ -97,7 +97,7 @@ const answers: Readonly<Record<ProtocolId, readonly [whole: string, streamed: st
       ],
       [
         'content_block_delta',
-        `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${said}}}`,
+        `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${argumentText}}}`,
       ],
       ['content_block_stop', '{"type":"content_block_stop","index":0}'],
       ['message_delta', '{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2}}'],
@@ -112,7 +112,7 @@ const answers: Readonly<Record<ProtocolId, readonly [whole: string, streamed: st
       ['message-start', '{"type":"message-start","id":"x"}'],
       [
         'tool-call-start',
-        `{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"c1","type":"function","function":{"name":"find","arguments":${said}}}}}}`,
+        `{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"c1","type":"function","function":{"name":"find","arguments":${argumentText}}}}}}`,
       ],
       ['tool-call-end', '{"type":"tool-call-end","index":0}'],
       ['message-end', `{"type":"message-end","delta":{"finish_reason":"TOOL_CALL",${cohereUsage}}}`],
@@ -156,21 +156,21 @@ const requested = async (client: ProtocolId, model: ProtocolId, stream: boolean)
     response.writeHead(200, { 'content-type': stream ? lines : 'application/json' });
     response.end(stream ? streamed : whole);
   };
-  const { path, body } = asks[client](model, stream);
+  const { path, body } = requests[client](model, stream);
   const response = await ask(path, body);
-  const told = await response.text();
-  expect([response.status, told]).toEqual([200, told]);
+  const answer = await response.text();
+  expect([response.status, answer]).toEqual([200, answer]);
   const sent = upstream.requests.at(-1)?.body.toString('utf8') ?? '';
-  return { sent: unescaped(sent), told: unescaped(told) };
+  return { sent: unescaped(sent), answer: unescaped(answer) };
 };
 
 /** Arguments are text in some dialects and objects in the others: what both have in common. */
 const unescaped = (text: string): string => text.replaceAll('\\', '');
 
 test.each(both)('%s client, %s upstream, stream %s: numbers keep their digits', async (client, model, stream) => {
-  const { sent, told } = await requested(client, model, stream);
+  const { sent, answer } = await requested(client, model, stream);
   for (const digits of [values, found, limits]) expect(sent).toContain(digits);
-  expect(told).toContain(values);
+  expect(answer).toContain(values);
 });
 
 test('a request that is told in another shape of its own dialect keeps them too', async () => {
@@ -179,7 +179,7 @@ test('a request that is told in another shape of its own dialect keeps them too'
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(answers['anthropic-messages'][0]);
   };
-  const { path, body } = asks['anthropic-messages']('claude-sonnet-4-5', false);
+  const { path, body } = requests['anthropic-messages']('claude-sonnet-4-5', false);
   const response = await ask(path, body);
   expect(await response.text()).toContain(values);
   const sent = unescaped(upstream.requests.at(-1)?.body.toString('utf8') ?? '');
@@ -192,10 +192,10 @@ test('a member of which a part is not taken keeps the digits of the rest', async
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(answers['openai-chat'][0]);
   };
-  const { path, body } = asks['openai-chat']('refuses-thoughts', false);
+  const { path, body } = requests['openai-chat']('refuses-thoughts', false);
   const thought = body
     .replace('"content":null', '"content":null,"reasoning_content":"hm"')
-    .replace(said, `{${values}}`);
+    .replace(argumentText, `{${values}}`);
   await ask(path, thought);
   const sent = upstream.requests.at(-1)?.body.toString('utf8');
   expect(sent).not.toContain('reasoning_content');

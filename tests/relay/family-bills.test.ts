@@ -83,8 +83,8 @@ const ask = async (path: string, body: object, usage: object, answer: object): P
 };
 
 const messages = [{ role: 'user', content: 'hi' }];
-const said = { choices: [{ message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] };
-const chat = (model: string, usage: object) => ask('/v1/chat/completions', { model, messages }, usage, said);
+const greeting = { choices: [{ message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] };
+const chat = (model: string, usage: object) => ask('/v1/chat/completions', { model, messages }, usage, greeting);
 
 const kinds: Readonly<Record<string, () => Promise<Row>>> = {
   text: () => chat('gpt-4o-mini', { prompt_tokens: upTo(9000), completion_tokens: upTo(900) }),
@@ -147,8 +147,8 @@ test.each(Object.keys(kinds))(`${rounds} rows of %s cost by the family’s formu
   for (let round = 0; round < rounds; round++) {
     const row = await kinds[kind]?.();
     if (row === undefined) throw new Error(kind);
-    const shown = Math.round(Number((familyCost(row) * 500_000).toFixed(6)));
-    if (row.quota === 0 || shown !== row.quota) differ.push({ shown, ...row });
+    const displayed = Math.round(Number((familyCost(row) * 500_000).toFixed(6)));
+    if (row.quota === 0 || displayed !== row.quota) differ.push({ displayed, ...row });
   }
   compared += rounds;
   differing += differ.length;
@@ -167,7 +167,7 @@ test('the row says how much was to be thought', async () => {
     '/v1/chat/completions',
     { model: 'gpt-4o-mini', messages, ...effort },
     { prompt_tokens: 1 },
-    said,
+    greeting,
   );
   expect(JSON.parse(row.other)).toMatchObject(effort);
 });

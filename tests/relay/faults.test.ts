@@ -55,7 +55,7 @@ async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, 
 const patient = 60_000;
 const impatient = 600;
 
-const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; body: unknown }>> = {
+const requests: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; body: unknown }>> = {
   'openai-chat': (stream) => ({
     path: '/v1/chat/completions',
     body: {
@@ -85,7 +85,7 @@ const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; bod
 };
 
 async function ask({ gateway, key }: Scene, dialect: ProtocolId, stream: boolean) {
-  const { path, body } = asks[dialect](stream);
+  const { path, body } = requests[dialect](stream);
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}?alt=sse`, {
       method: 'POST',
@@ -100,7 +100,7 @@ async function ask({ gateway, key }: Scene, dialect: ProtocolId, stream: boolean
 }
 
 /** In the dialect's own form, whatever that is. */
-const tellsError = (dialect: ProtocolId, text: string) =>
+const reportsError = (dialect: ProtocolId, text: string) =>
   expect(codecs[dialect].upstream.decodeError(500, text).message).toMatch(/request id/);
 
 interface Fault {
@@ -129,9 +129,9 @@ const errorOf = (dialect: ProtocolId, status: number) => ({
     requestId: 'up',
   }) as object),
 });
-const fails = (status: number, shown: number, headers: Record<string, string> = {}): Fault => ({
+const fails = (status: number, clientStatus: number, headers: Record<string, string> = {}): Fault => ({
   play: (response, dialect) => sendJson(response, errorOf(dialect, status), status, headers),
-  status: shown,
+  status: clientStatus,
 });
 const framesOf = (dialect: ProtocolId): string[] =>
   streamOf(codecs[dialect], answer)
@@ -335,8 +335,8 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) =>
     const { status, text, headers } = await ask(scene, dialect, stream);
     const inVain = error.partly === true && !stream;
     // Only one dialect knows this status.
-    const told = error.status === 529 && dialect !== 'anthropic-messages' ? 503 : error.status;
-    expect(status).toBe(inVain ? 502 : told);
+    const expectedStatus = error.status === 529 && dialect !== 'anthropic-messages' ? 503 : error.status;
+    expect(status).toBe(inVain ? 502 : expectedStatus);
     for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
     const [log, ...others] = await gateway.logs();
     expect(others).toEqual([]);
@@ -349,7 +349,7 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) =>
       expect(meaning(events).text).toBe('Hello, world');
     } else if (inVain) {
       // The client has none of the words: only what the upstream reported is charged.
-      tellsError(dialect, text);
+      reportsError(dialect, text);
       expect(text).not.toContain('world');
       expect(log).toMatchObject({ end_reason: 'upstream_broken', quota: paid });
       if (log?.type === 5) expect(paid).toBe(0);
@@ -360,7 +360,7 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) =>
       expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', quota: paid });
       expect(paid).toBeGreaterThan(0);
     } else {
-      tellsError(dialect, text);
+      reportsError(dialect, text);
       expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
       expect(paid).toBe(0);
     }
@@ -419,7 +419,7 @@ test.concurrent.each(dialects.flatMap((dialect) => [true, false].map((stream) =>
       await upstream.stop();
       const { status, text } = await ask(scene, dialect, stream);
       expect(status).toBe(502);
-      tellsError(dialect, text);
+      reportsError(dialect, text);
       expect(text).not.toContain('127.0.0.1');
       const [log, ...others] = await gateway.logs();
       expect(others).toEqual([]);

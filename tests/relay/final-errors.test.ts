@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const hello = [{ role: 'user', content: 'hi' }];
-const asks = {
+const requests = {
   'openai-chat': (model: string) => ['/v1/chat/completions', { model, messages: hello }],
   'openai-responses': (model: string) => ['/v1/responses', { model, input: 'hi' }],
   'anthropic-messages': (model: string) => ['/v1/messages', { model, max_tokens: 9, messages: hello }],
@@ -41,7 +41,7 @@ async function ask(path: string, body: unknown, key: string) {
   return { status: response.status, retry: response.headers.get('x-should-retry'), text: await response.text() };
 }
 
-const shapes: Readonly<Record<keyof typeof asks, unknown>> = {
+const shapes: Readonly<Record<keyof typeof requests, unknown>> = {
   'openai-chat': { error: { type: 'invalid_request_error', code: 'model_not_found' } },
   'openai-responses': { error: { type: 'invalid_request_error', code: 'model_not_found' } },
   'anthropic-messages': { type: 'error', error: { type: 'not_found_error' } },
@@ -50,11 +50,11 @@ const shapes: Readonly<Record<keyof typeof asks, unknown>> = {
   'cohere-chat': { message: expect.stringContaining('does not exist') },
 };
 
-test.each(Object.keys(asks) as (keyof typeof asks)[])(
+test.each(Object.keys(requests) as (keyof typeof requests)[])(
   '%s: a model that is configured nowhere is not found',
   async (dialect) => {
     const { key } = await gateway.token();
-    const [path, body] = asks[dialect]('nobody-has-it');
+    const [path, body] = requests[dialect]('nobody-has-it');
     const answer = await ask(path, body, key);
     expect(answer).toMatchObject({ status: 404, retry: 'false' });
     expect(JSON.parse(answer.text)).toMatchObject(shapes[dialect] as object);
@@ -64,7 +64,7 @@ test.each(Object.keys(asks) as (keyof typeof asks)[])(
 test('a model whose channels are switched off for now may be asked for again', async () => {
   const { key } = await gateway.token();
   await gateway.channel(upstream.url, { models: 'resting', status: 2 });
-  const [path, body] = asks['openai-chat']('resting');
+  const [path, body] = requests['openai-chat']('resting');
   expect(await ask(path, body, key)).toMatchObject({ status: 503, retry: null });
   // In another group it does not exist.
   await gateway.channel(upstream.url, { models: 'elsewhere', group: 'vip' });
@@ -73,7 +73,7 @@ test('a model whose channels are switched off for now may be asked for again', a
 
 test('a wrong key, no quota, a forbidden model and a bad request are final', async () => {
   const good = await gateway.token();
-  const [path, body] = asks['openai-chat']('gpt-4o-mini');
+  const [path, body] = requests['openai-chat']('gpt-4o-mini');
   expect(await ask(path, body, 'no-such-key')).toMatchObject({ status: 401, retry: 'false' });
   const poor = await gateway.token({ unlimited_quota: false, remain_quota: 0 });
   expect(await ask(path, body, poor.key)).toMatchObject({ status: 403, retry: 'false' });
@@ -86,7 +86,7 @@ test('a wrong key, no quota, a forbidden model and a bad request are final', asy
 
 test('what the upstream may do better the next time is left to the client', async () => {
   const { key } = await gateway.token();
-  const [path, body] = asks['openai-chat']('gpt-4o-mini');
+  const [path, body] = requests['openai-chat']('gpt-4o-mini');
   for (const [status, retry] of [
     [500, null],
     [429, null],
@@ -100,7 +100,7 @@ test('what the upstream may do better the next time is left to the client', asyn
 
 test('a window that reopens may be waited for', async () => {
   const { key } = await gateway.token({ rpm_limit: 1 });
-  const [path, body] = asks['openai-chat']('gpt-4o-mini');
+  const [path, body] = requests['openai-chat']('gpt-4o-mini');
   expect((await ask(path, body, key)).status).toBe(200);
   expect(await ask(path, body, key)).toMatchObject({ status: 429, retry: null });
 });

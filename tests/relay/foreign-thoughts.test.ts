@@ -135,7 +135,7 @@ test('a call that another upstream made without a thought takes the budget away 
 });
 
 const items = (list: readonly string[]) => `{"model":"gpt","store":false,"input":[\n${list.join(',\n')}\n]}`;
-const said = '{"type":"message","role":"user","content":"hi" }';
+const userItem = '{"type":"message","role":"user","content":"hi" }';
 const own = '{"type":"reasoning","id":"rs_68af01c2","summary":[],"encrypted_content":"gAAAAABqYUYA"}';
 
 test('items of a Responses history that another upstream sealed go; its own stay', async () => {
@@ -145,11 +145,11 @@ test('items of a Responses history that another upstream sealed go; its own stay
   ];
   const { body, dropped } = await sent(
     '/v1/responses',
-    items([said, anonymous[0] ?? '', own, anonymous[1] ?? '', said]),
+    items([userItem, anonymous[0] ?? '', own, anonymous[1] ?? '', userItem]),
   );
-  expect(body).toBe(items([said, own, said]));
+  expect(body).toBe(items([userItem, own, userItem]));
   expect(dropped).toEqual([1, 3].map((at) => `/input/${at}: a thought without this provider's seal`));
-  const kept = items([said, '{"type":"reasoning","id":"rs_68af01c2","summary":[]}', said]);
+  const kept = items([userItem, '{"type":"reasoning","id":"rs_68af01c2","summary":[]}', userItem]);
   expect(await sent('/v1/responses', kept)).toEqual({ body: kept, dropped: [] });
 });
 
@@ -249,8 +249,8 @@ test.each([
   [
     'another account',
     '/v1/responses',
-    items([said, own, said]),
-    items([said, said]),
+    items([userItem, own, userItem]),
+    items([userItem, userItem]),
     {
       error: {
         message: 'The encrypted content gAAA...YA could not be verified.',

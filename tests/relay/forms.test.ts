@@ -143,8 +143,8 @@ test('the model we assume is put before an empty line that was in front of the f
 
 test('a mapped model keeps a part that names its length true', async () => {
   await gateway.channel(upstream.url, { models, model_mapping: '{"cheap":"a-longer-name"}' });
-  const told = `--${mark}\r\nContent-Disposition: form-data; name="model"\r\nContent-Length: 5\r\n\r\ncheap\r\n`;
-  expect((await transcribe(told + file('file', 'x') + end)).status).toBe(200);
+  const form = `--${mark}\r\nContent-Disposition: form-data; name="model"\r\nContent-Length: 5\r\n\r\ncheap\r\n`;
+  expect((await transcribe(form + file('file', 'x') + end)).status).toBe(200);
   const sent = upstream.requests[0]?.body.toString() ?? '';
   expect(sent).toContain('\r\n\r\na-longer-name\r\n');
   expect(sent).not.toContain('Content-Length');

@@ -54,11 +54,11 @@ async function send(path: string, key: string, body: Uint8Array | string, header
 }
 
 const codeOf = async (response: Response): Promise<unknown> => {
-  const told = (await response.json()) as {
+  const answer = (await response.json()) as {
     error?: { code?: unknown; message?: string; type?: unknown };
     code?: unknown;
   };
-  return told.error?.code ?? told.code ?? told.error?.type;
+  return answer.error?.code ?? answer.code ?? answer.error?.type;
 };
 
 const paths = [
@@ -162,7 +162,7 @@ test('where something is free, whoever has nothing left is heard; what is not fr
 
 test('whoever got nothing of what lies on other machines is asked about before the next body is read', async () => {
   const requested: number[] = [];
-  let loan: 'exhausted' | 'elsewhere' | 'lent' = 'exhausted';
+  let lease: 'exhausted' | 'elsewhere' | 'lent' = 'exhausted';
   await open({
     quota: 1000,
     leased: true,
@@ -170,12 +170,12 @@ test('whoever got nothing of what lies on other machines is asked about before t
       leaseSource: {
         acquire: async (_to, more) => {
           requested.push(more);
-          if (loan === 'lent') {
+          if (lease === 'lent') {
             const { accounts, memory } = gateway.balances.money;
             const { userId } = gateway;
             createLeasedBalances({ accounts, memory }).addLease({ kind: 'account', userId, id: userId }, 1000);
           }
-          return loan;
+          return lease;
         },
         limits: async () => ({ limit: 0, used: 0 }),
       },
@@ -189,10 +189,10 @@ test('whoever got nothing of what lies on other machines is asked about before t
   expect(await outcome()).toEqual(['user_exhausted', true]);
   requested.length = 0;
   expect(await outcome()).toEqual(['user_exhausted', false]);
-  loan = 'elsewhere';
+  lease = 'elsewhere';
   expect(await outcome()).toEqual(['balance_elsewhere', false]);
   expect(requested).toEqual([1, 1]);
-  loan = 'lent';
+  lease = 'lent';
   expect((await outcome())[1]).toBe(true);
 });
 
@@ -311,9 +311,9 @@ test('long prompts are counted by a sample, many at once by their bytes, and non
     go(undefined);
   }
   for (const each of sampled) {
-    const told = await tokens(await each);
-    expect(told).toBeGreaterThan(units * 0.45);
-    expect(told).toBeLessThan(units * 0.55);
+    const answer = await tokens(await each);
+    expect(answer).toBeGreaterThan(units * 0.45);
+    expect(answer).toBeLessThan(units * 0.55);
   }
   for (const each of counted) expect(each).toBeLessThan(units / 4);
   const tooLarge = await countOf(key, { ...ask, x: '漢'.repeat(4_000_000) });

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-report.ts';
 
 function listening() {
-  const told: HealthReport[] = [];
+  const reported: HealthReport[] = [];
   const timers: (() => void)[] = [];
   const reports = createHealthReports(
-    (news) => void told.push(news),
+    (report) => void reported.push(report),
     (_ms, done) => timers.push(done),
   );
-  return { told, timers, reports, passes: () => timers.shift()?.() };
+  return { reported, timers, reports, passes: () => timers.shift()?.() };
 }
 const word = { channelId: 7 } as Parameters<ReturnType<typeof createHealthReports>['channel']>[0];
 const kept = {} as Parameters<ReturnType<typeof createHealthReports>['kept']>[1];
@@ -30,12 +30,12 @@ test.each([
     (one: ReturnType<typeof listening>) => one.reports.kept('id', kept),
     { channels: [], served: [], kept: [['id', kept]] },
   ],
-] as const)('%s alone is told, once', (_name, print, news) => {
+] as const)('%s alone is told, once', (_name, print, report) => {
   const one = listening();
   print(one);
-  expect(one.told).toEqual([]);
+  expect(one.reported).toEqual([]);
   one.passes();
-  expect(one.told).toEqual([news]);
+  expect(one.reported).toEqual([report]);
   expect(one.timers).toHaveLength(0);
 });
 
@@ -46,8 +46,8 @@ test('what comes before the timer ends is told together, what comes after it ane
   one.reports.served('c', 8);
   expect(one.timers).toHaveLength(1);
   one.passes();
-  expect(one.told).toEqual([{ channels: [word], served: [['c', 8]], kept: [] }]);
+  expect(one.reported).toEqual([{ channels: [word], served: [['c', 8]], kept: [] }]);
   one.reports.kept('id', kept);
   one.passes();
-  expect(one.told.at(-1)).toEqual({ channels: [], served: [], kept: [['id', kept]] });
+  expect(one.reported.at(-1)).toEqual({ channels: [], served: [], kept: [['id', kept]] });
 });

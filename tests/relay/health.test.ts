@@ -176,10 +176,10 @@ test.each([
 });
 
 test('what one thread learns of channels and conversations others know when it has told them, in one piece', () => {
-  const told: HealthReport[] = [];
+  const reported: HealthReport[] = [];
   let due = (): void => undefined;
   const reports = createHealthReports(
-    (news) => void told.push(structuredClone(news)),
+    (report) => void reported.push(structuredClone(report)),
     (_ms, done) => {
       due = done;
     },
@@ -191,11 +191,11 @@ test('what one thread learns of channels and conversations others know when it h
   for (let n = 0; n < 3; n++) remembering.store('talk', 7);
   remembering.storeItem('resp_1', { channelId: 7, ownerId: 2 });
   due();
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   const there = createAffinity(() => now);
-  for (const news of told) {
-    for (const word of news.channels) health.receive(word);
-    there.receive(news);
+  for (const report of reported) {
+    for (const word of report.channels) health.receive(word);
+    there.receive(report);
   }
   expect([health.condition(a), health.waitMs(a)]).toEqual(['ejected', 30_000]);
   expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
@@ -203,12 +203,12 @@ test('what one thread learns of channels and conversations others know when it h
   due = () => undefined;
   remembering.store('talk', 7);
   due();
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   now += 30_001;
   one.begin(a);
   one.succeeded(a, 0);
   one.succeeded(a, 0);
   due();
-  for (const word of told[1]?.channels ?? []) health.receive(word);
-  expect([told.length, health.condition(a), health.waitMs(a)]).toEqual([2, 'up', 0]);
+  for (const word of reported[1]?.channels ?? []) health.receive(word);
+  expect([reported.length, health.condition(a), health.waitMs(a)]).toEqual([2, 'up', 0]);
 });

@@ -42,7 +42,7 @@ const counter: TokenCounter = {
   close: () => undefined,
 };
 
-interface Wish {
+interface PriceWish {
   readonly path: string;
   readonly type: string;
   readonly bytes: Buffer;
@@ -85,8 +85,8 @@ const chatBody = (model: Model, words: string, limit: number, choices: number, s
   ...(stream ? { stream } : {}),
 });
 
-type Content = Pick<Wish, 'path' | 'body'> & Partial<Wish>;
-const wishOf = (content: Content): Wish => ({
+type Content = Pick<PriceWish, 'path' | 'body'> & Partial<PriceWish>;
+const wishOf = (content: Content): PriceWish => ({
   type: 'application/json',
   bytes: Buffer.from(JSON.stringify(content.body)),
   need: 0,
@@ -99,7 +99,7 @@ const wishOf = (content: Content): Wish => ({
 });
 
 /** A request of any kind, with its own mark in the words. */
-const requested = (random: () => number, mark: string): Wish => wishOf(contentOf(random, mark));
+const requested = (random: () => number, mark: string): PriceWish => wishOf(contentOf(random, mark));
 
 function contentOf(random: () => number, mark: string): Content {
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -453,7 +453,7 @@ async function newUser(id: number, balance: number, keys: readonly number[]): Pr
   });
 }
 
-async function ask(key: number, { path, type, bytes }: Wish): Promise<{ status: number; text: string }> {
+async function ask(key: number, { path, type, bytes }: PriceWish): Promise<{ status: number; text: string }> {
   seen.set(key, { spare: 0, available: 0, admitted: false, sent: bytes.toString('latin1'), received: null });
   const request = new Request(`http://gateway${path}`, {
     method: 'POST',
@@ -488,7 +488,7 @@ const quotaOf = (model: Model, prompt: number, output: number): number =>
   (prompt * models[model].input + output * models[model].output) / 2;
 
 /** The bounds of the prompt, the larger from its bytes, the smaller from a count. */
-function prompts({ body, model }: Wish): { readonly bytes: number; readonly counted: number } {
+function prompts({ body, model }: PriceWish): { readonly bytes: number; readonly counted: number } {
   const prompt = readPrompt(body);
   const tokens = sumOf(countedTexts(prompt).map(tokensOf)) * models[model ?? 'gpt-4o-mini'].margin;
   const bytes = promptBound(prompt, body, Buffer.byteLength(JSON.stringify(body)));
@@ -504,7 +504,7 @@ interface Sum {
   rejectedWrongly: number;
 }
 
-const saidOf = ({
+const summaryOf = ({
   requests,
   served,
   shortened,
@@ -514,11 +514,11 @@ const saidOf = ({
   `${requests} requests: ${served} served, ${shortened} shortened, ${rejected} refused, overrun ${beyond}`;
 
 /** Only a stream whose every token is seen may cost more than there is: it can be cut. */
-const roomOf = ({ spare, available }: Seen, { model, stream }: Wish): number =>
+const roomOf = ({ spare, available }: Seen, { model, stream }: PriceWish): number =>
   model !== null && models[model].floor === 16 && stream ? spare : Math.min(spare, available);
 
 /** @returns what is wrong with one answer, as counts. */
-function judge(sum: Sum, one: Wish, key: number, status: number): void {
+function judge(sum: Sum, one: PriceWish, key: number, status: number): void {
   const record = seen.get(key);
   seen.delete(key);
   if (record === undefined) return;
@@ -613,25 +613,27 @@ async function mixtures(
 describe('thousands of mixtures of parallel requests', () => {
   test('exact, nobody is below nothing and nothing runs over', async () => {
     const count = often(2400, 8000);
-    const told = await mixtures(count, 20_261_122);
-    figure(`${saidOf(told)}, balances below zero ${lows().length}`);
+    const results = await mixtures(count, 20_261_122);
+    figure(`${summaryOf(results)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
-    expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, rejectedWrongly: 0 });
-    expect(told.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
-    expect(Math.min(told.served, told.shortened, told.rejected)).toBeGreaterThan(count / 8);
-    expect(Math.min(told.talks.answered, told.talks.shortened, told.talks.rejected)).toBeGreaterThan(count / 80);
+    expect(results).toMatchObject({ overrun: 0, changedForNothing: 0, rejectedWrongly: 0 });
+    expect(results.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
+    expect(Math.min(results.served, results.shortened, results.rejected)).toBeGreaterThan(count / 8);
+    expect(Math.min(results.talks.answered, results.talks.shortened, results.talks.rejected)).toBeGreaterThan(
+      count / 80,
+    );
   });
 
   test('overcommitted four times, the loss stays within three balances', async () => {
     await gateway.option('HoldOvercommit', '4');
     expect(gateway.state.settings.overcommit).toBe(4);
-    const told = await mixtures(often(600, 2000), 7);
+    const results = await mixtures(often(600, 2000), 7);
     await gateway.option('HoldOvercommit', '1');
-    figure(`overcommitted four times: ${saidOf(told)}, balances below zero ${lows().length}`);
+    figure(`overcommitted four times: ${summaryOf(results)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
-    expect(told).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
-    expect(told.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
-    expect(told.worst).toBeLessThanOrEqual(3);
+    expect(results).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
+    expect(results.talks).toMatchObject({ changedForNothing: 0, rejectedWrongly: 0 });
+    expect(results.worst).toBeLessThanOrEqual(3);
   });
 
   test('the books agree', () => {
@@ -646,7 +648,7 @@ describe('thousands of mixtures of parallel requests', () => {
 test('a balance for ten admits ten of thirty', async () => {
   const body = chatBody('gpt-4o-mini', '#00000000# hello', 1000, 1, false);
   const each = Math.round(
-    quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as Wish).bytes, 1000),
+    quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as PriceWish).bytes, 1000),
   );
   const id = 1000 + serial++;
   const keys = Array.from({ length: 30 }, () => 1_000_000 + serial++);

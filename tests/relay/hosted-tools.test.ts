@@ -104,10 +104,10 @@ describe('searches that a member of a chat asks for', () => {
     ['an escaped name', `{"model":"gpt-4.1","messages":[],"plug\\u0069ns":[{"id":"web"}]}`],
     ['another spelling', { Plugins: [{ ID: 'web' }] }],
     ['another spelling in a wrapper', { extra_body: { PlugIns: [{ Id: 'WEB' }] } }],
-  ])('%s asks for it as well', async (_name, given) => {
+  ])('%s asks for it as well', async (_name, request) => {
     await channel();
     await gateway.option('ModelRatio', '{"gpt-4.1":1,"gpt-4.1:online":1}');
-    const { status } = await (typeof given === 'string' ? ask('/v1/chat/completions', given) : chat(given));
+    const { status } = await (typeof request === 'string' ? ask('/v1/chat/completions', request) : chat(request));
     // A name that only some would read so is refused like every billed name.
     if (status === 400) return expect(upstream.requests).toHaveLength(0);
     expect((await lastLog()).other.tools).toEqual({ web_plugin: { calls: 5, price: 0.004 } });

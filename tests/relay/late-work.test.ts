@@ -33,7 +33,7 @@ const post = (path: string, body: unknown, authorization: string | null = `Beare
 
 const messages = [{ role: 'user', content: 'hi' }];
 const model = 'gpt-4o-mini';
-const asks: Readonly<Record<string, Record<string, unknown>>> = {
+const requests: Readonly<Record<string, Record<string, unknown>>> = {
   '/v1/responses': { model, input: 'hi' },
   '/v1/chat/completions': { model, messages },
   '/v1/messages': { model, max_tokens: 9, messages },
@@ -43,7 +43,7 @@ const asks: Readonly<Record<string, Record<string, unknown>>> = {
 };
 
 describe('work in the background', () => {
-  for (const [path, body] of Object.entries(asks)) {
+  for (const [path, body] of Object.entries(requests)) {
     for (const [member, value] of [
       ['background', true],
       ['background', 'true'],

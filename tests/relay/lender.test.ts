@@ -16,7 +16,7 @@ let upstream: Upstream;
 let free: number;
 /** What nobody has borrowed of a key. */
 let allowed: number;
-let loans: { readonly to: Lessee; readonly more: number; readonly loan: LeaseOutcome }[];
+let leases: { readonly to: Lessee; readonly more: number; readonly lease: LeaseOutcome }[];
 /** What is said where the books have too little. */
 let scarce: LeaseOutcome;
 /** Resolves each loan. */
@@ -28,15 +28,15 @@ const leaseSource: LeaseSource = {
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeasedBalances({ accounts, memory });
     const amount = Math.min(free, more);
-    const loan: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
+    const lease: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
     if (!to.selfUse && amount > 0) {
       free -= amount;
       leased.addLease({ kind: 'account', userId: to.userId, id: to.userId }, amount);
     }
     if (to.tokenId !== 0)
       leased.addLease({ kind: 'token', userId: to.userId, id: to.tokenId }, Math.min(allowed, more));
-    loans.push({ to, more, loan });
-    return loan;
+    leases.push({ to, more, lease });
+    return lease;
   },
   limits: async () => ({ limit: 7_000_000, used: 1_000_000 }),
 };
@@ -44,7 +44,7 @@ const leaseSource: LeaseSource = {
 beforeEach(async () => {
   free = 1_000_000;
   allowed = 1_000_000;
-  loans = [];
+  leases = [];
   scarce = 'exhausted';
   gate = Promise.resolve();
   upstream = await startUpstream(() => undefined);
@@ -79,13 +79,13 @@ test('a first request waits for its loan and goes out as it came; what is left o
   const first = await gateway.chat(key, ask);
   expect(first.status).toBe(200);
   expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
-  expect(loans).toHaveLength(1);
-  const [{ more = 0 } = {}] = loans;
+  expect(leases).toHaveLength(1);
+  const [{ more = 0 } = {}] = leases;
   expect(left()).toBeLessThan(more);
   expect(left()).toBeGreaterThan(0);
   const second = await gateway.chat(key, { ...ask, max_tokens: 10 });
   expect(second.status).toBe(200);
-  expect(loans).toHaveLength(1);
+  expect(leases).toHaveLength(1);
 });
 
 test('many at once wait for one loan that is enough for them all', async () => {
@@ -99,7 +99,7 @@ test('many at once wait for one loan that is enough for them all', async () => {
   const statuses = (await Promise.all(requested)).map(({ status }) => status);
   expect(statuses).toEqual(Array(20).fill(200));
   // The first asked alone, the others while it did.
-  expect(loans.length).toBeLessThanOrEqual(2);
+  expect(leases.length).toBeLessThanOrEqual(2);
   for (const { body } of upstream.requests) expect(JSON.parse(String(body))).toEqual(ask);
 });
 
@@ -155,12 +155,12 @@ test('what was lent and taken by another thread is borrowed again; the request g
   steals(1);
   expect((await gateway.chat(key, ask)).status).toBe(200);
   expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
-  expect(loans).toHaveLength(2);
+  expect(leases).toHaveLength(2);
   // It lay here already, and was taken between the look and the hold.
   const more = gateway.balances.money;
   createLeasedBalances(more).addLease(
     { kind: 'account', userId: gateway.userId, id: gateway.userId },
-    loans[0]?.more ?? 0,
+    leases[0]?.more ?? 0,
   );
   steals(1);
   expect((await gateway.chat(key, ask)).status).toBe(200);
@@ -180,29 +180,29 @@ test('the limit of a key is borrowed beside the balance; a key without limit bor
   answers();
   const limited = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
   expect((await gateway.chat(limited.key, ask)).status).toBe(200);
-  expect(loans.map(({ to }) => to.tokenId)).toEqual([limited.id]);
+  expect(leases.map(({ to }) => to.tokenId)).toEqual([limited.id]);
   const unlimited = await gateway.token();
   gateway.balances.account(gateway.userId, 0).settle({ reserved: 0, charged: left() });
   expect((await gateway.chat(unlimited.key, ask)).status).toBe(200);
-  expect(loans.at(-1)?.to.tokenId).toBe(0);
+  expect(leases.at(-1)?.to.tokenId).toBe(0);
 });
 
 test('budgets are borrowed as a limit is; a refusal names the one that is used up, and when it will be new', async () => {
   answers();
   const { key, id } = await gateway.token({ day_budget: 500_000, month_budget: 900_000 });
   expect((await gateway.chat(key, ask)).status).toBe(200);
-  expect(loans.map(({ to }) => to.tokenId)).toEqual([id]);
+  expect(leases.map(({ to }) => to.tokenId)).toEqual([id]);
   allowed = 0;
   const { accounts, memory } = gateway.balances.money;
   createLeasedBalances({ accounts, memory }).reclaim({ kind: 'token', userId: gateway.userId, id }, 1_000_000);
-  for (const [loan, seconds] of [
+  for (const [lease, seconds] of [
     ['day', 86_400],
     ['month', 31 * 86_400],
   ] as const) {
-    scarce = loan;
+    scarce = lease;
     const rejected = await gateway.chat(key, ask);
     expect(rejected.status).toBe(429);
-    expect(await rejected.json()).toMatchObject({ error: { code: `token_budget_${loan}` } });
+    expect(await rejected.json()).toMatchObject({ error: { code: `token_budget_${lease}` } });
     const waits = Number(rejected.headers.get('retry-after'));
     expect(waits).toBeGreaterThan(0);
     expect(waits).toBeLessThanOrEqual(seconds);
@@ -263,7 +263,7 @@ test('a stream that outgrows what lies here waits for more and loses nothing', a
   const text = await response.text();
   expect(text.split(words).length - 1).toBe(6);
   expect(text).toContain('[DONE]');
-  expect(loans.length).toBeGreaterThan(1);
+  expect(leases.length).toBeGreaterThan(1);
 });
 
 test('what is idle is taken back, what is held is not', () => {

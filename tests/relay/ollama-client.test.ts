@@ -70,7 +70,7 @@ test('its library streams words, thoughts and calls from another upstream', asyn
   for await (const part of parts) {
     words += part.message.content;
     thoughts += part.message.thinking ?? '';
-    calls.push(...(part.message.tool_calls ?? []).map((told) => told.function));
+    calls.push(...(part.message.tool_calls ?? []).map((toolCall) => toolCall.function));
     last = part;
   }
   expect([words, thoughts]).toEqual(['Looking', 'hm']);
@@ -262,8 +262,11 @@ test('embed and embeddings, of one text and of several', async () => {
 });
 
 test('show, ps and version say what there is', async () => {
-  const shown = (await client.show({ model: 'gpt-4o' })) as unknown as Record<string, unknown>;
-  expect(shown).toMatchObject({ capabilities: expect.arrayContaining(['completion']), model_info: expect.anything() });
+  const details = (await client.show({ model: 'gpt-4o' })) as unknown as Record<string, unknown>;
+  expect(details).toMatchObject({
+    capabilities: expect.arrayContaining(['completion']),
+    model_info: expect.anything(),
+  });
   await expect(client.show({ model: 'nothing' })).rejects.toThrow(/nothing/);
   expect((await client.ps()).models).toEqual([]);
   const version = await request('GET', '/api/version');

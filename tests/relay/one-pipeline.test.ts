@@ -87,9 +87,9 @@ test('work that may have begun is ordered nowhere else, and nobody pays for it',
 test('a caller’s mistake keeps the upstream’s words and is tried once', async () => {
   await pair(drawing, 'mj_imagine', good.url);
   bad.script((response) => sendJson(response, { code: 24, description: 'banned prompt' }, 400));
-  const told = await draw();
-  expect(told).toMatchObject({ status: 400, body: { code: 24 } });
-  expect(told.body.description).toContain('banned prompt');
+  const answer = await draw();
+  expect(answer).toMatchObject({ status: 400, body: { code: 24 } });
+  expect(answer.body.description).toContain('banned prompt');
   expect(good.requests).toEqual([]);
 });
 

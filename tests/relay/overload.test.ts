@@ -507,7 +507,7 @@ test.each([
   ['/v1/messages', { type: 'error', error: { type: 'api_error' } }],
   ['/v1beta/models/gpt-4o-mini:generateContent', { error: { code: 503, status: 'UNAVAILABLE' } }],
   ['/mj/submit/imagine', { type: 'new_api_error' }],
-])('%s is told to come back, before anybody looks who it is', async (path, told) => {
+])('%s is told to come back, before anybody looks who it is', async (path, message) => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const { relay } = gateway;
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
@@ -515,7 +515,7 @@ test.each([
   const response = relay.reject(request, path, peer) ?? (await relay.handle(request, path, peer));
   expect(response.status).toBe(503);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(await response.json()).toMatchObject(told);
+  expect(await response.json()).toMatchObject(message);
   expect(request.bodyUsed).toBe(false);
   expect(relay.open()).toBe(0);
   expect(relay.stats().refusals).toMatchObject({ overloaded: 1 });
@@ -570,8 +570,8 @@ test.each(tellings)('%s%s %o: thousands are told what one alone is told', async 
     const response = gateway.relay.reject(request, path, peer);
     const requestId = response?.headers.get('x-oneapi-request-id') ?? '';
     const seconds = (n % 3) + 1;
-    const shown = clientError(new AppError('overloaded', { seconds }), requestId);
-    const alone = sealed(refusalFor(request, plainPath(path), { clientError: shown, retryAfter: seconds }));
+    const rejected = clientError(new AppError('overloaded', { seconds }), requestId);
+    const alone = sealed(refusalFor(request, plainPath(path), { clientError: rejected, retryAfter: seconds }));
     expect(response?.status).toBe(alone.status);
     expect(Object.fromEntries(response?.headers ?? [])).toEqual(Object.fromEntries(alone.headers));
     expect(await response?.text()).toBe(await alone.text());
@@ -591,18 +591,18 @@ test('the id that somebody was told when turned away is found among the log', as
 });
 
 test('that descriptors ran out is said once a minute', () => {
-  const said: string[] = [];
+  const messages: string[] = [];
   let now = 0;
   const exhausted = createExhaustionWatch(
-    (line) => void said.push(line),
+    (line) => void messages.push(line),
     () => now,
     () => {
       throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' });
     },
   );
-  expect([exhausted(), exhausted(), said.length]).toEqual([true, true, 1]);
+  expect([exhausted(), exhausted(), messages.length]).toEqual([true, true, 1]);
   now = 60_000;
-  expect([exhausted(), said.length]).toEqual([true, 2]);
+  expect([exhausted(), messages.length]).toEqual([true, 2]);
   expect(
     createExhaustionWatch(
       () => undefined,

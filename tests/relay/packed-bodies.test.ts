@@ -33,7 +33,7 @@ const names = Object.keys(codings) as (keyof typeof codings)[];
 const headerOf = (name: string) => (name.startsWith('deflate') ? 'deflate' : name);
 
 const hello = [{ role: 'user', content: 'hello' }];
-const asks = {
+const requests = {
   'openai-chat': ['/v1/chat/completions', { model: 'gpt-4o-mini', messages: hello }],
   'openai-responses': ['/v1/responses', { model: 'gpt-4o-mini', input: 'hello' }],
   'anthropic-messages': ['/v1/messages', { model: 'gpt-4o-mini', max_tokens: 9, messages: hello }],
@@ -57,7 +57,7 @@ async function post(path: string, body: Uint8Array, headers: Record<string, stri
 }
 
 test.each(names)('%s: read, and passed on plain', async (name) => {
-  const [path, body] = asks['openai-chat'];
+  const [path, body] = requests['openai-chat'];
   const text = JSON.stringify(body);
   const answer = await post(path, codings[name](Buffer.from(text)), { 'content-encoding': headerOf(name) });
   expect(answer.status).toBe(200);
@@ -66,16 +66,19 @@ test.each(names)('%s: read, and passed on plain', async (name) => {
   expect(sent?.headers['content-encoding']).toBeUndefined();
 });
 
-test.each(Object.entries(asks))('%s clients may pack, and unknown codings are refused', async (_name, [path, body]) => {
-  const bytes = Buffer.from(JSON.stringify(body));
-  expect((await post(path, gzipSync(bytes), { 'content-encoding': 'gzip' })).status).toBe(200);
-  expect((await post(path, bytes, { 'content-encoding': 'identity' })).status).toBe(200);
-  for (const coding of ['compress', 'gzip, br', 'constructor'])
-    expect((await post(path, bytes, { 'content-encoding': coding })).status, coding).toBe(415);
-});
+test.each(Object.entries(requests))(
+  '%s clients may pack, and unknown codings are refused',
+  async (_name, [path, body]) => {
+    const bytes = Buffer.from(JSON.stringify(body));
+    expect((await post(path, gzipSync(bytes), { 'content-encoding': 'gzip' })).status).toBe(200);
+    expect((await post(path, bytes, { 'content-encoding': 'identity' })).status).toBe(200);
+    for (const coding of ['compress', 'gzip, br', 'constructor'])
+      expect((await post(path, bytes, { 'content-encoding': coding })).status, coding).toBe(415);
+  },
+);
 
 test('the members that are billed are those of the unpacked body', async () => {
-  const [path, body] = asks['openai-chat'];
+  const [path, body] = requests['openai-chat'];
   const twice = `{"model":"other","model":"gpt-4o-mini","messages":${JSON.stringify(hello)}}`;
   expect((await post(path, gzipSync(twice), { 'content-encoding': 'gzip' })).body.error?.code).toBe('body_invalid');
   const poor = gzipSync(JSON.stringify({ ...body, max_tokens: 100_000_000 }));
@@ -94,7 +97,7 @@ test.each(names)('%s: a bomb is refused before it has unfolded', async (name) =>
 });
 
 test('broken data is refused', async () => {
-  const packed = gzipSync(JSON.stringify(asks['openai-chat'][1]));
+  const packed = gzipSync(JSON.stringify(requests['openai-chat'][1]));
   for (const bytes of [packed.subarray(0, -6), Buffer.from('no such thing')])
     expect(await post('/v1/chat/completions', bytes, { 'content-encoding': 'gzip' })).toMatchObject({ status: 400 });
 });

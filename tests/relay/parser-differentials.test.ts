@@ -10,7 +10,7 @@ import { type JsonBody, jsonBodies } from './parsers/json-bodies.ts';
 import { bytesOf, readers } from './parsers/readers.ts';
 import { digest, type FormView, recorded } from './parsers/recorded.ts';
 
-const told = recorded();
+const recordings = recorded();
 const context = { requestId: 'r', startedMs: 0, bodyLimit: 64 << 20 };
 
 function routed(path: string) {
@@ -61,13 +61,13 @@ const agrees = (view: FormView, parsed: ParsedRequest): boolean => {
 
 async function viewsOf(form: FormBody): Promise<Readonly<Record<string, FormView>>> {
   const own = await Promise.all(Object.entries(readers).map(async ([name, read]) => [name, await read(form)] as const));
-  return { ...Object.fromEntries(own), ...told.forms[form.name] };
+  return { ...Object.fromEntries(own), ...recordings.forms[form.name] };
 }
 
 const small = (form: FormBody): boolean => form.body.length < 1 << 20;
 
 describe('forms', () => {
-  test('the recordings are of these bodies', () => expect(told.digest).toBe(digest()));
+  test('the recordings are of these bodies', () => expect(recordings.digest).toBe(digest()));
 
   test.each(forms.map((form) => [form.name, form] as const))('%s', async (_, form) => {
     const parsed = await gate(edits, form.type, bytesOf(form));
@@ -108,7 +108,7 @@ describe('forms', () => {
 
   const written = [
     ...clientForms,
-    ...told.clients.map(({ name, type, body }) => ({
+    ...recordings.clients.map(({ name, type, body }) => ({
       name,
       type,
       body: Buffer.from(body, 'base64').toString('latin1'),
@@ -148,7 +148,7 @@ describe('JSON', () => {
     const parsed = await ask(item);
     if (parsed === null) return;
     expect(Buffer.from(parsed.json?.bytes ?? []).toString()).toBe(item.body);
-    const views = told.json[item.name] ?? {};
+    const views = recordings.json[item.name] ?? {};
     expect(Object.keys(views).sort()).toEqual(['go', 'python']);
     const others = Object.entries(views).filter(([, view]) => !agreesOn(view, parsed));
     expect(Object.fromEntries(others)).toEqual({});

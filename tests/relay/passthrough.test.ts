@@ -157,14 +157,14 @@ test('a last event without its blank line is counted too', () => {
   expect(relay.words().texts).toEqual(['one ', 'two ', 'three']);
 });
 
-const said = (content: string, finish: string | null = null) =>
+const chunkOf = (content: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 
 test('frames that nobody looks at go out as one piece and are counted one by one for recovery', async () => {
-  const chunk = `${said('b')}${said('c')}: ping\n\n${said('d').slice(0, 9)}`;
+  const chunk = `${chunkOf('b')}${chunkOf('c')}: ping\n\n${chunkOf('d').slice(0, 9)}`;
   const written: string[] = [];
   const counted: number[] = [];
-  const opened = await passingStream(said('a'), [chunk, `${said('d').slice(9)}${said('e')}`]);
+  const opened = await passingStream(chunkOf('a'), [chunk, `${chunkOf('d').slice(9)}${chunkOf('e')}`]);
   const stream = responseStream(opened, { delivered: (frames) => void counted.push(frames) });
   void stream.pipeTo({
     write: (piece) => void written.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString()),
@@ -173,7 +173,7 @@ test('frames that nobody looks at go out as one piece and are counted one by one
   });
   await expect
     .poll(() => written)
-    .toEqual([said('a'), `${said('b')}${said('c')}: ping\n\n`, `${said('d')}${said('e')}`]);
+    .toEqual([chunkOf('a'), `${chunkOf('b')}${chunkOf('c')}: ping\n\n`, `${chunkOf('d')}${chunkOf('e')}`]);
   // What was read while the stream was opened, what else came with it, and the two chunks.
   expect(counted.filter((frames) => frames > 0)).toEqual([1, 3, 2]);
 });
@@ -181,7 +181,7 @@ test('frames that nobody looks at go out as one piece and are counted one by one
 test('a client that takes nothing holds back the finish reason that came with the words before it', async () => {
   const written: string[] = [];
   const taken = Promise.withResolvers<void>();
-  const opened = await passingStream(said('a'), [`${said('b')}${said('c')}${said('', 'stop')}`]);
+  const opened = await passingStream(chunkOf('a'), [`${chunkOf('b')}${chunkOf('c')}${chunkOf('', 'stop')}`]);
   const stream = responseStream(opened, { billMs: 100 });
   void stream.pipeTo({
     write(chunk) {
@@ -191,8 +191,8 @@ test('a client that takes nothing holds back the finish reason that came with th
     flush: () => null,
     end: () => null,
   });
-  await expect.poll(() => written).toEqual([said('a'), said('b') + said('c')]);
+  await expect.poll(() => written).toEqual([chunkOf('a'), chunkOf('b') + chunkOf('c')]);
   taken.resolve();
   // It waits for the bill first.
-  await expect.poll(() => written.slice(2)).toEqual([said('', 'stop')]);
+  await expect.poll(() => written.slice(2)).toEqual([chunkOf('', 'stop')]);
 });

@@ -202,28 +202,28 @@ test.each(['constructor', '__proto__', 'hasOwnProperty', 'toString'])(
 );
 
 describe('blocked words are looked for wherever words count', () => {
-  const said = 'please say forbidden-word now';
+  const prompt = 'please say forbidden-word now';
   const result = (content: unknown) => claude([{ type: 'tool_result', tool_use_id: 't', content }]);
   test.each<readonly [string, readonly unknown[]]>([
-    ['behind data:', chat(`data: ${said}`)],
+    ['behind data:', chat(`data: ${prompt}`)],
     [
       'in a text document',
-      claude([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: said } }]),
+      claude([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: prompt } }]),
     ],
     [
       'in a text document in base64',
       claude([
         {
           type: 'document',
-          source: { type: 'base64', media_type: 'text/plain', data: Buffer.from(said).toString('base64') },
+          source: { type: 'base64', media_type: 'text/plain', data: Buffer.from(prompt).toString('base64') },
         },
       ]),
     ],
-    ['in a result', result([{ type: 'text', text: `data:${said}` }])],
-    ['in the input of a call', claude([{ type: 'tool_use', id: 't', name: 'x', input: { id: said, data: 1 } }])],
-    ['as a type', chat([{ type: said, text: 'hi' }])],
-    ['with a blank of no width in it', chat(said.replace('den', '\u200bden'))],
-    ['with a soft hyphen and a joiner in it', chat(said.replace('den', 'd\u00ade\u2060n'))],
+    ['in a result', result([{ type: 'text', text: `data:${prompt}` }])],
+    ['in the input of a call', claude([{ type: 'tool_use', id: 't', name: 'x', input: { id: prompt, data: 1 } }])],
+    ['as a type', chat([{ type: prompt, text: 'hi' }])],
+    ['with a blank of no width in it', chat(prompt.replace('den', '\u200bden'))],
+    ['with a soft hyphen and a joiner in it', chat(prompt.replace('den', 'd\u00ade\u2060n'))],
     [
       'escaped in the JSON of a call',
       chat('hi', {

@@ -311,9 +311,9 @@ test.each([
 test('Baidu: embeddings, and their errors inside of a 200', async () => {
   const key = await channel('baidu', 'bge-large-zh', { key: 'AK|SK' });
   const answer = { data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
-  let told: object = answer;
+  let answered: object = answer;
   upstream.script((response, { path }) =>
-    sendJson(response, path.startsWith('/oauth') ? { access_token: 'tok', expires_in: 2_592_000 } : told),
+    sendJson(response, path.startsWith('/oauth') ? { access_token: 'tok', expires_in: 2_592_000 } : answered),
   );
   const body = { model: 'bge-large-zh', input: 'a' };
   expect(await (await embed(key, body)).json()).toMatchObject({
@@ -322,7 +322,7 @@ test('Baidu: embeddings, and their errors inside of a 200', async () => {
   });
   expect(sent(1).path).toBe('/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/bge_large_zh?access_token=tok');
   expect(sent(1).body).toEqual({ input: ['a'] });
-  told = { error_code: 336501, error_msg: 'Rate limit reached' };
+  answered = { error_code: 336501, error_msg: 'Rate limit reached' };
   expect((await embed(key, body)).status).toBe(429);
 });
 

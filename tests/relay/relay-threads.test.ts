@@ -95,9 +95,9 @@ function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
   return Array.from({ length: threadsAtOnce }, (_, index) => {
     const rows = [allotRows(memory), allotRows(memory)];
     const worker = new Worker(new URL('./threads-worker.ts', import.meta.url));
-    const said = Promise.withResolvers<unknown>();
+    const received = Promise.withResolvers<unknown>();
     const gone = Promise.withResolvers<void>();
-    worker.onmessage = ({ data }) => said.resolve(data);
+    worker.onmessage = ({ data }) => received.resolve(data);
     worker.addEventListener('close', () => gone.resolve());
     const { principal, options } = site;
     const start = () =>
@@ -114,14 +114,14 @@ function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
         gate,
         threads: threadsAtOnce,
       } satisfies Order);
-    return { worker, rows, said: said.promise, gone: gone.promise, start };
+    return { worker, rows, received: received.promise, gone: gone.promise, start };
   });
 }
 
 async function together(site: Site, what: Order['what'], times: number): Promise<number> {
   const threads = spawn(site, what, times);
   for (const { start } of threads) start();
-  const admitted = (await Promise.all(threads.map(({ said }) => said))) as number[];
+  const admitted = (await Promise.all(threads.map(({ received }) => received))) as number[];
   for (const { worker } of threads) worker.terminate();
   return admitted.reduce((sum, one) => sum + one, 0);
 }
@@ -216,7 +216,7 @@ describe('a thread that dies', () => {
       const site = busy();
       const threads = spawn(site, 'forever', 0, round * 10);
       for (const { start } of threads) start();
-      await Promise.all(threads.map(({ said }) => said));
+      await Promise.all(threads.map(({ received }) => received));
       // The others contend with what is left of those that are gone until these are buried.
       for (const [index, { worker, gone }] of threads.entries()) {
         await Bun.sleep(random() * 30);
@@ -266,7 +266,7 @@ describe('a thread that dies', () => {
     const ledger: Ledger = { execute, healthy: () => ({ ok: true }) };
     const settings = state.settings;
     const rows = [allotRows(memory)];
-    const told = { settled: 0, voided: 0 };
+    const expected = { settled: 0, voided: 0 };
     for (let life = 0; life < lives; life++) {
       let left = Math.floor(random() * 220);
       const step = () => {
@@ -310,8 +310,8 @@ describe('a thread that dies', () => {
         rows,
       );
       await written;
-      told.settled += settled;
-      told.voided += voided;
+      expected.settled += settled;
+      expected.voided += voided;
       if (life % 100 === 0) expectWhole(site, rows);
     }
     expectWhole(site, rows);
@@ -319,7 +319,7 @@ describe('a thread that dies', () => {
     expect(memory.get(accounts.user(1) + UserSlot.held)).toBe(0);
     const sum = [...charged.values()].reduce((total, one) => total + one, 0);
     expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(sum);
-    expect(Math.min(told.settled, told.voided)).toBeGreaterThan(lives / 20);
+    expect(Math.min(expected.settled, expected.voided)).toBeGreaterThan(lives / 20);
   });
 });
 
@@ -476,9 +476,9 @@ test('what several threads say in turns is what one says', () => {
       for (const { kind, by, amount, part } of steps) {
         const one = several[by] as Balances;
         if (kind === 'hold') {
-          const told: ReserveResult = model.account(id, id).reserve(amount);
-          expect(one.account(id, id).reserve(amount)).toEqual(told);
-          if (told.ok) open.push(amount);
+          const expected: ReserveResult = model.account(id, id).reserve(amount);
+          expect(one.account(id, id).reserve(amount)).toEqual(expected);
+          if (expected.ok) open.push(amount);
         } else if (open.length > 0) {
           const held = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
           const spent = { reserved: held, charged: Math.floor(held * part) };

@@ -53,7 +53,7 @@ test.each([
     'sound',
     ['heard', 'lasting', 'over'],
   ],
-] as const)('%s', async (_name, path, body, type, text, told) => {
+] as const)('%s', async (_name, path, body, type, text, events) => {
   received.length = 0;
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': type });
@@ -68,5 +68,5 @@ test.each([
   const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
   expect(response.status).toBe(200);
   await response.arrayBuffer();
-  await expect.poll(() => received).toEqual(told);
+  await expect.poll(() => received).toEqual(events);
 });

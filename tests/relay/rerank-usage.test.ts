@@ -7,16 +7,16 @@ import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts'
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
 
-const told = (operation: string, total: unknown) =>
+const usageOf = (operation: string, total: unknown) =>
   reportedUsage({ operation } as ParsedRequest, codecFor('openai-chat').upstream, {
     results: [],
     usage: { total_tokens: total },
   });
 
 test('an answer of a ranking that tells the whole alone: what it read; nothing told is nothing known', () => {
-  expect(told('rerank', 7)).toMatchObject({ input: 7, output: 0 });
-  for (const none of [0, -1, null, 'many', undefined]) expect(told('rerank', none), String(none)).toBeNull();
-  expect(told('embeddings', 7)?.input ?? 0).not.toBe(7);
+  expect(usageOf('rerank', 7)).toMatchObject({ input: 7, output: 0 });
+  for (const none of [0, -1, null, 'many', undefined]) expect(usageOf('rerank', none), String(none)).toBeNull();
+  expect(usageOf('embeddings', 7)?.input ?? 0).not.toBe(7);
 });
 
 test.each([
@@ -30,7 +30,7 @@ test.each([
     body: { response_format: 'srt' },
   } as unknown as ParsedRequest;
   const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
-  expect(await countLocally(noop, parsed, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
+  expect(await countLocally(noop, parsed, { body: null, text: deliveredTextOf([words]) })).toMatchObject({
     input,
     output: 0,
   });

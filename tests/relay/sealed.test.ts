@@ -69,15 +69,15 @@ const types: readonly (readonly [string, string])[] = [
 ];
 
 describe('the type of an answer', () => {
-  test.each(types)('%s is told as %s', async (given, shown) => {
+  test.each(types)('%s is told as %s', async (original, displayed) => {
     upstream.script((response) => {
-      response.writeHead(200, { 'content-type': given, 'set-cookie': 'session=evil', 'x-upstream': 'who' });
+      response.writeHead(200, { 'content-type': original, 'set-cookie': 'session=evil', 'x-upstream': 'who' });
       response.end('<script>alert(1)</script>');
     });
     await gateway.channel(upstream.url, { models });
     const response = await post('/v1/audio/speech', { model: 'tts-1', input: 'hi', voice: 'alloy' });
     expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe(shown);
+    expect(response.headers.get('content-type')).toBe(displayed);
     expect(response.headers.get('x-upstream')).toBeNull();
     expectSealed(response);
     expect(await response.text()).toBe('<script>alert(1)</script>');

@@ -153,8 +153,8 @@ const post = async (key: string, path: string, body: unknown) => {
   );
   await response.text();
   const sent = upstream.requests[before];
-  const told = JSON.parse(sent?.body.toString('utf8') || '{}') as Record<string, unknown>;
-  return { status: response.status, path: sent?.path, members: Object.keys(told).toSorted() };
+  const received = JSON.parse(sent?.body.toString('utf8') || '{}') as Record<string, unknown>;
+  return { status: response.status, path: sent?.path, members: Object.keys(received).toSorted() };
 };
 
 test('a full chat address gets chats, whatever its clients speak', async () => {

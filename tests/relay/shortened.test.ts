@@ -99,9 +99,12 @@ test('a thought stays shorter than the answer it belongs to', async () => {
   await open(90_000, { type: 14, models: 'claude-sonnet-4-5' });
   const thinking = { type: 'enabled', budget_tokens: 100_000 };
   await ask('/v1/messages', { model: 'claude-sonnet-4-5', messages: words, max_tokens: 128_000, thinking });
-  const { max_tokens: limit, thinking: told } = sent() as { max_tokens: number; thinking: { budget_tokens: number } };
+  const { max_tokens: limit, thinking: sentThinking } = sent() as {
+    max_tokens: number;
+    thinking: { budget_tokens: number };
+  };
   expect(limit).toBeGreaterThan(4096);
-  expect(told.budget_tokens).toBe(Math.floor(limit / 2));
+  expect(sentThinking.budget_tokens).toBe(Math.floor(limit / 2));
 });
 
 test('a thought that a translation adds does not raise the limit that was written', async () => {

@@ -48,9 +48,9 @@ test.each(kinds.map((kind) => [kind.name, kind] as const))(
         for (const padding of [0, 1] as const) {
           const one = frame(kind, index, rate, padding);
           const file = new Uint8Array(Buffer.concat([one, one, one, one]));
-          const said = `${kind.kilobits[index - 1]} kbit/s at ${kind.rates[rate]}, padding ${padding}`;
-          expect([said, mpegSeconds(file, file.length)]).toEqual([
-            said,
+          const label = `${kind.kilobits[index - 1]} kbit/s at ${kind.rates[rate]}, padding ${padding}`;
+          expect([label, mpegSeconds(file, file.length)]).toEqual([
+            label,
             expect.closeTo((4 * kind.samples) / (kind.rates[rate] ?? 1), 9),
           ]);
         }

@@ -61,7 +61,7 @@ afterEach(async () => {
 });
 
 const messages = [{ role: 'user', content: 'hi' }];
-const dialects: Readonly<Record<string, readonly [path: string, body: object, told: RegExp]>> = {
+const dialects: Readonly<Record<string, readonly [path: string, body: object, expected: RegExp]>> = {
   chat: ['/v1/chat/completions', { messages }, /"error":\{"message":"The response was stopped/],
   completions: ['/v1/completions', { prompt: 'hi' }, /"error":\{"message":"The response was stopped/],
   messages: ['/v1/messages', { messages, max_tokens: 100 }, /event: error\ndata: \{"type":"error"/],

@@ -115,9 +115,9 @@ test.each([
 ])('the upstream answers %j', async (answer, status, paid, rows) => {
   upstream.script((response) => sendJson(response, answer));
   const before = await gateway.balance();
-  const told = await call('/mj/submit/imagine', { prompt: 'x' });
-  expect(told.status).toBe(status);
-  expect(told.body.code).toBe(rows === 1 ? 1 : answer.code);
+  const submitted = await call('/mj/submit/imagine', { prompt: 'x' });
+  expect(submitted.status).toBe(status);
+  expect(submitted.body.code).toBe(rows === 1 ? 1 : answer.code);
   expect(before - (await gateway.balance())).toBe(paid);
   expect((await gateway.services.tasks.drawings(gateway.userId, ['mj-1'])).length).toBe(rows);
   expect(await gateway.verify()).toEqual([]);
@@ -153,14 +153,14 @@ test('an upstream may report by itself, with the proof it was given', async () =
   const { notifyHook } = sent(0) as { notifyHook: string };
   const path = new URL(notifyHook).pathname;
   const forged = `${path.slice(0, -4)}0000`;
-  const news = { id: 'mj-1', status: 'SUCCESS', progress: '100%' };
-  expect((await call(forged, news, 'nobody')).status).toBe(401);
-  expect(await call(path, { ...news, id: 'mj-of-nobody' }, 'nobody')).toMatchObject({
+  const notification = { id: 'mj-1', status: 'SUCCESS', progress: '100%' };
+  expect((await call(forged, notification, 'nobody')).status).toBe(401);
+  expect(await call(path, { ...notification, id: 'mj-of-nobody' }, 'nobody')).toMatchObject({
     status: 404,
     body: { code: 4, description: 'task_no_found' },
   });
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('');
-  expect((await call(path, news, 'nobody')).status).toBe(200);
+  expect((await call(path, notification, 'nobody')).status).toBe(200);
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('SUCCESS');
 });
 

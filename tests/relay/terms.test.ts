@@ -96,9 +96,11 @@ test.each([
   ['nobody asked, the project has it by default', undefined, 'priority', dollars([10_000, 3.5], [2_000, 14])],
 ])(
   'where the channel allows it, a tier costs what the provider takes: %s',
-  async (_name, requested, told, expected) => {
+  async (_name, requested, servedTier, expected) => {
     await asOpenAi(allowed);
-    upstream.script((response) => sendJson(response, completion(told === undefined ? {} : { service_tier: told })));
+    upstream.script((response) =>
+      sendJson(response, completion(servedTier === undefined ? {} : { service_tier: servedTier })),
+    );
     await ask('/v1/chat/completions', {
       model: 'gpt-4.1',
       ...(requested === undefined ? {} : { service_tier: requested }),

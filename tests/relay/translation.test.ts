@@ -24,7 +24,7 @@ afterAll(async () => {
   await practice.stop();
 });
 
-const asks: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { path: string; body: unknown }>> = {
+const requests: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { path: string; body: unknown }>> = {
   'openai-chat': (model, stream) => ({
     path: '/v1/chat/completions',
     body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
@@ -64,7 +64,7 @@ const pairs = dialects.flatMap((client) =>
 );
 
 test.each(pairs)('%s client, %s upstream, stream %s: told, billed, logged', async (client, upstream, stream) => {
-  const { path, body } = asks[client](upstream, stream);
+  const { path, body } = requests[client](upstream, stream);
   const response = await post(path, body);
   expect(response.status).toBe(200);
   const codec = codecs[client];
@@ -85,12 +85,12 @@ test.each(pairs)('%s client, %s upstream, stream %s: told, billed, logged', asyn
 });
 
 test.each(dialects)('%s: errors have the form of the dialect', async (client) => {
-  const { path, body } = asks[client]('no-such-model', false);
+  const { path, body } = requests[client]('no-such-model', false);
   const response = await post(path, body);
-  const told = (await response.json()) as { error?: { message?: string } | string; message?: string; type?: string };
+  const answer = (await response.json()) as { error?: { message?: string } | string; message?: string; type?: string };
   expect(response.status).toBe(404);
-  expect(codecs[client].upstream.decodeError(404, JSON.stringify(told)).message).toContain('no-such-model');
-  expect(told.type).toBe(client === 'anthropic-messages' ? 'error' : undefined);
+  expect(codecs[client].upstream.decodeError(404, JSON.stringify(answer)).message).toContain('no-such-model');
+  expect(answer.type).toBe(client === 'anthropic-messages' ? 'error' : undefined);
 });
 
 test('what cannot be carried over is written into the log', async () => {

@@ -50,7 +50,7 @@ const answers = {
     ]),
 };
 
-async function told(client: ProtocolId, path: string, body: object, stream: boolean) {
+async function answerTo(client: ProtocolId, path: string, body: object, stream: boolean) {
   answering = answers[`${stream}`];
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}?alt=sse`, {
@@ -67,7 +67,7 @@ async function told(client: ProtocolId, path: string, body: object, stream: bool
     : codecs[client].upstream.decodeResponse(JSON.parse(text));
   const [log] = await gateway.logs();
   const { dropped = [] } = JSON.parse(log?.other ?? '{}') as { dropped?: string[] };
-  return { text, said: meaning(events), dropped };
+  return { text, content: meaning(events), dropped };
 }
 
 const messages = [{ role: 'user', content: 'hi' }];
@@ -76,7 +76,7 @@ const geminiPath = (model: string, stream: boolean) =>
   `/v1beta/models/${model}:${stream ? 'streamGenerateContent' : 'generateContent'}`;
 const declared = '/reasoning: thoughts that were not asked for are left out';
 
-const asks: readonly (readonly [name: string, client: ProtocolId, body: object, words: boolean])[] = [
+const requests: readonly (readonly [name: string, client: ProtocolId, body: object, words: boolean])[] = [
   ['Messages, nothing said', 'anthropic-messages', { model: 'm', max_tokens: 9, messages }, false],
   [
     'Messages, off',
@@ -109,12 +109,12 @@ const asks: readonly (readonly [name: string, client: ProtocolId, body: object, 
   ],
 ];
 
-test.each(asks)('%s', async (_name, client, body, words) => {
+test.each(requests)('%s', async (_name, client, body, words) => {
   const path =
     client === 'anthropic-messages' ? '/v1/messages' : client === 'openai-responses' ? '/v1/responses' : null;
   for (const stream of [false, true]) {
-    const { text, said, dropped } = await told(client, path ?? geminiPath('m', stream), body, stream);
-    expect(said).toMatchObject({ text: 'Paris', thoughts: words ? 'hm' : '', finish: 'stop', output: 9 });
+    const { text, content, dropped } = await answerTo(client, path ?? geminiPath('m', stream), body, stream);
+    expect(content).toMatchObject({ text: 'Paris', thoughts: words ? 'hm' : '', finish: 'stop', output: 9 });
     expect(dropped.includes(declared)).toBe(!words);
     if (client === 'anthropic-messages' && !words) {
       expect(text).not.toContain('thinking');
@@ -125,10 +125,10 @@ test.each(asks)('%s', async (_name, client, body, words) => {
 
 test('a name that asks for thoughts, and an operator who wants them in the answer, are heard', async () => {
   const requested = { max_tokens: 9000, messages };
-  const named = await told('anthropic-messages', '/v1/messages', { ...requested, model: 'gpt-5-high' }, true);
-  expect(named.said).toMatchObject({ text: 'Paris', thoughts: 'hm' });
-  const shown = await told('anthropic-messages', '/v1/messages', { ...requested, model: 'shown' }, true);
-  expect(shown.said.text).toContain('hm');
+  const named = await answerTo('anthropic-messages', '/v1/messages', { ...requested, model: 'gpt-5-high' }, true);
+  expect(named.content).toMatchObject({ text: 'Paris', thoughts: 'hm' });
+  const visible = await answerTo('anthropic-messages', '/v1/messages', { ...requested, model: 'shown' }, true);
+  expect(visible.content.text).toContain('hm');
 });
 
 test('the seal that a later turn needs is told without its thought', () => {

@@ -166,8 +166,8 @@ test.each([
   ['an unknown name', 'http://upstream.invalid', /ENOTFOUND/],
 ])('%s is named to whoever runs the channel and to nobody else', async (_name, url, cause) => {
   const channel = await gateway.channel(url);
-  const told = await (await ask()).text();
-  expect(told).not.toMatch(cause);
+  const message = await (await ask()).text();
+  expect(message).not.toMatch(cause);
   const [log] = await gateway.logs();
   const { attempts } = (JSON.parse(String(log?.other)) as { admin_info: { attempts: { message: string }[] } })
     .admin_info;

@@ -179,6 +179,6 @@ test.each([
   [{ think: 'low' }, true],
   [{ think: false }, false],
   [{ think: null }, false],
-])('a budget of no tokens asks for no thought, nor does a switch that is off: %j', (body, asks) => {
-  expect(requestsThinking(body)).toBe(asks);
+])('a budget of no tokens asks for no thought, nor does a switch that is off: %j', (body, expected) => {
+  expect(requestsThinking(body)).toBe(expected);
 });

@@ -191,11 +191,11 @@ function termsOf(body: Record<string, unknown>, channel: ChannelSnapshot, passTh
       speed: 'speed',
       inferenceGeo: 'inference_geo',
     };
-    for (const [name, said] of Object.entries(members)) {
-      if (name === 'extra_body') ask(said as Record<string, unknown>, own);
+    for (const [name, entry] of Object.entries(members)) {
+      if (name === 'extra_body') ask(entry as Record<string, unknown>, own);
       const member = Object.hasOwn(named, name) ? named[name as keyof typeof named] : null;
-      if (member === null || typeof said !== 'string') continue;
-      const value = said.toLowerCase();
+      if (member === null || typeof entry !== 'string') continue;
+      const value = entry.toLowerCase();
       if (own) sent.set(member, value);
       else if (isPlain(member, value)) sent.set(member, sent.get(member) ?? value);
       else if (allowed && factor(member, value) !== null) sent.set(member, value);
@@ -241,9 +241,9 @@ test('a plan reserves what the dearest of its channels can cost', () => {
         ).surcharges;
         const units: Record<string, number> = {};
         for (const { tools } of each)
-          for (const { tool, max: most } of tools)
+          for (const { tool, max } of tools)
             if (priceTables.toolPrices.size > 0 && toolPrice(ordinary, tool) > 0)
-              units[tool] = Math.max(units[tool] ?? 0, most);
+              units[tool] = Math.max(units[tool] ?? 0, max);
         const under = (prices: Prices): Prices => ({
           ...prices,
           ...(dearestModifiers.length === 0 ? {} : { surcharges: dearestModifiers }),

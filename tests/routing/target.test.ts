@@ -53,7 +53,7 @@ test('a body of the upstream’s own dialect needs no edit, a streamed one that 
   expect(requestsUsage).toBe(true);
   expect(edits).toHaveLength(1);
   const body = (members: Record<string, unknown>) => ({ members, exact: () => members, foreign: new Map() });
-  const requested = (said?: unknown) => [...(edits[0]?.run(body({ stream_options: said }), []) ?? [])];
+  const requested = (options?: unknown) => [...(edits[0]?.run(body({ stream_options: options }), []) ?? [])];
   expect(requested()).toEqual([['stream_options', '{"include_usage":true}']]);
   expect(requested({ include_usage: true })).toEqual([]);
   expect(requested({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
@@ -94,7 +94,7 @@ test('an address that follows from key or query alone is a function', () => {
 });
 
 test('headers of the client’s dialect and of its agent go to its own dialect alone', () => {
-  const given = new Headers({
+  const clientHeaders = new Headers({
     'anthropic-beta': 'b',
     'user-agent': 'agent',
     version: '1',
@@ -106,7 +106,7 @@ test('headers of the client’s dialect and of its agent go to its own dialect a
     headersOf(
       compiled(slug, { protocol: 'anthropic-messages', model: 'claude-opus-4-6' }).headers,
       'k',
-      given,
+      clientHeaders,
       undefined,
     );
   expect(headers('anthropic')).toEqual({

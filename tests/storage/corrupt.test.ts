@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { streams } from './answers.ts';
-import { chat, createSite, type Heard, type Site } from './support.ts';
+import { chat, createSite, type ReceivedStream, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
@@ -36,7 +36,7 @@ test('the postings are overwritten while serving: nobody hears an end that is no
   const key = await site.setUp(upstream.url);
   const database = join(site.dataDir, 'gateway.db');
   const serving = await site.serve();
-  const before: Heard[] = [];
+  const before: ReceivedStream[] = [];
   for (let n = 0; n < 5; n++) before.push(await chat(serving.url, key));
   expect(before.filter(({ whole }) => !whole)).toEqual([]);
   await site.ok(['backup', 'create', join(site.dir, 'site.backup')]);
@@ -44,10 +44,10 @@ test('the postings are overwritten while serving: nobody hears an end that is no
   // Another connection's write makes the ledger's forget the pages it knows.
   await site.ok(['option', 'set', 'Notice=x']);
 
-  const seen: Heard[] = [];
+  const seen: ReceivedStream[] = [];
   const waiting = chat(serving.url, key).then((received) => seen.push(received));
-  await expect.poll(() => serving.said(), { timeout: 20_000 }).toContain('paid requests are refused');
-  const after: Heard[] = [];
+  await expect.poll(() => serving.output(), { timeout: 20_000 }).toContain('paid requests are refused');
+  const after: ReceivedStream[] = [];
   for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key));
   expect(after.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([]);
   const ready = await fetch(`${serving.url}/readyz`);
@@ -55,7 +55,7 @@ test('the postings are overwritten while serving: nobody hears an end that is no
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
   expect(seen).toEqual([]);
 
-  expect(serving.said().match(/paid requests are refused/g)).toHaveLength(1);
+  expect(serving.output().match(/paid requests are refused/g)).toHaveLength(1);
   expect((await site.run(['status'])).out).toMatch(/storage\s.*malformed/);
   const doctor = await site.run(['doctor']);
   expect(doctor.out).toMatch(/fail\s+storage\s.*malformed.*backup restore/);
@@ -64,7 +64,7 @@ test('the postings are overwritten while serving: nobody hears an end that is no
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
   await waiting;
-  expect(serving.said()).toMatch(
+  expect(serving.output()).toMatch(
     /1 settlements could not be written to the database; the next start reads them from .+gateway\.owed-/,
   );
   expect(seen).toMatchObject([{ status: 200, whole: true }]);

@@ -24,7 +24,7 @@ const ask = (serving: Serving, key: string, model = 'gpt-4o-mini') =>
 type Line = Readonly<Record<string, unknown>>;
 const linesOf = (serving: Serving): Line[] =>
   serving
-    .said()
+    .output()
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line);
@@ -50,7 +50,7 @@ test('every line is JSON with level, time and request id, and the id that was to
   expect(answered.status).toBe(200);
   const id = answered.headers.get('x-oneapi-request-id') ?? '';
   const rejected = (await (await ask(running, key, 'unheard-of')).json()) as { error: { message: string } };
-  const [, told = ''] = /request id: (\w+)/.exec(rejected.error.message) ?? [];
+  const [, requestId = ''] = /request id: (\w+)/.exec(rejected.error.message) ?? [];
 
   const line = await lineWhere(running, ({ message }) => message === 'request');
   expect(line).toMatchObject({
@@ -66,19 +66,19 @@ test('every line is JSON with level, time and request id, and the id that was to
   });
   if (id !== '') expect(line.request_id).toBe(id);
   expect(Number.isNaN(Date.parse(String(line.at)))).toBe(false);
-  expect(await lineWhere(running, ({ request_id }) => request_id === told)).toMatchObject({
+  expect(await lineWhere(running, ({ request_id }) => request_id === requestId)).toMatchObject({
     message: 'request refused',
     code: 'model_not_found',
     status: 404,
     user: 'root',
   });
   // In the words of the terminal.
-  expect(await site.ok(['logs', 'explain', told, '--lang', 'en'])).toContain('refused: model_not_found, HTTP 404');
+  expect(await site.ok(['logs', 'explain', requestId, '--lang', 'en'])).toContain('refused: model_not_found, HTTP 404');
 
   await fetch(`${url}/api/status?code=hush`);
   expect(await lineWhere(running, ({ path }) => path === '/api/status')).toMatchObject({ method: 'GET', status: 200 });
   for (const secret of [key, 'sk-upstream-secret-key', 'hush', 'the secret of the prompt'])
-    expect(running.said()).not.toContain(secret);
+    expect(running.output()).not.toContain(secret);
 }, 60_000);
 
 test('text for people; levels; nothing a stranger wrote turns a line', () => {

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
-import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
+import { chat, createSite, type ReceivedStream, type Serving, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
-let said: Streams;
+let serverOutput: Streams;
 let key: string;
 
 beforeEach(async () => {
-  said = streams();
-  upstream = await startUpstream(said.script);
+  serverOutput = streams();
+  upstream = await startUpstream(serverOutput.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -33,18 +33,18 @@ const verified = async () => {
   expect(code === 0 ? '' : out).toBe('');
 };
 /** The upstream had spoken, and its words had come through before the end. */
-const delivered = (all: readonly Heard[]): string[] =>
+const delivered = (all: readonly ReceivedStream[]): string[] =>
   all.filter(({ text }) => text.includes('one two three')).map(({ id }) => id);
-const deaths = (serving: Serving): number => serving.said().match(/relay thread \d died/g)?.length ?? 0;
+const deaths = (serving: Serving): number => serving.output().match(/relay thread \d died/g)?.length ?? 0;
 
 test.each(['terminate relay1', 'throw relay1'])(
   '%s under load: others serve on, what was delivered is charged once, and the thread is started again',
   async (blow) => {
     const serving = await site.serve(['--relays', '2']);
     const open = Array.from({ length: 12 }, () => chat(serving.url, key, true).catch(() => null));
-    await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(12);
+    await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(12);
     let loading = true;
-    const received: (Heard | null)[] = [];
+    const received: (ReceivedStream | null)[] = [];
     const load = Array.from({ length: 8 }, async () => {
       while (loading) received.push(await chat(serving.url, key).catch(() => null));
     });
@@ -55,12 +55,14 @@ test.each(['terminate relay1', 'throw relay1'])(
     await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
     loading = false;
     await Promise.all(load);
-    said.finish();
+    serverOutput.finish();
     const streamed = await Promise.all(open);
     // A listener that is torn down in the middle of it breaks the connection, or says 503 and nothing else.
-    const answers = received.filter((one) => one !== null && !(one.status === 503 && one.text === '')) as Heard[];
+    const answers = received.filter(
+      (one) => one !== null && !(one.status === 503 && one.text === ''),
+    ) as ReceivedStream[];
     const whole = [...answers, ...streamed.filter((one) => one !== null)].filter((one) => one.whole);
-    const broken = streamed.filter((one): one is Heard => one !== null && !one.whole);
+    const broken = streamed.filter((one): one is ReceivedStream => one !== null && !one.whole);
     figure(
       `${blow}: ${answers.length} answers, ${received.length - answers.length} broken connections, ${streamed.length} streams of which ${broken.length} were cut off`,
     );
@@ -89,14 +91,16 @@ test('with two relays, changes reach both, a stop ends both, and who asks is tol
   const after = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
   expect(after.filter(({ status }) => status !== 401)).toEqual([]);
   const open = Array.from({ length: 6 }, () => chat(serving.url, key, true));
-  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(6);
+  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(6);
   serving.child.kill('SIGTERM');
   await Bun.sleep(200);
   serving.child.kill('SIGTERM');
-  const told = await Promise.all(open);
-  expect(told.filter(({ text }) => !text.includes('shutting_down'))).toEqual([]);
+  const answers = await Promise.all(open);
+  expect(answers.filter(({ text }) => !text.includes('shutting_down'))).toEqual([]);
   expect(await serving.ended()).toBe(143);
-  expect((await site.charged()).toSorted()).toEqual([...received.map(({ id }) => id), ...delivered(told)].toSorted());
+  expect((await site.charged()).toSorted()).toEqual(
+    [...received.map(({ id }) => id), ...delivered(answers)].toSorted(),
+  );
   await verified();
 });
 
@@ -131,15 +135,15 @@ test('a key that the API has created or deleted is known to every relay thread w
 test('terminate ledger: both relays end their streams, and the next start bills them', async () => {
   const serving = await site.serve(['--relays', '2']);
   const open = Array.from({ length: 8 }, () => chat(serving.url, key, true));
-  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(8);
+  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(8);
   await strike(serving, 'terminate ledger');
   expect(await serving.ended()).toBe(11);
-  const told = await Promise.all(open);
-  expect(told.filter(({ text }) => !text.includes('storage_unavailable'))).toEqual([]);
+  const answers = await Promise.all(open);
+  expect(answers.filter(({ text }) => !text.includes('storage_unavailable'))).toEqual([]);
   const again = await site.serve(['--relays', '2']);
-  await expect.poll(() => again.said(), { timeout: 20_000 }).toContain('owed by an earlier run: 8 settled');
+  await expect.poll(() => again.output(), { timeout: 20_000 }).toContain('owed by an earlier run: 8 settled');
   await ends(again);
-  expect((await site.charged()).toSorted()).toEqual(delivered(told).toSorted());
+  expect((await site.charged()).toSorted()).toEqual(delivered(answers).toSorted());
   await verified();
 });
 

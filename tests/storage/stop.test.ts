@@ -4,16 +4,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dataDirFiles, lockOwner } from '../../server/app/data-dir.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
-import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
+import { chat, createSite, type ReceivedStream, type Serving, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
-let said: Streams;
+let serverOutput: Streams;
 let key: string;
 
 beforeEach(async () => {
-  said = streams();
-  upstream = await startUpstream(said.script);
+  serverOutput = streams();
+  upstream = await startUpstream(serverOutput.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const opened = async (url: string, count: number) => {
   const open = Array.from({ length: count }, () => chat(url, key, true));
-  await expect.poll(() => said.open()).toBe(count);
+  await expect.poll(() => serverOutput.open()).toBe(count);
   return open;
 };
 
@@ -63,20 +63,20 @@ test('while open streams end, whoever comes is told to come back, in the own pro
     'close',
     { ok: false, hindrances: ['draining'] },
   ]);
-  said.finish();
-  const told = await Promise.all(open);
-  expect(told.filter(({ whole }) => !whole)).toEqual([]);
+  serverOutput.finish();
+  const answers = await Promise.all(open);
+  expect(answers.filter(({ whole }) => !whole)).toEqual([]);
   expect(await serving.ended()).toBe(0);
-  expect((await site.charged()).toSorted()).toEqual(told.map(({ id }) => id).toSorted());
+  expect((await site.charged()).toSorted()).toEqual(answers.map(({ id }) => id).toSorted());
 });
 
-const cutShort = async (told: readonly Heard[]) => {
-  for (const { text, whole } of told) {
+const cutShort = async (answers: readonly ReceivedStream[]) => {
+  for (const { text, whole } of answers) {
     expect(whole).toBe(false);
     expect(text).toContain('one two three');
     expect(text).toContain('shutting_down');
   }
-  expect((await site.charged()).toSorted()).toEqual(told.map(({ id }) => id).toSorted());
+  expect((await site.charged()).toSorted()).toEqual(answers.map(({ id }) => id).toSorted());
   expect((await site.run(['ledger', 'verify'])).code).toBe(0);
 };
 
@@ -84,9 +84,9 @@ test("at the grace's end open streams get an error frame and are billed for what
   const serving = await site.serve([], { GATEWAY_GRACE: '1' });
   const open = await opened(serving.url, 20);
   serving.child.kill('SIGTERM');
-  const told = await Promise.all(open);
+  const answers = await Promise.all(open);
   expect(await serving.ended()).toBe(0);
-  await cutShort(told);
+  await cutShort(answers);
 });
 
 test('a second signal ends 300 open streams with an error frame, all billed, within seconds', async () => {
@@ -97,10 +97,10 @@ test('a second signal ends 300 open streams with an error frame, all billed, wit
   await expect.poll(async () => (await fetch(`${serving.url}/readyz`)).status).toBe(503);
   const second = performance.now();
   serving.child.kill('SIGTERM');
-  const told = await Promise.all(open);
+  const answers = await Promise.all(open);
   expect(await serving.ended()).toBe(143);
   console.log(`300 streams ended ${Math.round(performance.now() - second)} ms after the second signal`);
-  await cutShort(told);
+  await cutShort(answers);
 });
 
 test.each(['-1', '601', 'soon'])('a grace of %s is a usage error', async (grace) => {
@@ -119,8 +119,8 @@ test.each(['1', '2'])(
     await expect.poll(async () => (await ready()).status).toBe(503);
     expect(await (await ready()).json()).toEqual({ ok: false, hindrances: ['draining'] });
     const whole = chat(serving.url, key, true);
-    await expect.poll(() => said.open()).toBe(1);
-    said.finish();
+    await expect.poll(() => serverOutput.open()).toBe(1);
+    serverOutput.finish();
     expect(await whole).toMatchObject({ status: 200, whole: true });
     for (const path of ['/', '/api/status', '/v1/models', '/api/hello']) {
       const { status, headers } = await fetch(`${serving.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -134,10 +134,10 @@ test.each(['1', '2'])(
 
 test('when the delay is over it stops by itself', async () => {
   const serving = await site.serve([], { GATEWAY_STOP_DELAY: '1' });
-  const told = performance.now();
+  const answers = performance.now();
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
-  expect(performance.now() - told).toBeGreaterThanOrEqual(1000);
+  expect(performance.now() - answers).toBeGreaterThanOrEqual(1000);
 });
 
 test('a delay that is none is a usage error', async () => {
@@ -156,7 +156,7 @@ test('started by nohup, a server outlives the end of its terminal', async () => 
   const serving = await site.serve([], {}, ['nohup']);
   const [open] = await signalled(serving, ['SIGHUP']);
   expect((await chat(serving.url, key)).status).toBe(200);
-  said.finish();
+  serverOutput.finish();
   expect((await open)?.whole).toBe(true);
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
@@ -166,9 +166,9 @@ test('a service is asked to reload or to reopen its logs: it says that there is 
   const serving = await site.serve([], {}, ['setsid']);
   const signals = ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
   const [open] = await signalled(serving, signals);
-  for (const signal of signals) await expect.poll(serving.said).toContain(`${signal}: nothing to reload`);
+  for (const signal of signals) await expect.poll(serving.output).toContain(`${signal}: nothing to reload`);
   expect((await chat(serving.url, key)).status).toBe(200);
-  said.finish();
+  serverOutput.finish();
   expect((await open)?.whole).toBe(true);
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
@@ -192,7 +192,7 @@ test('when its terminal is gone a server ends what is open, and ends with 129, s
   const [open] = await opened(url, 1);
   process.kill(pid, 'SIGHUP');
   await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(503);
-  said.finish();
+  serverOutput.finish();
   expect((await open)?.whole).toBe(true);
   expect(await child.exited).toBe(129);
   expect(await site.charged()).toHaveLength(1);
@@ -219,7 +219,7 @@ test('a health check by the executable: ready, draining, gone', async () => {
   await expect.poll(async () => (await fetch(`${serving.url}/readyz`)).status).toBe(503);
   const requested = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
   expect([requested.code, requested.err]).toEqual([8, expect.stringContaining('draining')]);
-  said.finish();
+  serverOutput.finish();
   expect((await open)?.whole).toBe(true);
   expect(await serving.ended()).toBe(0);
   const gone = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });

@@ -10,7 +10,7 @@ export interface Serving {
   readonly url: string;
   readonly child: Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
   /** What it has said on standard error so far. */
-  said(): string;
+  output(): string;
   /** @returns its exit code. */
   ended(): Promise<number>;
 }
@@ -89,21 +89,21 @@ export function createSite() {
         stderr: 'pipe',
       });
       children.add(child);
-      let said = '';
+      let output = '';
       void (async () => {
         const decoder = new TextDecoder();
-        for await (const chunk of child.stderr) said += decoder.decode(chunk, { stream: true });
+        for await (const chunk of child.stderr) output += decoder.decode(chunk, { stream: true });
       })();
       const reader = child.stdout.getReader();
       let text = '';
       while (!text.includes('\n')) {
         const { done, value } = await reader.read();
-        if (done) throw new Error(`ended early: ${said}`);
+        if (done) throw new Error(`ended early: ${output}`);
         text += new TextDecoder().decode(value);
       }
       reader.releaseLock();
       const url = text.split('\n')[0]?.replace('URL: ', '') ?? '';
-      return { url, child, said: () => said, ended: () => child.exited };
+      return { url, child, output: () => output, ended: () => child.exited };
     },
     /** Request ids of what was charged. */
     async charged(): Promise<string[]> {
@@ -124,7 +124,7 @@ export function createSite() {
 
 export type Site = ReturnType<typeof createSite>;
 
-export interface Heard {
+export interface ReceivedStream {
   readonly status: number;
   readonly id: string;
   readonly text: string;
@@ -133,7 +133,7 @@ export interface Heard {
   readonly retryAfter: string | null;
 }
 
-export async function chat(url: string, key: string, stream = false): Promise<Heard> {
+export async function chat(url: string, key: string, stream = false): Promise<ReceivedStream> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
-import { chat, createSite, type Heard, type Site } from './support.ts';
+import { chat, createSite, type ReceivedStream, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
-let said: Streams;
+let serverOutput: Streams;
 let key: string;
 
 beforeEach(async () => {
-  said = streams();
-  upstream = await startUpstream(said.script);
+  serverOutput = streams();
+  upstream = await startUpstream(serverOutput.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -19,7 +19,7 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const rejected = (received: Heard | null) =>
+const rejected = (received: ReceivedStream | null) =>
   received === null || (received.status === 503 && received.retryAfter !== null);
 
 test.each(['throw ledger', 'terminate ledger'])(
@@ -29,26 +29,26 @@ test.each(['throw ledger', 'terminate ledger'])(
     const before = await chat(serving.url, key);
     expect(before.status).toBe(200);
     const open = [1, 2, 3].map(() => chat(serving.url, key, true));
-    await expect.poll(() => said.open(), { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => serverOutput.open(), { timeout: 10_000 }).toBe(3);
     serving.child.stdin.write(`${blow}\n`);
     await serving.child.stdin.flush();
-    await expect.poll(() => serving.said(), { timeout: 10_000 }).toContain('(ledger) died');
-    const after: (Heard | null)[] = [];
+    await expect.poll(() => serving.output(), { timeout: 10_000 }).toContain('(ledger) died');
+    const after: (ReceivedStream | null)[] = [];
     for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key).catch(() => null));
     expect(await serving.ended()).toBe(11);
     expect(after.filter((received) => !rejected(received))).toEqual([]);
-    const told = await Promise.all(open);
-    for (const { text, whole } of told) {
+    const answers = await Promise.all(open);
+    for (const { text, whole } of answers) {
       expect(whole).toBe(false);
       expect(text).toContain('one two three');
       expect(text).toContain('storage_unavailable');
     }
-    expect(serving.said().match(/thread of the server \(ledger\) died: .+/g)?.length).toBeGreaterThan(0);
+    expect(serving.output().match(/thread of the server \(ledger\) died: .+/g)?.length).toBeGreaterThan(0);
     expect(await site.charged()).toEqual([before.id]);
 
     const again = await site.serve();
-    await expect.poll(() => again.said(), { timeout: 10_000 }).toContain('owed by an earlier run: 3 settled');
-    expect((await site.charged()).toSorted()).toEqual([before.id, ...told.map(({ id }) => id)].toSorted());
+    await expect.poll(() => again.output(), { timeout: 10_000 }).toContain('owed by an earlier run: 3 settled');
+    expect((await site.charged()).toSorted()).toEqual([before.id, ...answers.map(({ id }) => id)].toSorted());
     expect((await chat(again.url, key)).status).toBe(200);
     again.child.kill('SIGTERM');
     expect(await again.ended()).toBe(0);
@@ -65,8 +65,8 @@ test.each(['throw control', 'terminate control'])(
     for (let death = 1; death <= 2; death++) {
       serving.child.stdin.write(`${blow}\n`);
       await serving.child.stdin.flush();
-      await expect.poll(() => serving.said().match(/control thread died/g)?.length, { timeout: 10_000 }).toBe(death);
-      const after: Heard[] = [];
+      await expect.poll(() => serving.output().match(/control thread died/g)?.length, { timeout: 10_000 }).toBe(death);
+      const after: ReceivedStream[] = [];
       for (let n = 0; n < 50; n++) after.push(await chat(serving.url, key));
       expect(after.filter(({ status }) => status !== 200)).toEqual([]);
       await expect.poll(async () => (await fetch(`${serving.url}/api/status`)).status, { timeout: 20_000 }).toBe(200);
@@ -92,5 +92,5 @@ test('a control thread that dies again and again ends the process with its code'
   }, 100);
   expect(await serving.ended()).toBe(11);
   clearInterval(blows);
-  expect(serving.said()).toMatch(/thread of the server \(control\) died/);
+  expect(serving.output()).toMatch(/thread of the server \(control\) died/);
 });

@@ -60,7 +60,7 @@ test('requests and charges are those of the log after a thread was replaced and 
   await load(first, 30);
   first.child.stdin.write('terminate control\n');
   await first.child.stdin.flush();
-  await expect.poll(() => first.said().includes('the control thread died'), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => first.output().includes('the control thread died'), { timeout: 20_000 }).toBe(true);
   await load(first, 30);
   await expect.poll(() => counted('all', 300), { timeout: 30_000 }).toEqual(await logged());
   await load(first, 20);

@@ -181,7 +181,7 @@ test('a start that upgrades says so: what it copies, what it applies, and the wa
       mkdirSync(site.dataDir, { recursive: true });
       await openOld(join(site.dataDir, 'gateway.db'), third).close();
       const serving = await site.serve(['--lang', lang]);
-      for (const word of words) expect(serving.said()).toContain(word);
+      for (const word of words) expect(serving.output()).toContain(word);
     } finally {
       await site.close();
     }

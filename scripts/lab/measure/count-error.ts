@@ -70,7 +70,7 @@ async function errorOf({ provider, model, body, reported }: Requested): Promise<
   const read = readPrompt(body);
   const prompt = { ...read, ...plainWords(read) };
   const parsed = { operation: 'chat', model, body, prompt } as unknown as ParsedRequest;
-  const { input } = await countLocally(counter, parsed, { body: null, told: nothingDelivered });
+  const { input } = await countLocally(counter, parsed, { body: null, text: nothingDelivered });
   return { provider, error: Math.abs(input + tokensAround(body) - reported) / reported };
 }
 

@@ -309,8 +309,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a balance leased by another node counts as used up',
       'server/relay/admission/lease-client.ts',
-      "if (loan === 'elsewhere' || loan === 'lent') return",
-      "if (loan === 'lent') return",
+      "if (lease === 'elsewhere' || lease === 'lent') return",
+      "if (lease === 'lent') return",
       'relay/lender',
     ],
     [

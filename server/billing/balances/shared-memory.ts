@@ -76,7 +76,7 @@ export const attachMemory = ({ control, chunks }: MemoryParts, thread: number): 
 const none = new Float64Array(0);
 const newChunk = () => new SharedArrayBuffer(chunkCells * Float64Array.BYTES_PER_ELEMENT);
 
-function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[], thread: number): Memory {
+function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffer[], thread: number): Memory {
   const me = thread + 1;
   const locks = new Int32Array(control, 0, locksCount);
   const notesOf = (of: number) =>
@@ -97,7 +97,7 @@ function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[
       words.push(new Uint16Array(buffer));
     }
   };
-  adopt(given);
+  adopt(initial);
 
   return {
     thread,

@@ -186,7 +186,7 @@ export function createLeases(deps: LeaseDeps): Leases {
           if (granted > 0) leaseStore.raise('account', account, granted);
           if (tokenGranted > 0) leaseStore.raise('token', token, tokenGranted);
         }
-      for (const [index, tell] of answerWritten.entries()) tell(valid ? (grants[index] ?? null) : null);
+      for (const [index, reply] of answerWritten.entries()) reply(valid ? (grants[index] ?? null) : null);
     }
     moving = null;
   };

@@ -4,10 +4,10 @@ import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
 import {
   type BalanceEvent,
+  type LeaseOrder,
   type Ledger,
   type LedgerCommand,
   type LedgerResult,
-  type LoanOrder,
   outlives,
   type SpendingLimits,
 } from './commands.ts';
@@ -31,7 +31,7 @@ export interface CommandMessage {
 
 /** What is asked of the books of several machines; each has its answer. */
 export type LedgerRequest =
-  | { readonly kind: 'lend'; readonly id: number; readonly order: LoanOrder }
+  | { readonly kind: 'lend'; readonly id: number; readonly order: LeaseOrder }
   | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
 
 /** null stands for {status: 'done'}, text for a storage failure. */
@@ -58,7 +58,7 @@ export interface LedgerPort {
 
 export interface LedgerClient extends Ledger {
   /** From the books of several machines into the memory that is shared here. @throws AppError storage_unavailable */
-  acquire(order: LoanOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
+  acquire(order: LeaseOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
   /** @throws AppError storage_unavailable */
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
   onBalance(listener: (event: BalanceEvent) => void): void;

@@ -240,7 +240,7 @@ export interface BalanceEvent {
 }
 
 /** What is asked of the site's books where several machines share them. */
-export interface LoanOrder {
+export interface LeaseOrder {
   readonly userId: number;
   /** 0 = no key's limit is in question. */
   readonly tokenId: number;

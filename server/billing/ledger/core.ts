@@ -339,7 +339,8 @@ const within = (amount: number, balance: number): Decision | null =>
 type Content = Pick<Posting, 'debit' | 'credit' | 'amount'>;
 
 /** What it means that a ref had been posted before. */
-export function duplicateOf(known: Content, wanted: Content): LedgerResult {
-  const same = known.debit === wanted.debit && known.credit === wanted.credit && known.amount === wanted.amount;
+export function duplicateOf(known: Content, requested: Content): LedgerResult {
+  const same =
+    known.debit === requested.debit && known.credit === requested.credit && known.amount === requested.amount;
   return { status: same ? 'duplicate' : 'conflict' };
 }

@@ -34,9 +34,9 @@ export function createRemote(lost: (reason: string) => void): Remote {
     },
     health: () => (gone === null ? { ok: true } : { ok: false, reason: gone }),
     drain: () => Promise.resolve(),
-    open(given) {
-      send = given;
-      for (const [id, { command }] of waiting) given({ kind: 'commands', first: id, commands: [command] });
+    open(sender) {
+      send = sender;
+      for (const [id, { command }] of waiting) sender({ kind: 'commands', first: id, commands: [command] });
     },
     receive(ids, responses) {
       for (const [at, id] of ids.entries()) {

@@ -20,8 +20,8 @@ export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int()
 export const figure = z.optional(
   z.pipe(
     z.transform((value) => {
-      const given = numeric(value);
-      return given === undefined ? undefined : typeof given === 'number' && Number.isFinite(given) ? given : 0.5;
+      const parsed = numeric(value);
+      return parsed === undefined ? undefined : typeof parsed === 'number' && Number.isFinite(parsed) ? parsed : 0.5;
     }),
     z.optional(z.number()),
   ),

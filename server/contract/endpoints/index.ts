@@ -453,4 +453,4 @@ export type EndpointId = EndpointRow['id'];
 export type EndpointOf<Id extends EndpointId> = Extract<EndpointRow, { id: Id }>;
 
 const byId = new Map<string, EndpointRow>(endpoints.map((row) => [row.id, row]));
-export const endpointById = (wanted: string): EndpointRow | undefined => byId.get(wanted);
+export const endpointById = (name: string): EndpointRow | undefined => byId.get(name);

@@ -20,7 +20,7 @@ const modelPrices = z.record(
     ]),
   ),
 );
-const mostNames = 2000;
+const maxNames = 2000;
 const facts = {
   model: z.string(),
   maker: z.nullable(z.object({ zh: z.string(), en: z.string() })),
@@ -84,7 +84,7 @@ export const ratioEndpoints = [
     method: 'POST',
     path: '/api/ratio/facts',
     access: 'admin',
-    input: z.object({ models: z.array(z.string()).check(z.maxLength(mostNames)) }),
+    input: z.object({ models: z.array(z.string()).check(z.maxLength(maxNames)) }),
     output: z.array(z.object(facts)),
     summary: { zh: '任意模型的价格与能力', en: 'What is known of models by their names' },
     mutation: false,

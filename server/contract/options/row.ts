@@ -34,7 +34,7 @@ type Defaulted = 'role' | 'secret' | 'publicAs' | 'needs' | 'dependsOn' | 'confi
 
 /** Where nothing else is said administrators may write it and everybody who may read options reads it. */
 export const option = <T>(
-  said: Omit<OptionRow<T>, Defaulted> & Partial<Pick<OptionRow<T>, Defaulted>>,
+  row: Omit<OptionRow<T>, Defaulted> & Partial<Pick<OptionRow<T>, Defaulted>>,
 ): OptionRow<T> => ({
   role: 10,
   secret: false,
@@ -42,5 +42,5 @@ export const option = <T>(
   needs: null,
   dependsOn: null,
   confirm: null,
-  ...said,
+  ...row,
 });

@@ -16,7 +16,7 @@ const audioRules: readonly (readonly [matches: (model: string) => boolean, ratio
 /** Sound read, against a text token read. */
 const familyAudioRatio = (model: string): number | undefined => audioRules.find(([matches]) => matches(model))?.[1];
 
-interface Said {
+interface LocalizedText {
   readonly zh: string;
   readonly en: string;
 }
@@ -26,8 +26,8 @@ interface PriceOption {
   readonly key: string;
   /** In published price lists, where it is not the name in a log row. */
   readonly published?: string;
-  readonly label: Said;
-  readonly help: Said;
+  readonly label: LocalizedText;
+  readonly help: LocalizedText;
 }
 
 /** Ratios of one model: what tables say, and what is known so far, in the order of the rows. */
@@ -365,12 +365,12 @@ export function weightOf(prices: BucketRatios, name: BucketName): number {
 
 /** All ratios of a model. @param set what the tables say of it. */
 export function ratiosOf(model: string, set: (name: RatioName) => number | undefined): BucketRatios {
-  const given = eachOf(
+  const values = eachOf(
     ratioRows.map(({ name }) => name),
     set,
   );
   const ratios: Partial<Record<RatioName, number>> = {};
   for (const { name, fallback } of ratioRows)
-    ratios[name] = given[name] ?? ratio(fallback(model, { set: given, ratios }));
+    ratios[name] = values[name] ?? ratio(fallback(model, { set: values, ratios }));
   return ratios as BucketRatios;
 }

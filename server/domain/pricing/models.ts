@@ -3,7 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
-import { bareName, modelLimits, modelTakes } from '../../contract/model-limits.ts';
+import { bareName, modelLimits, modelModalities } from '../../contract/model-limits.ts';
 import { optionRow } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import { makerOf } from '../../providers/makers.ts';
@@ -91,7 +91,7 @@ export function detailsOf(tables: PriceTables, model: string): ModelDetails {
     maker: makerOf(model),
     context: known && Number.isFinite(context) ? context : null,
     longest: known ? output : null,
-    takes: modelTakes(model),
+    takes: modelModalities(model),
     ...dollarsOf(tables, model),
   };
 }

@@ -16,9 +16,9 @@ export interface LogSettings {
 
 export const defaultLogSettings: LogSettings = { level: 'info', format: 'text', access: false };
 
-function oneOf<T extends string>(given: string, all: readonly T[], name: string): T {
-  const found = all.find((one) => one === given.toLowerCase());
-  if (found === undefined) throw new AppError('usage', { detail: `${name} ${given}: ${all.join(', ')}` });
+function oneOf<T extends string>(input: string, all: readonly T[], name: string): T {
+  const found = all.find((one) => one === input.toLowerCase());
+  if (found === undefined) throw new AppError('usage', { detail: `${name} ${input}: ${all.join(', ')}` });
   return found;
 }
 

@@ -10,16 +10,16 @@ export interface MetricsAddress {
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
- * @param given `9464`, `127.0.0.1:9464`, `[::1]:9464`; '' = no figures.
+ * @param input `9464`, `127.0.0.1:9464`, `[::1]:9464`; '' = no figures.
  * @throws AppError usage when it is no address, or one that others can reach and no token protects it.
  */
-export function metricsAddress(given: string, token: string): MetricsAddress | null {
-  if (given === '') return null;
-  const [, host = '127.0.0.1', digits = ''] = /^(?:\[?([^\]]*?)\]?:)?(\d+)$/.exec(given) ?? [];
+export function metricsAddress(input: string, token: string): MetricsAddress | null {
+  if (input === '') return null;
+  const [, host = '127.0.0.1', digits = ''] = /^(?:\[?([^\]]*?)\]?:)?(\d+)$/.exec(input) ?? [];
   const port = Number(digits);
-  if (digits === '' || port > 65_535) throw new AppError('usage', { detail: `--metrics ${given}: [host:]port` });
+  if (digits === '' || port > 65_535) throw new AppError('usage', { detail: `--metrics ${input}: [host:]port` });
   if (!loopback.has(host) && token === '')
-    throw new AppError('usage', { detail: `--metrics ${given}: GATEWAY_METRICS_TOKEN` });
+    throw new AppError('usage', { detail: `--metrics ${input}: GATEWAY_METRICS_TOKEN` });
   return { host, port };
 }
 
@@ -47,8 +47,8 @@ export function serveMetrics(
       async fetch(request) {
         const { pathname } = new URL(request.url);
         if (pathname !== '/metrics') return new Response('/metrics\n', { status: 404 });
-        const given = request.headers.get('authorization') ?? '';
-        if (deps.token !== '' && !sameText(given, `Bearer ${deps.token}`))
+        const header = request.headers.get('authorization') ?? '';
+        if (deps.token !== '' && !sameText(header, `Bearer ${deps.token}`))
           return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
         return new Response(await deps.text(), { headers: { 'content-type': deps.contentType } });
       },

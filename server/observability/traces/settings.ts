@@ -15,10 +15,10 @@ const defaultShare = 0.1;
 const signalPath = '/v1/traces';
 
 /** An address without a path is a collector's own. */
-function withPath(given: string): string {
-  if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-    throw new AppError('usage', { detail: `--traces ${given}: http://127.0.0.1:4318` });
-  const url = new URL(given);
+function withPath(input: string): string {
+  if (!/^https?:\/\//.test(input) || !URL.canParse(input))
+    throw new AppError('usage', { detail: `--traces ${input}: http://127.0.0.1:4318` });
+  const url = new URL(input);
   return url.pathname === '/' ? new URL(signalPath, url).href : url.href;
 }
 
@@ -38,10 +38,10 @@ export interface TraceSettingsInput {
 
 /** @param flags of the command line, which win over the environment. @returns null = nothing is traced, and nothing sent. @throws AppError usage */
 export function traceSettings(flags: TraceSettingsInput, env: Environment): TraceSettings | null {
-  const given = flags.url ?? (env.GATEWAY_TRACES || fromStandard(env));
-  if (given === '' || given === 'off' || env.OTEL_SDK_DISABLED === 'true') return null;
+  const url = flags.url ?? (env.GATEWAY_TRACES || fromStandard(env));
+  if (url === '' || url === 'off' || env.OTEL_SDK_DISABLED === 'true') return null;
   const share = Number(flags.share ?? (env.GATEWAY_TRACE_SHARE || defaultShare));
   if (!(share >= 0 && share <= 1))
     throw new AppError('usage', { detail: `--trace-share ${flags.share ?? share}: 0-1` });
-  return { url: withPath(given), share, content: env.GATEWAY_TRACE_CONTENT === '1' };
+  return { url: withPath(url), share, content: env.GATEWAY_TRACE_CONTENT === '1' };
 }

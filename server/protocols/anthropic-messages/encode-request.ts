@@ -100,14 +100,18 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
     const effort = effortOf(request.reasoning);
     return { on: true, member: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort, maxTokens };
   }
-  const most = request.ceiling ?? Number.POSITIVE_INFINITY;
-  if (most < 2 * minBudget) {
+  const ceiling = request.ceiling ?? Number.POSITIVE_INFINITY;
+  if (ceiling < 2 * minBudget) {
     dropped.push('/thinking: the limit of the answer leaves no room for it');
     return unasked;
   }
-  const wished = Math.max(minBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
-  const room = Math.min(Math.max(maxTokens, wished + minBudget), target.outputCap ?? Number.POSITIVE_INFINITY, most);
-  const tokens = Math.max(minBudget, Math.min(wished, room - minBudget));
+  const requested = Math.max(minBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
+  const room = Math.min(
+    Math.max(maxTokens, requested + minBudget),
+    target.outputCap ?? Number.POSITIVE_INFINITY,
+    ceiling,
+  );
+  const tokens = Math.max(minBudget, Math.min(requested, room - minBudget));
   return {
     on: true,
     member: { type: 'enabled', budget_tokens: tokens },

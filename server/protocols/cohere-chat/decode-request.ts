@@ -76,8 +76,8 @@ function decodeMessage(message: Json): Message {
       const plan = text(message.tool_plan);
       const calls = records(message.tool_calls).map((call): Part => {
         const value = record(call.function);
-        const given = text(value?.arguments) ?? '';
-        return { type: 'tool-call', id: text(call.id) ?? '', name: text(value?.name) ?? '', arguments: given };
+        const argumentText = text(value?.arguments) ?? '';
+        return { type: 'tool-call', id: text(call.id) ?? '', name: text(value?.name) ?? '', arguments: argumentText };
       });
       return { role: 'assistant', parts: [...content, ...(plan === null ? [] : [words(plan)]), ...calls] };
     }

@@ -35,10 +35,10 @@ function respelled(value: unknown): unknown {
 
 /** @throws AppError body_invalid naming the field. */
 export function decodeRequest(
-  given: Json,
+  input: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
-  const body = respelled(given) as Record<string, unknown>;
+  const body = respelled(input) as Record<string, unknown>;
   if (!Array.isArray(body.contents)) throw new AppError('body_invalid', { detail: 'contents must be a list' });
   const config = record(body.generationConfig) ?? {};
   const calling = record(record(body.toolConfig)?.functionCallingConfig);
@@ -75,8 +75,8 @@ export function decodeRequest(
 }
 
 interface CallIds {
-  called(name: string, given: string | null): string;
-  answered(name: string, given: string | null): string;
+  called(name: string, clientId: string | null): string;
+  answered(name: string, clientId: string | null): string;
 }
 
 /** Calls need not carry ids here: results belong to the calls of their name, in order. */
@@ -84,19 +84,19 @@ function callIds(): CallIds {
   const open = new Map<string, string[]>();
   let count = 0;
   return {
-    called(name, given) {
-      const id = given ?? `call_${count}_${name}`;
+    called(name, clientId) {
+      const id = clientId ?? `call_${count}_${name}`;
       count++;
       open.set(name, [...(open.get(name) ?? []), id]);
       return id;
     },
-    answered(name, given) {
+    answered(name, clientId) {
       const waiting = open.get(name) ?? [];
-      const id = given ?? waiting.shift() ?? `call_${name}`;
-      if (given !== null)
+      const id = clientId ?? waiting.shift() ?? `call_${name}`;
+      if (clientId !== null)
         open.set(
           name,
-          waiting.filter((other) => other !== given),
+          waiting.filter((other) => other !== clientId),
         );
       return id;
     },
@@ -105,7 +105,7 @@ function callIds(): CallIds {
 
 function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[] {
   const assistant = content.role === 'model';
-  const said: Part[] = [];
+  const parts: Part[] = [];
   const results: Message[] = [];
   for (const part of records(content.parts)) {
     const call = record(part.functionCall);
@@ -113,7 +113,7 @@ function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[
     if (call !== null) {
       const name = text(call.name) ?? '';
       const sealed = text(part.thoughtSignature);
-      said.push({
+      parts.push({
         type: 'tool-call',
         id: ids.called(name, text(call.id)),
         name,
@@ -122,20 +122,20 @@ function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[
       });
     } else if (response !== null) {
       results.push({ role: 'tool', parts: [decodeResult(response, ids)] });
-    } else add(said, decodePart(part), assistant);
+    } else add(parts, decodePart(part), assistant);
   }
-  if (said.length === 0 && results.length > 0) return results;
-  return [...results, { role: assistant ? 'assistant' : 'user', parts: said }];
+  if (parts.length === 0 && results.length > 0) return results;
+  return [...results, { role: assistant ? 'assistant' : 'user', parts: parts }];
 }
 
 /** What was streamed comes back piece by piece, and the signature of a thought with the last one alone. */
-function add(said: Part[], part: Part, assistant: boolean): void {
-  const last = said.at(-1);
+function add(parts: Part[], part: Part, assistant: boolean): void {
+  const last = parts.at(-1);
   const goesOn = last?.type === 'reasoning' && last.signature === null && last.redacted === null;
-  if (part.type === 'reasoning' && goesOn) said[said.length - 1] = { ...part, text: last.text + part.text };
+  if (part.type === 'reasoning' && goesOn) parts[parts.length - 1] = { ...part, text: last.text + part.text };
   else if (assistant && part.type === 'text' && last?.type === 'text')
-    said[said.length - 1] = { ...part, text: last.text + part.text };
-  else said.push(part);
+    parts[parts.length - 1] = { ...part, text: last.text + part.text };
+  else parts.push(part);
 }
 
 function decodeResult(response: Record<string, unknown>, ids: CallIds): Part {

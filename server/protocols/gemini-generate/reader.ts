@@ -58,7 +58,7 @@ function createAnswerReader(): AnswerReader {
   let reported = searches;
   let called = 0;
   /** A call whose arguments are still coming. */
-  let calling: { readonly index: number; readonly given: PartialArguments; readonly signature: object } | null = null;
+  let calling: { readonly index: number; readonly partial: PartialArguments; readonly signature: object } | null = null;
   /** Ids that we make up differ from one answer to the next: the same conversation may hold many. */
   let answer = '';
   let started = false;
@@ -83,14 +83,14 @@ function createAnswerReader(): AnswerReader {
     }
     open = null;
   };
-  const emit = (kind: 'text' | 'reasoning', said: string, events: ChatEvent[]) => {
+  const emit = (kind: 'text' | 'reasoning', content: string, events: ChatEvent[]) => {
     if (open?.kind !== kind) {
       close(events);
       open = { kind, index: next++, signature: null };
       events.push({ type: `${kind}-start`, index: open.index });
     }
-    if (kind === 'text' && words.length < citableUnits) words += said;
-    events.push({ type: `${kind}-delta`, index: open.index, text: said });
+    if (kind === 'text' && words.length < citableUnits) words += content;
+    events.push({ type: `${kind}-delta`, index: open.index, text: content });
   };
   /** A signature without words of its own is a thought that says nothing. */
   const seal = (signature: string, events: ChatEvent[]) => {
@@ -102,9 +102,9 @@ function createAnswerReader(): AnswerReader {
   };
   const endCall = (events: ChatEvent[]) => {
     if (calling === null) return;
-    const { index, given, signature } = calling;
+    const { index, partial, signature } = calling;
     events.push(
-      { type: 'tool-call-delta', index, arguments: given.whole() },
+      { type: 'tool-call-delta', index, arguments: partial.whole() },
       { type: 'tool-call-end', index, ...signature },
     );
     calling = null;
@@ -126,18 +126,18 @@ function createAnswerReader(): AnswerReader {
         );
         return;
       }
-      calling = { index, given: collectArguments(), signature: seal };
+      calling = { index, partial: collectArguments(), signature: seal };
     }
-    calling?.given.take(call.partialArgs);
+    calling?.partial.take(call.partialArgs);
     // A piece without a word of more to come is the last.
     if (call.willContinue !== true) endCall(events);
   };
   const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
     const signature = text(part.thoughtSignature);
     const call = record(part.functionCall);
-    const said = text(part.text);
+    const content = text(part.text);
     if (call !== null) return takeCall(call, signature, events);
-    if (said !== null) emit(part.thought === true ? 'reasoning' : 'text', said, events);
+    if (content !== null) emit(part.thought === true ? 'reasoning' : 'text', content, events);
     if (signature !== null) seal(signature, events);
     const media = mediaOf(part);
     if (media !== null) {
@@ -249,9 +249,9 @@ export function createReader(): StreamReader {
   return reader;
 }
 
-function reasonOf(raw: string, said: string | null): FinishReason {
+function reasonOf(raw: string, message: string | null): FinishReason {
   const unified = guardedLookup(finishReasons, raw) ?? 'other';
-  return unified === 'error' ? { unified, raw, message: said ?? `the model ended with ${raw}` } : { unified, raw };
+  return unified === 'error' ? { unified, raw, message: message ?? `the model ended with ${raw}` } : { unified, raw };
 }
 
 const shortId = (id: string | null): string => (id === null ? '' : `${Bun.hash(id).toString(36).slice(0, 8)}_`);

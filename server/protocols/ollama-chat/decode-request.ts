@@ -67,12 +67,12 @@ function decodeMessages(messages: readonly Json[]): Message[] {
   const waiting: { readonly id: string; readonly name: string }[] = [];
   let calls = 0;
   const idFor = (message: Json, name: string | null): string => {
-    const given = text(message.tool_call_id);
+    const clientId = text(message.tool_call_id);
     const found = waiting.findIndex((call) =>
-      given === null ? name === null || call.name === name : call.id === given,
+      clientId === null ? name === null || call.name === name : call.id === clientId,
     );
     const [call] = waiting.splice(Math.max(0, found), found < 0 ? 0 : 1);
-    return given ?? call?.id ?? `call_${calls++}`;
+    return clientId ?? call?.id ?? `call_${calls++}`;
   };
   return messages.map((message): Message => {
     const content = decodeContent(message);
@@ -87,10 +87,10 @@ function decodeMessages(messages: readonly Json[]): Message[] {
       case 'assistant': {
         const thought = text(message.thinking);
         const decoded = records(message.tool_calls).map((call): Part => {
-          const { name, arguments: given } = record(call.function) ?? {};
+          const { name, arguments: input } = record(call.function) ?? {};
           const id = text(call.id) ?? `call_${calls++}`;
           waiting.push({ id, name: text(name) ?? '' });
-          return { type: 'tool-call', id, name: text(name) ?? '', arguments: JSON.stringify(given ?? {}) };
+          return { type: 'tool-call', id, name: text(name) ?? '', arguments: JSON.stringify(input ?? {}) };
         });
         const thoughts: Part[] =
           thought === null ? [] : [{ type: 'reasoning', text: thought, signature: null, redacted: null }];

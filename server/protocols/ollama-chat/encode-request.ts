@@ -19,7 +19,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   const request = withinLimits(requested, target, dropped);
   const { options, ...extra } = copyExtraFields(request, sharedFields, dropped);
   // The longest answer was understood, and is billed, by the client's own word for it.
-  const { num_predict: _said, ...given } = record(options) ?? {};
+  const { num_predict: _limit, ...otherOptions } = record(options) ?? {};
   const own = Object.entries(extra);
   reportDropped(request, {}, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
@@ -35,7 +35,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
     ...Object.fromEntries(own.filter(([name]) => !topLevel.has(name))),
-    ...given,
+    ...otherOptions,
   });
   const tools = encodeTools(request, dropped);
   return present({
@@ -86,7 +86,7 @@ function encodeMessages(messages: readonly Message[], dropped: Dropped): Item[] 
   const encoded: Item[] = [];
   for (const [index, { role, parts }] of messages.entries()) {
     const path = `/messages/${index}`;
-    const said: Part[] = [];
+    const content: Part[] = [];
     const calls: Item[] = [];
     for (const part of parts) {
       if (part.type === 'tool-call') {
@@ -99,12 +99,12 @@ function encodeMessages(messages: readonly Message[], dropped: Dropped): Item[] 
         encoded.push(
           present({ role: 'tool', ...contentOf(part.content, path, dropped), tool_name: name, tool_call_id: part.id }),
         );
-      } else said.push(part);
+      } else content.push(part);
     }
-    if (said.length === 0 && calls.length === 0) continue;
+    if (content.length === 0 && calls.length === 0) continue;
     encoded.push({
       role: role === 'developer' ? 'system' : role === 'tool' ? 'user' : role,
-      ...contentOf(said, path, dropped),
+      ...contentOf(content, path, dropped),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     });
   }

@@ -26,9 +26,9 @@ export function generateAsChat(body: Json): Json {
 /** An object of a chat's answer as one of a generation's; errors are the same in both. */
 export function generated(text: string): string {
   const { message, ...more } = record(parseJson(text)) ?? {};
-  const said = record(message);
-  if (said === null) return text;
-  const { content = '', thinking } = said;
+  const fields = record(message);
+  if (fields === null) return text;
+  const { content = '', thinking } = fields;
   return JSON.stringify(present({ ...more, response: content, thinking }));
 }
 

@@ -4,7 +4,7 @@ import type { UpstreamHalf } from '../codec.ts';
 import { guardedLookup, number, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { ndjsonFraming } from '../shared/ndjson.ts';
-import { type Said, simpleWire } from '../shared/simple-wire.ts';
+import { simpleWire, type WireChunk } from '../shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../shared/usage.ts';
 import { encodeRequest } from './encode-request.ts';
 
@@ -26,7 +26,7 @@ export const errorIn = (status: number | null, body: Item) => ({
     (status === null ? 'the model failed' : `bad response status code ${status}`),
 });
 
-function said(body: Item): Said {
+function readChunk(body: Item): WireChunk {
   if (text(body.error) !== null) return { error: errorIn(null, body) };
   const message = record(body.message);
   const done = body.done === true;
@@ -57,8 +57,8 @@ function usageIn(body: Item) {
 
 const wire = simpleWire({
   encodeRequest,
-  frame: said,
-  whole: (body) => ({ end: 'stop', ...said(body) }),
+  frame: readChunk,
+  whole: (body) => ({ end: 'stop', ...readChunk(body) }),
   decodeError: errorIn,
   isLast: (body) => body.done === true,
 });

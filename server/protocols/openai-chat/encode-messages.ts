@@ -62,7 +62,7 @@ function encodeTurn(
   context: EncodeContext,
 ): Item[] {
   const results: Item[] = [];
-  const said: Item[] = [];
+  const output: Item[] = [];
   const answered = new Set<string>();
   for (const [offset, message] of messages.entries()) {
     const path = `/messages/${first + offset}`;
@@ -78,10 +78,10 @@ function encodeTurn(
     const content = contentOf(rest, path, context);
     // What only its own dialect knows leaves no message behind.
     if (rest.length === 0 || !isNothing(content) || rest.some(({ type }) => type !== 'unknown'))
-      said.push({ role: 'user', content, ...named });
+      output.push({ role: 'user', content, ...named });
   }
   const lost = calls.filter(({ id }) => !answered.has(id));
-  return [...results, ...lost.map(({ id }) => toolMessage(id, 'Error: no result was given')), ...said];
+  return [...results, ...lost.map(({ id }) => toolMessage(id, 'Error: no result was given')), ...output];
 }
 
 const isNothing = (content: unknown): boolean => content === '' || (Array.isArray(content) && content.length === 0);
@@ -104,7 +104,7 @@ function encodeResult(part: Result, path: string, images: Part[], { dropped }: E
 function encodeAssistant(parts: readonly Part[], path: string, context: EncodeContext): Item {
   const calls: Item[] = [];
   const details: Item[] = [];
-  const said: Part[] = [];
+  const output: Part[] = [];
   let thoughts = '';
   let refusal: string | null = null;
   for (const part of parts) {
@@ -122,12 +122,12 @@ function encodeAssistant(parts: readonly Part[], path: string, context: EncodeCo
         refusal = (refusal ?? '') + part.text;
         break;
       default:
-        said.push(part);
+        output.push(part);
     }
   }
-  const silent = said.length === 0 && (calls.length > 0 || refusal !== null);
+  const silent = output.length === 0 && (calls.length > 0 || refusal !== null);
   return {
-    content: silent ? null : contentOf(said, path, context),
+    content: silent ? null : contentOf(output, path, context),
     ...present({
       refusal,
       tool_calls: calls.length === 0 ? undefined : calls,

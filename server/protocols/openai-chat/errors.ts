@@ -46,9 +46,9 @@ export function decodeError(status: number, body: string): UpstreamError {
 
 /** An aggregator's own message says no more than that a provider failed; what the provider said stands beside it. */
 function providerWords(raw: unknown): string | null {
-  const said = text(raw);
-  if (said === null) return null;
-  const body = record(parseJson(said));
+  const message = text(raw);
+  if (message === null) return null;
+  const body = record(parseJson(message));
   return text(record(body?.error)?.message) ?? text(body?.error) ?? text(body?.message);
 }
 

@@ -205,10 +205,10 @@ class OpenAiChatReader implements StreamReader {
   private fail(body: unknown): ChatEvent[] {
     this.ended = true;
     this.progress = 'stopped';
-    const said = record(record(body)?.error);
+    const value = record(record(body)?.error);
     // Groq and OpenRouter give the status that the error would have had in front of a stream.
-    const code = number(said?.code);
-    const status = number(said?.status_code) ?? (code !== null && code >= 400 && code < 600 ? code : null);
+    const code = number(value?.code);
+    const status = number(value?.status_code) ?? (code !== null && code >= 400 && code < 600 ? code : null);
     const events: ChatEvent[] = [];
     this.endAll(events);
     events.push({ type: 'error', error: { ...decodeError(0, JSON.stringify(body)), status } });
@@ -391,7 +391,7 @@ export function decodeResponse(body: unknown): ChatEvent[] {
 }
 
 const hasContent = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
-  [content, reasoning, reasoning_content, tool_calls].some((said) => said !== undefined && said !== null);
+  [content, reasoning, reasoning_content, tool_calls].some((value) => value !== undefined && value !== null);
 
 /** Searching models list their sources beside the choices, on every chunk alike. */
 function pageCitations(chunk: Record<string, unknown>): Citation[] {

@@ -98,11 +98,11 @@ function withoutUnsupported(
 /** The one tool that must be called. A model without tools can still write what it would be called with. */
 const demandedTool = ({ tools, toolChoice, responseFormat }: ChatRequest): Tool | undefined => {
   if (responseFormat !== null) return undefined;
-  const wanted =
+  const allowed =
     toolChoice === 'required'
       ? tools
       : tools.filter(({ name }) => typeof toolChoice === 'object' && name === toolChoice?.name);
-  return wanted.length === 1 && wanted[0]?.kind === 'function' ? wanted[0] : undefined;
+  return allowed.length === 1 && allowed[0]?.kind === 'function' ? allowed[0] : undefined;
 };
 
 /** The tool whose arguments the model writes as its answer, because it takes no tools; undefined = none. */

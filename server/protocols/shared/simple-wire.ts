@@ -6,7 +6,7 @@ import { endedEarly } from './ended-early.ts';
 import { parseExact, parseJson, record } from './json.ts';
 import type { SseFrame } from './sse.ts';
 
-export interface Said {
+export interface WireChunk {
   readonly text?: string | null;
   readonly thought?: string | null;
   /** Calls of tools, each in one chunk. `id` null = the upstream gives none. */
@@ -23,16 +23,16 @@ export interface Said {
 export interface SimpleWire {
   readonly encodeRequest: (request: ChatRequest, dropped: Dropped) => Record<string, unknown>;
   /** What one frame of a stream says. */
-  readonly frame: (body: Record<string, unknown>, event: string) => Said;
+  readonly frame: (body: Record<string, unknown>, event: string) => WireChunk;
   /** What a whole answer says. */
-  readonly whole: (body: Record<string, unknown>) => Said;
+  readonly whole: (body: Record<string, unknown>) => WireChunk;
   readonly decodeError: (status: number, body: Record<string, unknown>) => UpstreamError;
   /** Whether nothing follows a frame; where the upstream closes by itself it need not be known. */
   readonly isLast?: (body: Record<string, unknown>) => boolean;
 }
 
 function createReader(
-  read: (body: Record<string, unknown>, event: string) => Said,
+  read: (body: Record<string, unknown>, event: string) => WireChunk,
   isLast?: (body: Record<string, unknown>) => boolean,
 ): StreamReader {
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
@@ -59,7 +59,7 @@ function createReader(
     }
     events.push({ type: `${kind}-delta`, index: open.index, text: words });
   };
-  const call = ({ id, name, arguments: input }: NonNullable<Said['calls']>[number], events: ChatEvent[]) => {
+  const call = ({ id, name, arguments: input }: NonNullable<WireChunk['calls']>[number], events: ChatEvent[]) => {
     close(events);
     const index = next++;
     events.push(
@@ -75,26 +75,26 @@ function createReader(
       const body = record(parseExact(frame.data));
       reader.frameKind = isLast?.(body ?? {}) === true ? 'terminal' : 'plain';
       if (ended || body === null) return [];
-      const said = read(body, frame.event);
+      const chunk = read(body, frame.event);
       const events: ChatEvent[] = [];
       if (!started) {
         started = true;
         events.push({ type: 'response-start', id: null, model: null, created: null });
       }
-      if (said.error != null) {
+      if (chunk.error != null) {
         ended = true;
-        return [{ type: 'error', error: said.error }];
+        return [{ type: 'error', error: chunk.error }];
       }
-      emit('reasoning', said.thought, events);
-      emit('text', said.text, events);
-      if (said.citations !== undefined) citations = [...citations, ...said.citations];
-      for (const one of said.calls ?? []) call(one, events);
-      if (said.usage != null) events.push({ type: 'usage', usage: said.usage });
-      if (said.end !== undefined) {
+      emit('reasoning', chunk.thought, events);
+      emit('text', chunk.text, events);
+      if (chunk.citations !== undefined) citations = [...citations, ...chunk.citations];
+      for (const one of chunk.calls ?? []) call(one, events);
+      if (chunk.usage != null) events.push({ type: 'usage', usage: chunk.usage });
+      if (chunk.end !== undefined) {
         ended = true;
         close(events);
-        const unified = called > 0 && said.end === 'stop' ? 'tool_calls' : said.end;
-        events.push({ type: 'finish', reason: { unified, raw: said.raw ?? null } });
+        const unified = called > 0 && chunk.end === 'stop' ? 'tool_calls' : chunk.end;
+        events.push({ type: 'finish', reason: { unified, raw: chunk.raw ?? null } });
       }
       return events;
     },

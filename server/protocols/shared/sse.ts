@@ -292,8 +292,8 @@ class LineSplitter {
   }
 
   /** @returns the event that a line completes. */
-  #take(given: string): string | null {
-    const line = given.endsWith('\r') ? given.slice(0, -1) : given;
+  #take(text: string): string | null {
+    const line = text.endsWith('\r') ? text.slice(0, -1) : text;
     if (!line.startsWith('data:')) {
       if (line !== '') this.#before += `${line}\n`;
       return null;

@@ -3,9 +3,9 @@ import type { Tool } from '../canonical.ts';
 import { type Json, parseExact, parseJson, record, text } from './json.ts';
 
 /** Dialects that want an object get one, whatever the history says. */
-export function argumentsObject(said: string): Record<string, unknown> {
-  if (said.trim() === '') return {};
-  return record(parseExact(said)) ?? { _raw: said };
+export function argumentsObject(raw: string): Record<string, unknown> {
+  if (raw.trim() === '') return {};
+  return record(parseExact(raw)) ?? { _raw: raw };
 }
 
 /** A tool that takes free text, for dialects that know only JSON. */
@@ -33,8 +33,8 @@ export const functionTool = (definition: Json, strict: boolean | null): Tool => 
 
 /** A schema must name an object, also for a tool without arguments. */
 export const objectSchema = (schema: unknown): Record<string, unknown> => {
-  const given = record(schema) ?? {};
-  return given.type === undefined ? { type: 'object', properties: {}, ...given } : given;
+  const fields = record(schema) ?? {};
+  return fields.type === undefined ? { type: 'object', properties: {}, ...fields } : fields;
 };
 
 const matches = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -9,9 +9,9 @@ const maxTokens = 20_000_000;
 const digits = /^\d{1,9}$/;
 
 /** @returns 0 for absent, null for anything that is not a sane count. */
-export function tokenCount(given: unknown): number | null {
-  if (given === undefined || given === null) return 0;
-  const value = typeof given === 'string' && digits.test(given) ? Number(given) : given;
+export function tokenCount(input: unknown): number | null {
+  if (input === undefined || input === null) return 0;
+  const value = typeof input === 'string' && digits.test(input) ? Number(input) : input;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > maxTokens) return null;
   return value;
 }

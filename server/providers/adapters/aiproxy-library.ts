@@ -1,6 +1,6 @@
 /** AI Proxy's libraries: one question to the knowledge base that `other` names, an answer with the documents it rests on. Errors come with status 200. */
 import { number, record, records, text } from '../../protocols/shared/json.ts';
-import { type Said, simpleWire } from '../../protocols/shared/simple-wire.ts';
+import { simpleWire, type WireChunk } from '../../protocols/shared/simple-wire.ts';
 import type { Adapter } from '../adapter.ts';
 import { transcriptOf } from './transcript.ts';
 
@@ -12,7 +12,7 @@ const errorIn = (status: number | null, body: Record<string, unknown>) => ({
 });
 
 /** Stand behind the answer; a document without an address cannot be cited. */
-const sourcesIn = (body: Record<string, unknown>): Pick<Said, 'citations'> => ({
+const sourcesIn = (body: Record<string, unknown>): Pick<WireChunk, 'citations'> => ({
   citations: records(body.documents).map((raw) => ({
     url: text(raw.url),
     title: text(raw.title),

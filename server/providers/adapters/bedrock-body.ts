@@ -7,12 +7,12 @@ import { betasFor, gated } from './beta-headers.ts';
 type Members = Record<string, unknown>;
 
 export function bedrockBody(
-  given: Readonly<Members>,
+  input: Readonly<Members>,
   { model, header, dropped }: { readonly model: string; readonly header: string; readonly dropped: Dropped },
 ): Members {
   const betas = betasFor(bedrockBetas, header, model);
-  const { model: _, stream: __, ...said } = given;
-  let body: Members = { ...said };
+  const { model: _, stream: __, ...members } = input;
+  let body: Members = { ...members };
   for (const name of Object.keys(body)) {
     if (bedrockMembers.names.has(name)) continue;
     delete body[name];

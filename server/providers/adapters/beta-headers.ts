@@ -37,7 +37,7 @@ const isOpen = ({ beta, models }: GateRow, betas: readonly string[], model: stri
 
 /** @returns the body without the members whose feature is not on. */
 export function gated(
-  given: Members,
+  input: Members,
   {
     gates,
     betas,
@@ -45,7 +45,7 @@ export function gated(
   }: { readonly gates: readonly GateRow[]; readonly betas: readonly string[]; readonly model: string },
   dropped: Dropped,
 ): Members {
-  let body = given;
+  let body = input;
   for (const gate of gates) {
     if (isOpen(gate, betas, model)) continue;
     const kept = record(without(body, gate.member.split('.'), gate.value));

@@ -53,8 +53,8 @@ function createReader(): StreamReader {
     }
     if (thought !== null) {
       start(index, 'reasoning', events);
-      const said = text(thought.text);
-      if (said !== null) events.push({ type: 'reasoning-delta', index, text: said });
+      const content = text(thought.text);
+      if (content !== null) events.push({ type: 'reasoning-delta', index, text: content });
       const signature = text(thought.signature);
       if (signature !== null) signatures.set(index, signature);
     }

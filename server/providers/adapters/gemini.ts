@@ -81,9 +81,9 @@ export const drawn: CustomForm = {
       return text(data) === null ? [] : [{ base64: text(data), mimeType: text(mimeType) }];
     });
     if (images.length > 0) return imageList(images, requested, usageIn(answer));
-    const said = parts.map((part) => text(part.text) ?? '').join('');
+    const content = parts.map((part) => text(part.text) ?? '').join('');
     const blocked = text(record(record(answer)?.promptFeedback)?.blockReason);
-    return refusal(said || (blocked ?? text(candidate?.finishReason) ?? 'no picture was made'));
+    return refusal(content || (blocked ?? text(candidate?.finishReason) ?? 'no picture was made'));
   },
   decodeError,
 };

@@ -33,9 +33,9 @@ const wire = simpleWire({
   frame: () => ({}),
   whole(body) {
     if (record(body.error) !== null) return { error: geminiGenerate.upstream.decodeError(0, JSON.stringify(body)) };
-    const said = text(records(body.candidates)[0]?.content);
+    const content = text(records(body.candidates)[0]?.content);
     const reason = text(records(body.filters)[0]?.reason);
-    return said === null && reason !== null ? { end: 'content_filter', raw: reason } : { text: said };
+    return content === null && reason !== null ? { end: 'content_filter', raw: reason } : { text: content };
   },
   decodeError: (status, body) => geminiGenerate.upstream.decodeError(status, JSON.stringify(body)),
 });

@@ -121,11 +121,11 @@ function body({ operation, model }: Place): BodyForm | null {
   if (operation === 'count_tokens') return { whole: (body) => ({ body: { ...body, model: dated(model) } }) };
   if (operation !== 'chat') return null;
   return {
-    whole({ model: _, ...said }, { betas: header, dropped }) {
+    whole({ model: _, ...members }, { betas: header, dropped }) {
       const betas = betasFor(vertexBetas, header, model);
       const body = {
         anthropic_version: 'vertex-2023-10-16',
-        ...gated(said, { gates: vertexGates, betas, model }, dropped),
+        ...gated(members, { gates: vertexGates, betas, model }, dropped),
       };
       return betas.length === 0 ? { body } : { body, headers: { 'anthropic-beta': betas.join(',') } };
     },

@@ -17,16 +17,18 @@ export function rankedList(
   requested: Requested,
   tokens: number | null,
 ): unknown {
-  const given = list(requested.body.documents);
+  const documents = list(requested.body.documents);
   const second = requested.path === '/v2/rerank';
   // Jina's clients get the documents unless they say no, Cohere's only when they say yes.
-  const shown = second ? requested.body.return_documents === true : requested.body.return_documents !== false;
+  const includesDocuments = second
+    ? requested.body.return_documents === true
+    : requested.body.return_documents !== false;
   const results = records(answer.results).map(({ index, relevance_score }) => {
-    const document = given[number(index) ?? -1];
+    const document = documents[number(index) ?? -1];
     return {
       index,
       relevance_score,
-      ...(shown ? { document: typeof document === 'string' ? { text: document } : document } : {}),
+      ...(includesDocuments ? { document: typeof document === 'string' ? { text: document } : document } : {}),
     };
   });
   if (second) {

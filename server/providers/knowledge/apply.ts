@@ -86,10 +86,10 @@ export function heldToRules(body: Members, rules: Rules, dropped: Dropped): Memb
   let within = body;
   for (const { row, path, top } of rules.list) {
     if ((row.demand.kind !== 'present' && !Object.hasOwn(within, top)) || !bites(within, path, 0, row)) continue;
-    const said: string[] = [];
-    within = changed(within, path, row, said) as Members;
-    if (said.length === 0 || silent.has(row.member)) continue;
-    dropped.push(`/${row.member.replaceAll('.', '/')}: ${said[0]}`);
+    const reasons: string[] = [];
+    within = changed(within, path, row, reasons) as Members;
+    if (reasons.length === 0 || silent.has(row.member)) continue;
+    dropped.push(`/${row.member.replaceAll('.', '/')}: ${reasons[0]}`);
   }
   return within;
 }
@@ -141,7 +141,7 @@ export function editsBetween(before: Members, after: Members): ReadonlyMap<strin
   return edits;
 }
 
-function changed(value: unknown, [step, ...rest]: readonly Step[], row: ProviderRow, said: string[]): unknown {
+function changed(value: unknown, [step, ...rest]: readonly Step[], row: ProviderRow, reasons: string[]): unknown {
   const object = record(value);
   if (object === null || step === undefined) return value;
   const { key, each } = step;
@@ -150,11 +150,11 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
     if (!stands(object, row)) return value;
     if (demand.kind === 'present')
       return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
-    return Object.hasOwn(object, key) ? met(object, key, demand, said) : value;
+    return Object.hasOwn(object, key) ? met(object, key, demand, reasons) : value;
   }
   if (!Object.hasOwn(object, key)) return value;
   const held = object[key];
-  const inside = (item: unknown) => changed(item, rest, row, said);
+  const inside = (item: unknown) => changed(item, rest, row, reasons);
   if (!each) {
     const next = inside(held);
     return next === held ? value : { ...object, [key]: next };
@@ -174,10 +174,10 @@ const stands = (object: Members, { onlyWith: paired, onlyWithType }: ProviderRow
 
 type Met = Exclude<Demand, { kind: 'present' }>;
 
-function met(object: Members, key: string, demand: Met, said: string[]): Members {
+function met(object: Members, key: string, demand: Met, reasons: string[]): Members {
   const value = object[key];
   if (demand.kind === 'absent') {
-    if (value !== undefined && value !== null) said.push('not taken by the upstream');
+    if (value !== undefined && value !== null) reasons.push('not taken by the upstream');
     return without(object, key);
   }
   if (value === undefined || value === null) return object;
@@ -188,27 +188,27 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
     }
     case 'mentions':
       if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
-      said.push('a word that the upstream demands is put before them');
+      reasons.push('a word that the upstream demands is put before them');
       return { ...object, [key]: [demand.by, ...value] };
     case 'parted':
-      return parted(object, key, demand, said);
+      return parted(object, key, demand, reasons);
     case 'alternating':
-      return alternating(object, key, said);
+      return alternating(object, key, reasons);
     case 'atMost':
     case 'atLeast': {
       if (Array.isArray(value) && demand.kind === 'atMost') {
         if (value.length <= demand.value) return object;
-        said.push(`no more than ${demand.value}`);
+        reasons.push(`no more than ${demand.value}`);
         return { ...object, [key]: value.slice(0, demand.value) };
       }
       if (typeof value !== 'number') return object;
       const within = demand.kind === 'atMost' ? Math.min(value, demand.value) : Math.max(value, demand.value);
       if (within === value) return object;
-      said.push(`${within} instead of ${value}`);
+      reasons.push(`${within} instead of ${value}`);
       return { ...object, [key]: within };
     }
     case 'oneOf':
-      return oneOf(object, key, demand, said);
+      return oneOf(object, key, demand, reasons);
     case 'shaped':
       // An id is nothing that anybody would miss: call and result are changed alike.
       return typeof value !== 'string' || demand.pattern.test(value)
@@ -217,15 +217,15 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
   }
 }
 
-function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, said: string[]): Members {
+function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, reasons: string[]): Members {
   const value = object[key];
   if (typeof value !== 'string' || demand.words.includes(value)) return object;
   const instead = demand.instead === undefined ? undefined : guardedLookup(demand.instead, value);
-  said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
+  reasons.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
 }
 
-function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'parted' }>, said: string[]): Members {
+function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'parted' }>, reasons: string[]): Members {
   const value = object[key];
   if (!Array.isArray(value)) return object;
   const roles = value.map((message) => record(message)?.role);
@@ -233,7 +233,7 @@ function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'p
     roles[index] === demand.before && roles[index - 1] === demand.after ? [demand.by, message] : [message],
   );
   if (apart.length === value.length) return object;
-  said.push(`${demand.before} cannot follow ${demand.after} here: a word of the ${demand.by.role}’s stands between`);
+  reasons.push(`${demand.before} cannot follow ${demand.after} here: a word of the ${demand.by.role}’s stands between`);
   return { ...object, [key]: apart };
 }
 
@@ -241,7 +241,7 @@ const partsOf = (content: unknown): readonly unknown[] =>
   Array.isArray(content) ? content : [{ type: 'text', text: String(content ?? '') }];
 
 /** Words stay words where both are. Calls and their results stand for themselves. */
-function alternating(object: Members, key: string, said: string[]): Members {
+function alternating(object: Members, key: string, reasons: string[]): Members {
   const value = object[key];
   if (!Array.isArray(value)) return object;
   const joined: unknown[] = [];
@@ -259,7 +259,7 @@ function alternating(object: Members, key: string, said: string[]): Members {
     joined[joined.length - 1] = { ...last, content };
   }
   if (joined.length === value.length) return object;
-  said.push('what one side says in a row is one message here');
+  reasons.push('what one side says in a row is one message here');
   return { ...object, [key]: joined };
 }
 

@@ -175,16 +175,16 @@ function googleSearch(): readonly HostedUse[] {
 }
 
 /** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
-const nameOf = (said: string): string => looseWords(said).slice(0, 64) || 'unnamed';
-const looseWords = (said: string): string => said.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+const nameOf = (raw: string): string => looseWords(raw).slice(0, 64) || 'unnamed';
+const looseWords = (raw: string): string => raw.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
 /** Containers are sold by their memory, 1 GB unless the request says otherwise. */
 function memoryOf(tool: Readonly<Record<string, unknown>>): string {
   for (const place of [...valuesOf(tool, 'container'), ...valuesOf(tool, 'environment')]) {
     const own = record(place);
     if (own === null) continue;
-    for (const said of valuesOf(own, 'memorylimit'))
-      if (isOn(said) && word(said) !== '1g') return `-${nameOf(word(said) || String(said))}`;
+    for (const limit of valuesOf(own, 'memorylimit'))
+      if (isOn(limit) && word(limit) !== '1g') return `-${nameOf(word(limit) || String(limit))}`;
   }
   return '';
 }
@@ -218,23 +218,23 @@ export function hostedByTools(value: unknown): readonly HostedUse[] {
   for (const item of list(value)) {
     const tool = record(item);
     if (tool === null) continue;
-    let said: unknown[] | null = null;
+    let listedTypes: unknown[] | null = null;
     let own = false;
     for (const key in tool) {
       const loose = looseName(key);
       if (loose === 'type' && typeof tool[key] === 'string') {
-        said ??= [];
-        said.push(tool[key]);
+        listedTypes ??= [];
+        listedTypes.push(tool[key]);
       }
       own ||= ownNames.has(loose);
     }
-    if (said === null && own) continue;
+    if (listedTypes === null && own) continue;
     const uses =
-      said === null
+      listedTypes === null
         ? Object.keys(tool).flatMap(
             (key) => guardedLookup(googleTools, looseName(key)) ?? [use(nameOf(key), { listed: true })],
           )
-        : said.flatMap((type) => typed(word(type), tool));
+        : listedTypes.flatMap((type) => typed(word(type), tool));
     if (uses.length === 0) continue;
     found ??= [];
     found.push(...uses);

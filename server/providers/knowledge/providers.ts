@@ -3,9 +3,9 @@ import type { Demand, ProviderRow } from './row.ts';
 import { unsupportedFieldRows } from './unsupported-fields.ts';
 
 const absent: Demand = { kind: 'absent' };
-type Said = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];
+type RowSpec = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];
 
-const of = (provider: string, dialect: ProviderRow['dialect'], rows: readonly Said[]): ProviderRow[] =>
+const of = (provider: string, dialect: ProviderRow['dialect'], rows: readonly RowSpec[]): ProviderRow[] =>
   rows.map(([member, demand, source, more]) => ({ provider, dialect, member, demand, source, ...more }));
 
 /** The role `developer` is unknown here. */
@@ -14,8 +14,8 @@ const noDevelopers: Demand = {
   words: ['system', 'user', 'assistant', 'tool', 'function'],
   instead: { developer: 'system' },
 };
-const absentAll = (members: string, source: string, more: Partial<ProviderRow> = {}): Said[] =>
-  members.split(' ').map((member): Said => [member, absent, source, more]);
+const absentAll = (members: string, source: string, more: Partial<ProviderRow> = {}): RowSpec[] =>
+  members.split(' ').map((member): RowSpec => [member, absent, source, more]);
 
 const mistralChat = 'https://docs.mistral.ai/api/endpoint/chat';
 const unprocessable = { status: 422 } as const;

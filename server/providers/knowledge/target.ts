@@ -69,8 +69,8 @@ export function targetOf(model: string, rows: readonly ModelRow[]): Target {
 
 /** What a row says besides what is refused. */
 export function fieldsOf(row: ModelRow): Partial<Omit<Target, 'unsupported' | 'unsupportedWithThinking'>> {
-  const { models, provider, source, assumed, supported, unsupported, unsupportedWithThinking, ...said } = row;
-  return said;
+  const { models, provider, source, assumed, supported, unsupported, unsupportedWithThinking, ...rest } = row;
+  return rest;
 }
 
 /** Whether a word of effort may stand behind a name. Names with a maker's are those of hosts that have such models themselves. */
@@ -81,8 +81,8 @@ const demands = new WeakMap<Target, string>();
 function demandsOf(target: Target): string {
   const known = demands.get(target);
   if (known !== undefined) return known;
-  const { unsupported, unsupportedWithThinking, thoughtsVisible, tokensPerSecond, ...said } = target;
-  const made = JSON.stringify([said, [...unsupported].toSorted(), [...unsupportedWithThinking].toSorted()]);
+  const { unsupported, unsupportedWithThinking, thoughtsVisible, tokensPerSecond, ...rest } = target;
+  const made = JSON.stringify([rest, [...unsupported].toSorted(), [...unsupportedWithThinking].toSorted()]);
   demands.set(target, made);
   return made;
 }

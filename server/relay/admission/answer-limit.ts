@@ -59,9 +59,9 @@ export function shorten(
   if (answer === null) return null;
   const min = minWorth(estimate, parsed.body);
   if (reserveFor(estimate, min * answer.choices) > available) return null;
-  const wanted = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
+  const requested = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
   const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
-  const limit = Math.max(min, Math.min(half, wanted));
+  const limit = Math.max(min, Math.min(half, requested));
   const { route } = plan;
   const { keepLimits } = route.offers;
   const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);

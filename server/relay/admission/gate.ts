@@ -161,12 +161,12 @@ export class Gate {
     refusal: AppError,
   ): Promise<void> {
     const { state, now } = this.core;
-    const loan = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
-    if (loan === 'lent') return;
+    const lease = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
+    if (lease === 'lent') return;
     // What lies here says less than the books: another machine may have taken back the part that was not lacking.
     const code =
-      loan === 'token-exhausted' ? 'token_exhausted' : loan === 'exhausted' ? 'user_exhausted' : refusal.code;
+      lease === 'token-exhausted' ? 'token_exhausted' : lease === 'exhausted' ? 'user_exhausted' : refusal.code;
     const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings), refusal);
-    throw refusalAfter(loan, named, now() / 1000);
+    throw refusalAfter(lease, named, now() / 1000);
   }
 }

@@ -54,7 +54,7 @@ export interface LeaseClient {
 interface Waiter {
   readonly need: number;
   readonly available: () => number;
-  readonly resolve: (loan: LeaseOutcome) => void;
+  readonly resolve: (lease: LeaseOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -103,13 +103,13 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
       need,
       available,
       reject,
-      resolve(loan) {
-        if (loan === 'lent') rejected.delete(key);
+      resolve(lease) {
+        if (lease === 'lent') rejected.delete(key);
         else {
           if (rejected.size >= maxRejected) rejected.clear();
           rejected.add(key);
         }
-        resolve(loan);
+        resolve(lease);
       },
     };
     if (known !== undefined) known.push(waiter);
@@ -154,16 +154,16 @@ export const elsewhere = (error?: unknown): AppError =>
   new AppError('balance_elsewhere', { seconds: remoteSeconds }, error);
 
 /** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
-export const isTakenBalance = (loan: LeaseOutcome, error: unknown): boolean =>
-  (loan === 'token-exhausted' || loan === 'day' || loan === 'month') &&
+export const isTakenBalance = (lease: LeaseOutcome, error: unknown): boolean =>
+  (lease === 'token-exhausted' || lease === 'day' || lease === 'month') &&
   error instanceof AppError &&
   error.code === 'user_exhausted';
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
-export function refusalAfter(loan: LeaseOutcome, error: unknown, now: number): unknown {
+export function refusalAfter(lease: LeaseOutcome, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
-  if (loan === 'elsewhere' || loan === 'lent') return elsewhere(error);
-  if (loan === 'exhausted' || loan === 'token-exhausted') return error;
-  const seconds = Math.ceil(nextPeriod(loan, now) - now);
-  return new AppError(loan === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
+  if (lease === 'elsewhere' || lease === 'lent') return elsewhere(error);
+  if (lease === 'exhausted' || lease === 'token-exhausted') return error;
+  const seconds = Math.ceil(nextPeriod(lease, now) - now);
+  return new AppError(lease === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
 }

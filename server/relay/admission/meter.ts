@@ -55,7 +55,7 @@ export interface Delivered {
   /** The JSON of a whole answer, else null. */
   readonly body: unknown;
   /** Words the client received. */
-  readonly told: DeliveredText;
+  readonly text: DeliveredText;
 }
 
 /** Tokens that a conversation must be able to pay for when it opens. */
@@ -236,8 +236,8 @@ function recordingEstimate(parsed: ParsedRequest, prices: Prices): Estimate {
 
 /** Usage in a whole answer. @returns null when it reports none or nonsense. */
 export function reportedUsage(parsed: ParsedRequest, upstream: UpstreamHalf, body: unknown): Usage | null {
-  const told = upstream.readUsage(body);
-  if (told !== null || parsed.operation !== 'rerank') return told;
+  const reported = upstream.readUsage(body);
+  if (reported !== null || parsed.operation !== 'rerank') return reported;
   const total = tokenCount(record(record(body)?.usage)?.total_tokens);
   return total === null || total === 0 ? null : { ...emptyUsage, input: total };
 }
@@ -254,8 +254,8 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   if (images.has(operation)) return { ...emptyUsage, input: 1 };
   if (operation === 'speech') return { ...emptyUsage, input: speechLength(parsed) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
-  const { units } = delivered.told;
-  const written = textOut.has(operation) ? textByChoice(delivered.told) : [];
+  const { units } = delivered.text;
+  const written = textOut.has(operation) ? textByChoice(delivered.text) : [];
   const read = countedTexts(prompt);
   const counts = await counter.count(parsed.model, [...written, ...read]);
   const inWords = sumOf(counts.slice(written.length));
@@ -302,9 +302,9 @@ const speechLength = ({ body: { input, instructions } }: ParsedRequest): number 
 const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
 
 function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
-  const told = delivered === undefined ? null : (reportedSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
+  const reported = delivered === undefined ? null : (reportedSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
   const { form } = parsed;
-  const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
+  const seconds = reported ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 }
 
@@ -315,8 +315,8 @@ const reportedSeconds = (body: unknown): number | null => {
 };
 
 /** What is said in a text without times may name any time. */
-const subtitlesIn = ({ body }: ParsedRequest, { told }: Delivered): number | null =>
-  body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(told.texts) : null;
+const subtitlesIn = ({ body }: ParsedRequest, { text }: Delivered): number | null =>
+  body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(text.texts) : null;
 
 const timestamp = /--> *(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;
 

@@ -66,9 +66,9 @@ export function withoutModifiers(
   const kept: string[] = [];
   for (const [at, path] of removed.entries()) {
     const [first = ''] = path;
-    const wanted = looseName(first);
+    const modifier = looseName(first);
     for (const key of Object.keys(body)) {
-      if (looseName(key) !== wanted) continue;
+      if (looseName(key) !== modifier) continue;
       if (path.length === 1) delete body[key];
       else body[key] = withoutPath(body[key], path.slice(1));
       kept.push(dropped[at] ?? key);

@@ -157,7 +157,7 @@ export class Reservation {
   }
 
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
-  async borrow(): Promise<boolean> {
+  async ensureLease(): Promise<boolean> {
     const { leaseClient } = this.core;
     if (leaseClient === null || this.lacking === 0) return false;
     return (await leaseClient.acquire(this.lessee(), this.lacking, () => this.available())) === 'lent';

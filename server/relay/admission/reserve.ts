@@ -74,13 +74,13 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one
   const available = () => Math.floor(availableBalance(one) / times);
   for (let loans = 1; loans < maxLeases; loans++) {
     one.planAgain(parsed, plan);
-    const loan = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
+    const lease = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
     try {
       // Another thread of this machine may have taken what was leased.
-      if (await tryReserve(core, one, loan !== 'lent')) return;
+      if (await tryReserve(core, one, lease !== 'lent')) return;
     } catch (error) {
-      if (isTakenBalance(loan, error)) continue;
-      throw refusalAfter(loan, error, core.now() / 1000);
+      if (isTakenBalance(lease, error)) continue;
+      throw refusalAfter(lease, error, core.now() / 1000);
     }
   }
   throw elsewhere();
@@ -223,7 +223,7 @@ function reservePart(core: ReserveCore, one: Reservation): void {
   const available = account.available(plan.selfUse);
   if (max * plenty <= available) return;
   const { estimate: size } = plan;
-  const modest = Math.min(size.maxTokens, core.state.settings.stake * (size.answer?.choices ?? 1));
+  const modest = Math.min(size.maxTokens, core.state.settings.aheadTokens * (size.answer?.choices ?? 1));
   const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.

@@ -239,10 +239,10 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
       return {
         reserve(prompt, output) {
           if (scopes.every(({ limits }) => limits.tpm === 0)) return null;
-          const wanted = scopes.map(({ name, key, limits }) =>
+          const windows = scopes.map(({ name, key, limits }) =>
             tokenWindow(name, key, limits.tpm, prompt + output, Math.max(1, prompt)),
           );
-          return counted(wanted).then((taken) => {
+          return counted(windows).then((taken) => {
             tokens = taken ?? noTokens();
           });
         },

@@ -61,8 +61,8 @@ async function reject(
   disconnect: ClientDisconnect,
 ): Promise<Response> {
   const { parsed } = one;
-  const { clientError: shown, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, localizedFor(parsed.request, shown), retryAfter);
+  const { clientError: displayed, retryAfter } = await closeFailed(core, one, outcome, disconnect);
+  const response = errorResponse(parsed.protocol, localizedFor(parsed.request, displayed), retryAfter);
   const headers = ownHeaders(one, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;

@@ -114,7 +114,7 @@ interface Counted {
 }
 
 async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
-  const words = await countLocally(counter, one.parsed, { body, told: end.delivered });
+  const words = await countLocally(counter, one.parsed, { body, text: end.delivered });
   const { audioSeconds, calls } = end.delivered;
   const withAudio = audioSeconds === 0 ? words : { ...words, audioOutput: audioTokens(audioSeconds) };
   const local = withCalls(withAudio, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
@@ -258,10 +258,10 @@ export function refusalOf(
       : attempts.length === 0 && !clientGone
         ? new AppError('operation_unsupported', { operation: parsed.operation })
         : new AppError('upstream_unreachable'));
-  const shown = clientError(error, parsed.requestId, failure);
+  const displayed = clientError(error, parsed.requestId, failure);
   return {
     error,
-    clientError: free ? withUpstreamWords(shown, failure) : shown,
+    clientError: free ? withUpstreamWords(displayed, failure) : displayed,
     retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
   };
 }

@@ -2,7 +2,7 @@
 import type { DeliveredText } from '../shared/delivered-text.ts';
 
 /** @returns whether what came since the last call completes a word. */
-export type WordWatch = (said: DeliveredText) => boolean;
+export type WordWatch = (content: DeliveredText) => boolean;
 
 /** @param words lower case. @returns null = there is nothing to look for. */
 export function createWordWatch(words: readonly string[]): WordWatch | null {
@@ -20,9 +20,9 @@ export function createWordWatch(words: readonly string[]): WordWatch | null {
     }
     let found = false;
     for (const [choice, text] of fresh) {
-      const said = text.toLowerCase();
-      tails.set(choice, said.slice(Math.max(0, said.length - maxLength + 1)));
-      found ||= words.some((word) => said.includes(word));
+      const content = text.toLowerCase();
+      tails.set(choice, content.slice(Math.max(0, content.length - maxLength + 1)));
+      found ||= words.some((word) => content.includes(word));
     }
     return found;
   };

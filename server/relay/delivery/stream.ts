@@ -20,7 +20,7 @@ import { clientError, localizedFor } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
-import { type Bytes, isWholeBill, type OpenStream, readLate } from '../upstream/open-stream.ts';
+import { type Bytes, isWholeBill, type OpenStream, readTrailing } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { noteKept } from './response-items.ts';
@@ -283,7 +283,7 @@ export class ResponseStream implements Looking {
       if (this.full !== null) await this.taken();
     }
     if (last !== null) {
-      await readLate(stream, early.frames());
+      await readTrailing(stream, early.frames());
       await this.end('completed');
       this.emit(last);
     }
@@ -372,14 +372,14 @@ export class ResponseStream implements Looking {
         await this.cutAtWord();
         return true;
       } else if (frameRelay.error !== null) {
-        await readLate(stream, chunk.frames.slice(chunk.next));
+        await readTrailing(stream, chunk.frames.slice(chunk.next));
         this.disconnect.upstream.abort();
         await this.end('upstream_broken', 'error');
         this.release();
         this.fail(this.breakError());
         return true;
       } else {
-        if (!this.billOverdue) await readLate(stream, chunk.frames.slice(chunk.next));
+        if (!this.billOverdue) await readTrailing(stream, chunk.frames.slice(chunk.next));
         await this.end('completed');
         this.release();
         // Not flushed: the sink sends what it has at the end of the tick, mostly together with its own end.
@@ -544,7 +544,7 @@ export class ResponseStream implements Looking {
     if (coveredText.maxTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
       coveredText.count(frameRelay.words());
       const needed = coveredText.maxTokens + bytes;
-      const ahead = needed + this.deps.state.settings.stake;
+      const ahead = needed + this.deps.state.settings.aheadTokens;
       if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
     }
     coveredText.unread += bytes;
@@ -565,7 +565,7 @@ export class ResponseStream implements Looking {
 
   /** @returns false where the stream was cut. */
   private async borrows(isPaid: () => boolean): Promise<boolean> {
-    if (await whenReserved(isPaid, () => this.reservation.borrow())) return true;
+    if (await whenReserved(isPaid, () => this.reservation.ensureLease())) return true;
     const { requestId } = this.reservation.parsed;
     this.disconnect.upstream.abort();
     await this.end('quota_cut');
@@ -601,9 +601,9 @@ export class ResponseStream implements Looking {
   /** @param before how many texts the client has. @returns whether the frame just read completes a word of the list. */
   private hasStopWord(frameRelay: FrameRelay, before: number): boolean {
     if (this.watch === null) return false;
-    const said = frameRelay.words();
-    if (!this.watch(said)) return false;
-    this.cutAt = textBefore(said, before);
+    const words = frameRelay.words();
+    if (!this.watch(words)) return false;
+    this.cutAt = textBefore(words, before);
     return true;
   }
 

@@ -110,7 +110,7 @@ export class TokenCounts {
     // What stands round the words is added by what providers make of it.
     const prompt = { ...parsed.prompt, ...plainWords(parsed.prompt) };
     const chat: ParsedRequest = { ...parsed, operation: 'chat', prompt };
-    const nothing = { body: null, told: nothingDelivered };
+    const nothing = { body: null, text: nothingDelivered };
     const units = unitsOf(prompt.texts);
     if (units <= countedUnits) return (await countLocally(this.core.counter, chat, nothing)).input;
     if (this.long >= maxLong) return Math.ceil((parsed.json?.bytes.length ?? 3 * units) / tokenBytes);

@@ -84,10 +84,10 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const names = namesFor(deps, principal);
   const shape = requester.models;
   const cardOf = (name: string) => shape.card(name, knownOf(deps.state, principal.group, name));
-  const wanted = shape.named(path);
-  if (wanted !== null && wanted !== '') {
-    if (!names.includes(wanted)) throw new AppError('model_unknown', { model: wanted });
-    return Response.json(cardOf(wanted));
+  const modelName = shape.named(path);
+  if (modelName !== null && modelName !== '') {
+    if (!names.includes(modelName)) throw new AppError('model_unknown', { model: modelName });
+    return Response.json(cardOf(modelName));
   }
   const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
   return Response.json(shape.list(names.map(cardOf), query));

@@ -135,8 +135,8 @@ export class Authorize {
 
   provesChannel(channelId: number, proof: string): boolean {
     const right = Buffer.from(this.proofOf(channelId));
-    const given = Buffer.from(proof);
-    return given.length === right.length && timingSafeEqual(given, right);
+    const actual = Buffer.from(proof);
+    return actual.length === right.length && timingSafeEqual(actual, right);
   }
 
   /** The key's own model list, on the name the client sent. @throws AppError model_not_allowed. */

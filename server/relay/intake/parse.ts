@@ -30,13 +30,13 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const wantsForm =
     route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const given = wantsForm
+  const input = wantsForm
     ? await readFormContent(request, context, route.operation)
     : jsonContent(await readBody(request, context.bodyLimit));
-  if (given.json === null) checkFields(given.body, route.operation);
-  else checkMembers(given.json, given.body, matched);
+  if (input.json === null) checkFields(input.body, route.operation);
+  else checkMembers(input.json, input.body, matched);
   const { definition } = codecFor(route.protocol);
-  let content = route.asChat === undefined ? given : asChat(given, route.asChat);
+  let content = route.asChat === undefined ? input : asChat(input, route.asChat);
   const recalled = definition.references === undefined ? null : loadedContent(content, route, context);
   if (recalled !== null) content = await recalled;
   const encryptedBlob = definition.compaction === undefined ? undefined : context.encryptedBlob;

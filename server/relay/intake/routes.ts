@@ -65,14 +65,14 @@ export const relayRoutes: readonly RelayRoute[] = [
 ];
 
 /** Addresses under which SDKs for other hosts look for the same calls. */
-const spellings: readonly (readonly [given: string, plain: string])[] = [
+const spellings: readonly (readonly [prefix: string, plain: string])[] = [
   ['/v1beta/openai/', '/v1/'],
   ['/openai/v1/', '/v1/'],
 ];
 
 /** @returns the path that is meant. */
 export function plainPath(path: string): string {
-  for (const [given, plain] of spellings) if (path.startsWith(given)) return plain + path.slice(given.length);
+  for (const [prefix, plain] of spellings) if (path.startsWith(prefix)) return plain + path.slice(prefix.length);
   return path;
 }
 

@@ -124,8 +124,8 @@ export function withKeywords(
   keywords: readonly string[],
   message: () => string,
 ): UpstreamFailure {
-  const said = failure.error?.message.toLowerCase() ?? '';
-  const found = keywords.filter((word) => said.includes(word));
+  const upstreamMessage = failure.error?.message.toLowerCase() ?? '';
+  const found = keywords.filter((word) => upstreamMessage.includes(word));
   if (found.length === 0) return failure;
   const own = message().toLowerCase();
   return found.every((word) => own.includes(word)) ? failure : { ...failure, class: 'key', named: true };

@@ -66,11 +66,11 @@ const saying = (error: ClientError, message: string): ClientError => ({
 });
 
 /** For the channel's operator: the upstream's own status and words, which its callers never see. */
-export function withUpstreamWords(shown: ClientError, failure: UpstreamFailure | null): ClientError {
-  const said = failure?.error?.message ?? '';
-  if (failure?.reason === 'unreachable' && said !== '') return saying(shown, said);
-  if (failure?.status == null || failure.reason !== 'status') return shown;
-  return saying(shown, `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}`);
+export function withUpstreamWords(displayed: ClientError, failure: UpstreamFailure | null): ClientError {
+  const message = failure?.error?.message ?? '';
+  if (failure?.reason === 'unreachable' && message !== '') return saying(displayed, message);
+  if (failure?.status == null || failure.reason !== 'status') return displayed;
+  return saying(displayed, `HTTP ${failure.status}${message === '' ? '' : `: ${message}`}`);
 }
 
 const final = { final: true } as const;
@@ -95,8 +95,8 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
 
 const jsonType = 'application/json; charset=utf-8';
 
-function errorOf(protocol: ProtocolId, given: ClientError, retryAfter: number | null): ErrorAnswer {
-  const error = knownStatus(protocol, given);
+function errorOf(protocol: ProtocolId, clientError: ClientError, retryAfter: number | null): ErrorAnswer {
+  const error = knownStatus(protocol, clientError);
   return {
     text: JSON.stringify(codecFor(protocol).client.encodeError(error)),
     status: error.status,
@@ -108,8 +108,12 @@ function errorOf(protocol: ProtocolId, given: ClientError, retryAfter: number | 
   };
 }
 
-export function errorResponse(protocol: ProtocolId, given: ClientError, retryAfter: number | null = null): Response {
-  const { text, ...init } = errorOf(protocol, given, retryAfter);
+export function errorResponse(
+  protocol: ProtocolId,
+  clientError: ClientError,
+  retryAfter: number | null = null,
+): Response {
+  const { text, ...init } = errorOf(protocol, clientError, retryAfter);
   return new Response(text, init);
 }
 
@@ -138,15 +142,15 @@ export function refusalOf(
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
   const { retryAfter } = refusal;
-  const shown = localizedFor(request, refusal.clientError);
+  const displayed = localizedFor(request, refusal.clientError);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form !== undefined)
     return {
-      text: JSON.stringify(form(shown)),
-      status: common[shown.status] ?? shown.status,
-      headers: { 'content-type': jsonType, ...retryHeaders(shown, retryAfter) },
+      text: JSON.stringify(form(displayed)),
+      status: common[displayed.status] ?? displayed.status,
+      headers: { 'content-type': jsonType, ...retryHeaders(displayed, retryAfter) },
     };
-  const rendered = errorOf(protocol, shown, retryAfter);
+  const rendered = errorOf(protocol, displayed, retryAfter);
   return listsErrors(path, request.url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 

@@ -100,14 +100,14 @@ export function createStats(): Stats {
     series.push(made);
     return made;
   };
-  const seriesOf = (given: string, channelId: number, operation: string): Series => {
+  const seriesOf = (modelName: string, channelId: number, operation: string): Series => {
     const operations = byChannel.get(channelId) ?? new Map<string, Map<string, Series>>();
     byChannel.set(channelId, operations);
     const models = operations.get(operation) ?? new Map<string, Series>();
     operations.set(operation, models);
-    const known = models.get(given);
+    const known = models.get(modelName);
     if (known !== undefined) return known;
-    const model = series.length < maxSeries ? given : others;
+    const model = series.length < maxSeries ? modelName : others;
     const found = models.get(model) ?? make(model, channelId, operation);
     models.set(model, found);
     return found;

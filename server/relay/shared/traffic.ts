@@ -86,8 +86,8 @@ class Series {
     this.dirty = true;
   }
 
-  ended(given: EndedTraffic, error: RequestError | null, before: number): void {
-    const { inputTokens, outputTokens, cachedTokens, charged, streamed, tried, ms, firstByteMs } = given;
+  ended(request: EndedTraffic, error: RequestError | null, before: number): void {
+    const { inputTokens, outputTokens, cachedTokens, charged, streamed, tried, ms, firstByteMs } = request;
     this.add(requests, 1);
     if (tried.length > 1) this.add(retried, 1);
     if (error !== null) this.add(errorAt[error], 1);
@@ -280,15 +280,15 @@ export class Traffic {
   private windowAt = 0;
   private waiting: TrafficWindow[] = [];
 
-  ended(given: EndedTraffic): void {
-    this.enter(given.endedMs);
-    const { channelId, userId, tokenId, model, tried, endReason } = given;
-    const error = requestErrorOf(given);
+  ended(request: EndedTraffic): void {
+    this.enter(request.endedMs);
+    const { channelId, userId, tokenId, model, tried, endReason } = request;
+    const error = requestErrorOf(request);
     const caller = this.callers.of(callerKey(userId, tokenId), tokenId, userId, model);
     const completed = endReason === 'completed';
     // Whichever side ended it: an answer was delivered.
     const answered = completed || endReason === 'quota_cut' || endReason === 'word_cut';
-    const at = secondsOf(given.endedMs);
+    const at = secondsOf(request.endedMs);
     let before = 0;
     let wasSaved = false;
     for (let index = 0; index < tried.length; index++) {
@@ -312,8 +312,8 @@ export class Traffic {
     }
     caller.add(attempts, tried.length);
     if (wasSaved) caller.add(saved, 1);
-    caller.ended(given, error, 0);
-    this.routes.of(channelId, channelId, 0, model).ended(given, error, before);
+    caller.ended(request, error, 0);
+    this.routes.of(channelId, channelId, 0, model).ended(request, error, before);
   }
 
   /** Turned away before admission; 0 = unknown user or key. Models of such requests are the clients' words. */

@@ -31,7 +31,7 @@ export interface RelaySettings extends OperatorSettings {
   readonly selfUse: boolean;
   readonly retryTimes: number;
   /** Output tokens that a stream holds for ahead of what is delivered. */
-  readonly stake: number;
+  readonly aheadTokens: number;
   /** How often all that a user's open requests may cost must fit into the balance; 1 = at least once. */
   readonly overcommit: number;
   /** Unpaid overrun from which on it is 1. */
@@ -94,7 +94,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
-    stake: Math.max(minHoldAhead, optionValue(stored, 'PreConsumedQuota')),
+    aheadTokens: Math.max(minHoldAhead, optionValue(stored, 'PreConsumedQuota')),
     overcommit: optionValue(stored, 'HoldOvercommit'),
     overrunLine: optionValue(stored, 'OverrunLine'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),

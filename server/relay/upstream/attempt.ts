@@ -81,10 +81,10 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   }
 
   /** What the response is, from its headers or its first bytes. */
-  private async read(given: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
+  private async read(original: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { prepared, abort } = call;
     const { operation, stream } = this.reservation.parsed;
-    let response = given;
+    let response = original;
     const type = response.headers.get('content-type') ?? '';
     const isStreaming = stream && operation === 'chat';
     let framing =

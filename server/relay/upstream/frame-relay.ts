@@ -66,7 +66,7 @@ export abstract class FrameRelay {
   }
 
   /** A frame behind the end, or behind an error, is read for its usage alone. */
-  passLate(frame: RawFrame): void {
+  passTrailing(frame: RawFrame): void {
     for (const event of this.reader.feed(frame)) {
       if (event.type !== 'usage') continue;
       this.usage = event.usage;

@@ -147,10 +147,10 @@ export async function readFailure(response: Response, call: UpstreamCall): Promi
 
 /** Seconds, or a date as seen from the upstream's own clock. */
 function retryAfterIn(headers: Headers): number | null {
-  const given = headers.get('retry-after');
-  if (given === null) return null;
-  const seconds = Number(given);
-  const wait = Number.isNaN(seconds) ? (Date.parse(given) - Date.parse(headers.get('date') ?? '')) / 1000 : seconds;
+  const header = headers.get('retry-after');
+  if (header === null) return null;
+  const seconds = Number(header);
+  const wait = Number.isNaN(seconds) ? (Date.parse(header) - Date.parse(headers.get('date') ?? '')) / 1000 : seconds;
   return Number.isFinite(wait) && wait > 0 ? wait : null;
 }
 

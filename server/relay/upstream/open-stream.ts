@@ -106,24 +106,24 @@ export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean 
   frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage()));
 
 /** So long the stream is read on behind its end where nothing of it says what it cost. */
-const lateMs = 500;
+const trailingMs = 500;
 
 /** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */
-export async function readLate({ reader, framing, frameRelay, done }: OpenStream, early: readonly RawFrame[]) {
+export async function readTrailing({ reader, framing, frameRelay, done }: OpenStream, early: readonly RawFrame[]) {
   if (isWholeBill(frameRelay, true)) return;
-  for (const frame of early) frameRelay.passLate(frame);
+  for (const frame of early) frameRelay.passTrailing(frame);
   if (done || frameRelay.billed) return;
-  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-  const limit = silences.start(lateMs, () => resolve(null));
+  const { promise: timedOut, resolve } = Promise.withResolvers<null>();
+  const limit = silences.start(trailingMs, () => resolve(null));
   try {
     while (!frameRelay.billed) {
-      const read = await Promise.race([reader.read(), tooLate]);
+      const read = await Promise.race([reader.read(), timedOut]);
       if (read === null) break;
       if (read.value !== undefined)
-        for (const frame of framing.advance(read.value).frames()) frameRelay.passLate(frame);
+        for (const frame of framing.advance(read.value).frames()) frameRelay.passTrailing(frame);
       if (!read.done) continue;
       const rest = framing.end();
-      if (rest.length > 0) frameRelay.passLate(rawFrame(rest));
+      if (rest.length > 0) frameRelay.passTrailing(rawFrame(rest));
       break;
     }
   } catch {
@@ -156,7 +156,7 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
       }
       if (read.value !== undefined) for (const frame of framing.advance(read.value).frames()) frameRelay.pass(frame);
     }
-    if (frameRelay.isLast) await readLate(stream, []);
+    if (frameRelay.isLast) await readTrailing(stream, []);
     else if (!stream.done) frameRelay.close(framing.end());
   } catch {
     return false;

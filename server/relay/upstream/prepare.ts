@@ -85,27 +85,32 @@ const targets = new Targets();
  * @returns null when this channel's provider cannot serve the operation.
  */
 export function prepare(
-  given: ParsedRequest,
+  original: ParsedRequest,
   channel: ChannelSnapshot,
   choice: KeyChoice,
   settings: RelaySettings,
   variant: Variant = plainVariant,
 ): Prepared | AppError | null {
   try {
-    const target = targets.find(channel, given, settings, choice.key);
-    return target === null ? null : prepared(target, given, choice, variant);
+    const target = targets.find(channel, original, settings, choice.key);
+    return target === null ? null : prepared(target, original, choice, variant);
   } catch (error) {
     return error instanceof AppError ? error : new AppError('internal', {}, error);
   }
 }
 
 /** @throws AppError body_invalid when the body cannot be translated. */
-function prepared(target: Target, given: ParsedRequest, { key, index }: KeyChoice, variant: Variant): Prepared | null {
+function prepared(
+  target: Target,
+  original: ParsedRequest,
+  { key, index }: KeyChoice,
+  variant: Variant,
+): Prepared | null {
   const { channel, translated } = target;
   // Only an upstream of the client's own dialect can know how.
-  const compaction = given.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
+  const compaction = original.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
   const dropped: string[] = [];
-  const requested = compaction === 'summary' ? asSummary(given) : given;
+  const requested = compaction === 'summary' ? asSummary(original) : original;
   const parsed = target.agentLines.length === 0 ? requested : withoutAgentLines(requested, target, dropped);
   const settings = requestedOf(parsed);
   const modifiers =

@@ -155,11 +155,11 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   /** What the failure says about channel and key, and what is tried next. */
-  private afterFailure(given: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
+  private afterFailure(original: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
     const { core, reservation } = this;
     const { parsed, plan } = reservation;
     const failure = withKeywords(
-      given,
+      original,
       plan.settings.disableKeywords,
       () => parsed.json?.text ?? JSON.stringify(parsed.body),
     );

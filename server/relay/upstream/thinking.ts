@@ -101,8 +101,8 @@ export function estimateThought(
   const observed = time.wordsMs < observedMs ? 0 : (local.output * 1000) / time.wordsMs / choices;
   const tokensPerSecond = Math.round(Math.max(fallback, Math.min(observed, fastest * fallback)));
   const seen = delivered.units === 0 ? 0 : (local.output * delivered.thoughtUnits) / delivered.units;
-  const wanted = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
-  let tokens = Math.max(0, Math.min(wanted, estimate.maxTokens - completionTokensOf(usage)));
+  const estimated = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
+  let tokens = Math.max(0, Math.min(estimated, estimate.maxTokens - completionTokensOf(usage)));
   const costs = (reasoning: number): number => quotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
   if (costs(tokens) > reserved) {
     // Invariant: `low` fits or is 0, `tokens` does not.

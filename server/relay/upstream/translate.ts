@@ -31,7 +31,7 @@ function decodedRequest(parsed: ParsedRequest): ChatRequest {
   return decoded;
 }
 
-interface Said {
+interface EncodedRequest {
   readonly parsed: ParsedRequest;
   readonly modifiers: SentModifiers;
   readonly signing: Signing;
@@ -42,7 +42,7 @@ interface Said {
 export function translatedBody(
   { place }: Target,
   translate: Translate,
-  { parsed, modifiers, signing, dropped }: Said,
+  { parsed, modifiers, signing, dropped }: EncodedRequest,
 ): Members {
   const body = translate.encode(decodedRequest(parsed), parsed.ceiling, dropped);
   if (modifiers.removed.length > 0) dropped.push(...withoutModifiers(body, modifiers));
@@ -62,13 +62,15 @@ function thoughtsFor({ channel, suffix }: Target, parsed: ParsedRequest): 'words
 
 /** As the client's own provider does it. */
 const withoutThoughts =
-  (wanted: 'seals' | 'nothing', dropped: string[]): Change =>
+  (retained: 'seals' | 'nothing', dropped: string[]): Change =>
   (event) => {
     if (event.type === 'reasoning-delta') {
       if (!dropped.includes(unrequestedThoughts)) dropped.push(unrequestedThoughts);
       return [];
     }
-    return wanted === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end') ? [] : [event];
+    return retained === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end')
+      ? []
+      : [event];
   };
 
 /** Names of tools, calls that were written as words, thoughts between marks or not asked for. @param dropped receives what an answer held and its client did not ask for. @returns what makes the changes of one answer; null = there are none. */

@@ -72,13 +72,13 @@ async function start(order: ControlStart) {
     vault,
     ledger,
     turns,
-    relayTest: async (wanted) => {
+    relayTest: async (channelTest) => {
       // The relay must know the channel as it is now.
       await publisher.check();
       return new Promise((resolve) => {
         const id = nextTest++;
         tests.set(id, resolve);
-        self.postMessage({ kind: 'test', id, ...wanted });
+        self.postMessage({ kind: 'test', id, ...channelTest });
       });
     },
     statusOf: (ids) =>
@@ -155,7 +155,7 @@ async function start(order: ControlStart) {
     stands: (status: StorageStatus) => {
       storage = status;
     },
-    tell: (healthReport: HealthReport) => peers?.broadcast(healthReport),
+    broadcastHealth: (healthReport: HealthReport) => peers?.broadcast(healthReport),
     traffic: traffic.take,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
@@ -285,7 +285,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
         if (message.kind === 'stood') control.stood(message.id, message.statuses);
         if (message.kind === 'storage') control.stands(message.status);
-        if (message.kind === 'heard') control.tell(message.healthReport);
+        if (message.kind === 'heard') control.broadcastHealth(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);

@@ -151,8 +151,8 @@ export async function startLedger(order: {
       onDeath: (listener) => void dead.promise.then(listener),
       leave: (ms) => moveAndWait('leave', ms),
       resume: (ms) => moveAndWait('return', ms),
-      follow(given) {
-        send = given;
+      follow(sender) {
+        send = sender;
         move({ kind: 'follow' });
         return {
           receive: (ids, responses) => move({ kind: 'answered', ids, responses }),

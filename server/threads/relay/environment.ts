@@ -8,15 +8,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Milliseconds an answer's end waits for its bill before it goes out all the same; without an order it waits as long as that takes. */
 export const maxCommitWait = (env: Environment): number => {
-  const given = Number(env.GATEWAY_COMMIT_CEILING_MS);
-  return Number.isFinite(given) && given > 0 ? given : defaultLimits.maxCommitWaitMs;
+  const value = Number(env.GATEWAY_COMMIT_CEILING_MS);
+  return Number.isFinite(value) && value > 0 ? value : defaultLimits.maxCommitWaitMs;
 };
 
 /** A number of the environment within its bounds, else what holds without it. */
 const within = (text: string | undefined, min: number, max: number, fallback: number): number => {
-  const given = Number(text);
-  return text !== undefined && text !== '' && Number.isInteger(given) && given >= min && given <= max
-    ? given
+  const value = Number(text);
+  return text !== undefined && text !== '' && Number.isInteger(value) && value >= min && value <= max
+    ? value
     : fallback;
 };
 
@@ -44,14 +44,14 @@ export const overloadLimits = (env: Environment, descriptors: number | null): Ov
 export const maxRelayThreads = 8;
 
 /**
- * @param wanted a number, or `auto`: one on two cores or fewer, else one less than there are cores.
+ * @param setting a number, or `auto`: one on two cores or fewer, else one less than there are cores.
  * @returns one wherever the platform does not spread connections over several listeners of one port.
  * @throws AppError usage
  */
-export function relayThreadCount(wanted: string | undefined, cores: number, platform: NodeJS.Platform): number {
-  const given = wanted === undefined || wanted === '' || wanted === 'auto' ? null : Number(wanted);
-  if (given !== null && !(Number.isInteger(given) && given >= 1 && given <= maxRelayThreads))
-    throw new AppError('usage', { detail: `--relays ${wanted}: auto, 1-${maxRelayThreads}` });
+export function relayThreadCount(setting: string | undefined, cores: number, platform: NodeJS.Platform): number {
+  const count = setting === undefined || setting === '' || setting === 'auto' ? null : Number(setting);
+  if (count !== null && !(Number.isInteger(count) && count >= 1 && count <= maxRelayThreads))
+    throw new AppError('usage', { detail: `--relays ${setting}: auto, 1-${maxRelayThreads}` });
   if (platform !== 'linux') return 1;
-  return given ?? (cores <= 2 ? 1 : Math.min(maxRelayThreads, cores - 1));
+  return count ?? (cores <= 2 ? 1 : Math.min(maxRelayThreads, cores - 1));
 }

@@ -64,7 +64,7 @@ export function createOverload(
   let came = 0;
   let rejected = 0;
   let averageBillMs = 0;
-  let billsLate = false;
+  let hasSlowBills = false;
   /** In each turn. */
   let letInMs = turnMs;
   /** When this turn's first newcomer came; null = none has. */
@@ -91,7 +91,7 @@ export function createOverload(
     beats++;
     beatAt = now();
     if (!busy) averageBillMs += (billMs() - averageBillMs) / defaultBeats;
-    letInMs = billsLate ? Math.max(minTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
+    letInMs = hasSlowBills ? Math.max(minTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
     const passed = beatAt - spanAt;
     if (passed < spanMs) return;
     // Beats that were missed may come together: how many came says more than when each did.
@@ -118,10 +118,10 @@ export function createOverload(
       const at = now();
       if (turnAt === null) {
         turnAt = at;
-        billsLate = billMs() > 2 * averageBillMs + slowBillMs;
+        hasSlowBills = billMs() > 2 * averageBillMs + slowBillMs;
         afterTurn(endTurn);
       }
-      if (line.length() === 0 && !billsLate && at - turnAt <= letInMs) return false;
+      if (line.length() === 0 && !hasSlowBills && at - turnAt <= letInMs) return false;
       rejected++;
       return true;
     },

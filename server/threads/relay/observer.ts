@@ -25,7 +25,7 @@ export interface Observers {
 
 /** @param write is given whole lines of the log. */
 export function createObservers(
-  { log: settings, traces: wanted }: ServingOrder,
+  { log: settings, traces: traceSettings }: ServingOrder,
   write: (text: string) => void,
 ): Observers {
   const logged = flattened(
@@ -38,7 +38,7 @@ export function createObservers(
     },
   );
   const lines = requestLines(createLog(settings, logged, Date.now), settings.access);
-  if (wanted === null) {
+  if (traceSettings === null) {
     return { observer: lines, seen: (relay) => relay, ready: async () => undefined, stop: async () => undefined };
   }
 
@@ -71,7 +71,7 @@ export function createObservers(
     }),
     async ready() {
       const { startTraces } = await import('../../observability/traces/tracer.ts');
-      traces = startTraces(wanted, {
+      traces = startTraces(traceSettings, {
         version,
         providerOf: (type) => providerByType(type)?.slug ?? String(type),
         now: Date.now,

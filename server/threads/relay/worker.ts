@@ -38,22 +38,22 @@ function countingThread(): CountingThread {
   };
 }
 
-function start(given: RelayStart): (message: ToRelay) => void {
-  const memory = attachMemory(given.memory, given.thread);
-  const monoNow = createMonoClock(given.clock);
+function start(order: RelayStart): (message: ToRelay) => void {
+  const memory = attachMemory(order.memory, order.thread);
+  const monoNow = createMonoClock(order.clock);
   const money = createMoney(
     memory,
     undefined,
-    given.leased ? createNodeLease(memory, { monoNow, wall: Date.now }) : null,
+    order.leased ? createNodeLease(memory, { monoNow, wall: Date.now }) : null,
   );
   const balances = new Balances(money);
-  for (const first of given.rows) money.open.add(first);
+  for (const first of order.rows) money.open.add(first);
   const state = createRelayState(noop);
-  const ledger = createLedgerClient(given.ledger as unknown as LedgerPort);
-  given.ledger.start();
+  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
+  order.ledger.start();
   const counting = countingThread();
   const serving = createServing({
-    order: given.order,
+    order: order.order,
     state,
     balances,
     ledger,
@@ -67,7 +67,7 @@ function start(given: RelayStart): (message: ToRelay) => void {
     money.accounts.bind(slots);
     state.apply(update);
   };
-  receive(given.update);
+  receive(order.update);
 
   let requested = false;
   const wantRows = () => {

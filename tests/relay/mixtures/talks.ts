@@ -90,22 +90,22 @@ export function startTalkUpstream() {
       });
     room.buffered = 0;
   };
-  const configure = (socket: ServerWebSocket<Room>, told: Json) => {
+  const configure = (socket: ServerWebSocket<Room>, settings: Json) => {
     const room = socket.data;
-    const input = object(object(told.audio).input);
-    if (told.max_output_tokens !== undefined) room.limit = limitIn(told.max_output_tokens);
-    if (Array.isArray(told.output_modalities)) room.audible = told.output_modalities.includes('audio');
+    const input = object(object(settings.audio).input);
+    if (settings.max_output_tokens !== undefined) room.limit = limitIn(settings.max_output_tokens);
+    if (Array.isArray(settings.output_modalities)) room.audible = settings.output_modalities.includes('audio');
     if (input.turn_detection !== undefined) room.listens = input.turn_detection !== null;
     if (input.transcription !== undefined) room.writer = input.transcription !== null;
-    if (told.instructions !== undefined) room.text += tokensOf(String(told.instructions)) + 4;
-    send(socket, { type: 'session.updated', session: sessionOf(room, told) });
+    if (settings.instructions !== undefined) room.text += tokensOf(String(settings.instructions)) + 4;
+    send(socket, { type: 'session.updated', session: sessionOf(room, settings) });
   };
-  const sessionOf = (room: Room, told: Json): Json => ({
+  const sessionOf = (room: Room, settings: Json): Json => ({
     type: 'realtime',
-    ...told,
+    ...settings,
     max_output_tokens: room.limit,
     audio: {
-      input: { format: { type: 'audio/pcmu' }, ...object(object(told.audio).input) },
+      input: { format: { type: 'audio/pcmu' }, ...object(object(settings.audio).input) },
       output: { format: { type: 'audio/pcmu' } },
     },
   });

@@ -63,12 +63,12 @@ func readJson(body item) map[string]any {
 	if err := json.NewDecoder(bytes.NewReader(bytesOf(body.Body))).Decode(&read); err != nil {
 		return failed(err)
 	}
-	told, err := json.Marshal(read)
+	recorded, err := json.Marshal(read)
 	if err != nil {
 		return failed(err)
 	}
 	found := map[string]any{}
-	if err := json.Unmarshal(told, &found); err != nil {
+	if err := json.Unmarshal(recorded, &found); err != nil {
 		return failed(err)
 	}
 	for name, value := range found {
@@ -110,14 +110,14 @@ func main() {
 	if err := json.Unmarshal(source, &bodies); err != nil {
 		panic(err)
 	}
-	told := map[string]map[string]map[string]any{"forms": {}, "json": {}}
+	recorded := map[string]map[string]map[string]any{"forms": {}, "json": {}}
 	for _, form := range bodies.Forms {
-		told["forms"][form.Name] = map[string]any{"go": readForm(form)}
+		recorded["forms"][form.Name] = map[string]any{"go": readForm(form)}
 	}
 	for _, body := range bodies.Json {
-		told["json"][body.Name] = map[string]any{"go": readJson(body)}
+		recorded["json"][body.Name] = map[string]any{"go": readJson(body)}
 	}
-	out, err := json.Marshal(told)
+	out, err := json.Marshal(recorded)
 	if err != nil {
 		panic(err)
 	}

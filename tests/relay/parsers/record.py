@@ -140,17 +140,17 @@ def main():
     source, out = sys.argv[1:3]
     with open(source) as file:
         bodies = json.load(file)
-    told = {"forms": {}, "json": {}}
+    recorded = {"forms": {}, "json": {}}
     for form in bodies["forms"]:
         kind, body = base64.b64decode(form["type"]), base64.b64decode(form["body"])
-        told["forms"][form["name"]] = {"werkzeug": attempt(by_werkzeug, kind, body),
+        recorded["forms"][form["name"]] = {"werkzeug": attempt(by_werkzeug, kind, body),
                                        "starlette": attempt(by_starlette, kind, body)}
     for item in bodies["json"]:
-        told["json"][item["name"]] = {"python": attempt(by_json, base64.b64decode(item["body"]))}
+        recorded["json"][item["name"]] = {"python": attempt(by_json, base64.b64decode(item["body"]))}
     if len(sys.argv) > 3:
-        told["clients"] = clients(sys.argv[3], os.path.join(os.path.dirname(os.path.abspath(__file__)), "record.go"))
+        recorded["clients"] = clients(sys.argv[3], os.path.join(os.path.dirname(os.path.abspath(__file__)), "record.go"))
     with open(out, "w") as file:
-        json.dump(told, file)
+        json.dump(recorded, file)
 
 
 main()

@@ -19,7 +19,7 @@ if (answers.every((path) => existsSync(path))) {
   const [python, go] = answers.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Partial<Recorded>);
   const merged = (kind: 'forms' | 'json') =>
     Object.fromEntries(
-      Object.entries(python?.[kind] ?? {}).map(([name, told]) => [name, { ...told, ...go?.[kind]?.[name] }]),
+      Object.entries(python?.[kind] ?? {}).map(([name, recorded]) => [name, { ...recorded, ...go?.[kind]?.[name] }]),
     );
   const recorded: Recorded = {
     digest: digest(),

@@ -15,9 +15,9 @@ const lists = ['messages', 'contents', 'input'] as const;
 const single = ['system', 'instructions', 'systemInstruction'] as const;
 
 export function tokensAround(body: Body): number {
-  const said = lists.map((name) => body[name]).find((value) => value !== undefined);
+  const content = lists.map((name) => body[name]).find((value) => value !== undefined);
   const alone = single.filter((name) => body[name] !== undefined && body[name] !== null).length;
-  const turns = (Array.isArray(said) ? said.length : 1) + alone;
+  const turns = (Array.isArray(content) ? content.length : 1) + alone;
   const { tools } = body;
   const named =
     Array.isArray(tools) && tools.length > 0 ? perTools + unitsOf(readPrompt({ tools }).objectFrame) / nameUnits : 0;

@@ -340,7 +340,7 @@ export class RealtimeConversation implements Conversation {
     if (!this.#reservation.borrows || carries()) return then();
     return whenReserved(
       () => this.#isEnding || carries(),
-      () => this.#borrow(),
+      () => this.#ensureLease(),
     ).then(() => (this.#isEnding ? null : then()));
   }
 
@@ -349,15 +349,15 @@ export class RealtimeConversation implements Conversation {
     if (!this.#reservation.borrows) return void this.#cut();
     return whenReserved(
       () => this.#turnReservation.delivered(),
-      () => this.#borrow(),
+      () => this.#ensureLease(),
     ).then((held) => {
       if (!held) this.#cut();
     });
   }
 
   /** @returns whether any balance came. */
-  async #borrow(): Promise<boolean> {
-    const came = await Promise.all([this.#reservation.borrow(), this.#transcripts.borrow()]).catch(() => []);
+  async #ensureLease(): Promise<boolean> {
+    const came = await Promise.all([this.#reservation.ensureLease(), this.#transcripts.ensureLease()]).catch(() => []);
     return came.flat().includes(true);
   }
 

@@ -4,7 +4,7 @@ import { defaultRate, rateOf } from '../../shared/audio.ts';
 
 export interface Session {
   /** The client requests this; whether it is accepted is reported later. */
-  wished(event: Json): void;
+  changeRequested(event: Json): void;
   /** The upstream says what holds. */
   confirmed(event: Json): void;
   /** Tokens that one answer writes at most where its own event does not say. */
@@ -81,7 +81,7 @@ export function createSession(): Session {
   };
   return {
     // What makes a turn dearer counts from now on, what makes it cheaper once the upstream has agreed.
-    wished(event) {
+    changeRequested(event) {
       const confirmed = record(event.session);
       const named = limitIn(confirmed);
       if (named !== null) settings++;

@@ -14,7 +14,7 @@ export interface Transcripts {
   /** What was heard, and what may be next, will be written down: it is held for. @returns false where the balance does not carry it. */
   expect(model: string, received: ReturnType<Turns['committedAudio']>): boolean;
   /** After a refusal of `expect`: asks for what was lacking where some may lie elsewhere. */
-  borrow(): Promise<unknown>;
+  ensureLease(): Promise<unknown>;
   /** What is still to be written down on the conversation's own bill. */
   otherUsage(): Usage;
   /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
@@ -34,7 +34,7 @@ interface Bill {
 /** Recordings are billed by the whole second. */
 const roundUp = 2;
 /** By the minute, or by tokens of sound and words. */
-const atMost = (seconds: number): readonly Usage[] => [
+const maxUsage = (seconds: number): readonly Usage[] => [
   { ...emptyUsage, input: recordedTokens(seconds) },
   {
     ...emptyUsage,
@@ -109,12 +109,12 @@ export function createTranscripts(
           return true;
         }
         const { reservation: charge } = bill;
-        return atMost(committed - bill.from + pending + roundUp).every((usage) => charge.extendTo(usage));
+        return maxUsage(committed - bill.from + pending + roundUp).every((usage) => charge.extendTo(usage));
       } catch {
         return false;
       }
     },
-    borrow: () => Promise.all([...bills.values()].map((bill) => bill?.reservation.borrow())),
+    ensureLease: () => Promise.all([...bills.values()].map((bill) => bill?.reservation.ensureLease())),
     otherUsage: () =>
       unbilled === 0
         ? emptyUsage

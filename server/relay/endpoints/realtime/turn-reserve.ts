@@ -39,8 +39,8 @@ export function createTurnReservation(
     return quotaOf(usage, prices) <= charge.reserved || charge.extendTo(usage);
   };
   /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
-  const maxLength = (response: Json | null, wished: number): number => {
-    for (let limit = wished; ; limit = Math.max(minResponseTokens, Math.floor(limit / 2))) {
+  const maxLength = (response: Json | null, requested: number): number => {
+    for (let limit = requested; ; limit = Math.max(minResponseTokens, Math.floor(limit / 2))) {
       if (carries(turns.next(response, limit))) return limit;
       if (limit <= minResponseTokens) return 0;
     }
@@ -58,11 +58,11 @@ export function createTurnReservation(
     carriesAnswer: (response) => carries(turns.next(response, turns.session.limitOf(response))),
     carriesSpeech: () => carries(turns.session.acceptsAudio() ? turns.next(null, limitNow()) : null),
     ask(response) {
-      const wished = turns.session.limitOf(response);
-      const limit = maxLength(response, wished);
+      const requested = turns.session.limitOf(response);
+      const limit = maxLength(response, requested);
       if (limit === 0) return null;
       turns.ask(turns.next(response, limit));
-      return { limit, shorter: limit < wished };
+      return { limit, shorter: limit < requested };
     },
     update(fresh) {
       const { session } = turns;

@@ -23,7 +23,7 @@ interface Reading {
 interface Turn {
   readonly read: Reading;
   readonly known: number;
-  readonly said: DeliveredTextTally;
+  readonly delivered: DeliveredTextTally;
   seconds: number;
   /** What is reserved for it. */
   max: Usage;
@@ -96,7 +96,7 @@ export class Turns {
       this.#sentSound(secondsIn(event.audio, this.session.rateIn()));
       return;
     }
-    if (type === 'session.update') this.session.wished(event);
+    if (type === 'session.update') this.session.changeRequested(event);
     else if (type !== 'conversation.item.create' && type !== 'response.create') return;
     const prompt = readPrompt(event);
     const reading = this.#reading;
@@ -171,7 +171,7 @@ export class Turns {
     if (wordDeltas.has(type)) {
       const turn = this.#turnOf(event);
       turn.parts.add(partOf(event));
-      if (typeof event.delta === 'string') turn.said.add(event.delta);
+      if (typeof event.delta === 'string') turn.delivered.add(event.delta);
       return;
     }
     if (soundDeltas.has(type)) {
@@ -228,7 +228,7 @@ export class Turns {
     const requested = this.#asked.shift() ?? (this.session.acceptsAudio() ? undefined : this.#doubtful.shift());
     this.#max = null;
     const max = requested ?? this.next(null, this.session.limit());
-    const fresh = { said: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
+    const fresh = { delivered: new DeliveredTextTally(), seconds: 0, parts: new Set<string>(), counted: null };
     const turn: Turn = { read: this.#reading, known: this.#known, max, ...fresh };
     this.#reading = emptyReading();
     this.#open.set(id, turn);
@@ -262,7 +262,7 @@ export class Turns {
         addWhole(turn, `${key}:${at}`, text(part.text) ?? text(part.transcript));
     }
     // A failed answer without content costs nothing.
-    if (turn.said.units > 0 || turn.seconds > 0 || response.status !== 'failed') this.#unreported.push(turn);
+    if (turn.delivered.units > 0 || turn.seconds > 0 || response.status !== 'failed') this.#unreported.push(turn);
   }
 
   /** This usage was reported: of an answer, or of something that is paid on the same bill. */
@@ -324,12 +324,13 @@ export class Turns {
   }
 
   async #countOf(turn: Turn): Promise<Usage> {
-    const { read, said } = turn;
-    const kept = said.texts.join('');
+    const { read, delivered } = turn;
+    const kept = delivered.texts.join('');
     const bound = boundOf(turn);
     const [input = 0, output = 0] = await this.#counter.count(this.#model, [read.words.texts.join('\n'), kept]);
     // Words that were not kept are counted like those that were.
-    const all = kept.length < said.units && kept !== '' ? Math.ceil((output * said.units) / kept.length) : output;
+    const all =
+      kept.length < delivered.units && kept !== '' ? Math.ceil((output * delivered.units) / kept.length) : output;
     return { ...bound, input, output: all };
   }
 
@@ -347,7 +348,7 @@ const partOf = ({ item_id: item, content_index: index }: Json): string =>
 function addWhole(turn: Turn, part: string, words: string | null): void {
   if (words === null || turn.parts.has(part)) return;
   turn.parts.add(part);
-  turn.said.add(words);
+  turn.delivered.add(words);
 }
 
 const boundOf = (turn: Turn): Usage =>
@@ -356,12 +357,12 @@ const boundOf = (turn: Turn): Usage =>
     input: Math.ceil(turn.read.words.units / 2),
     cacheRead: turn.known,
     audioInput: audioInputTokens(turn.read.seconds),
-    output: Math.ceil(turn.said.units / 2),
+    output: Math.ceil(turn.delivered.units / 2),
     audioOutput: audioTokens(turn.seconds),
   };
 
 /** Tokens at least: few words are longer than eight letters. */
-const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + audioTokens(seconds);
+const surelyWritten = ({ delivered, seconds }: Turn): number => Math.floor(delivered.units / 8) + audioTokens(seconds);
 
 /** An item without its audio, which is priced by seconds and would be counted as text. */
 export function withoutSound(item: unknown): unknown {

@@ -29,11 +29,11 @@ const modeWords = /--(fast|relax|turbo)\b/g;
 function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) {
   const { keepAccountFilter, notifies, clearsMode, serverAddress } = core.state.settings.drawing;
   const { accountFilter, notifyHook: _, prompt, ...rest } = body;
-  const wished = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
+  const filter = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
   return {
     ...rest,
     ...(typeof prompt === 'string' ? { prompt: clearsMode ? prompt.replace(modeWords, '').trim() : prompt } : {}),
-    ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : wished),
+    ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : filter),
     ...(notifies && serverAddress !== ''
       ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${core.authorize.proofOf(channel.id)}` }
       : {}),
@@ -76,8 +76,8 @@ export async function submitMidjourney(
   const { answer, value: code } = ordered;
   if (accepted.has(code) && String(answer.body.result ?? '') !== '')
     await core.tasks.addDrawing(rowOf(submission, one, answer, { action, code, now: core.now() }));
-  const shown = accepted.has(code) && !isFree(action) ? 1 : code;
-  return Response.json({ ...answer.body, code: shown }, { status: answer.status });
+  const displayed = accepted.has(code) && !isFree(action) ? 1 : code;
+  return Response.json({ ...answer.body, code: displayed }, { status: answer.status });
 }
 
 /** What the upstream says of a drawing's seed. */

@@ -68,8 +68,8 @@ export async function answerTask(
     case 'drawings': {
       const { ids } = await jsonOf(request, listLimit);
       core.watch?.onReceived(request);
-      const wanted = Array.isArray(ids) ? ids.map(String) : [];
-      const found = await core.tasks.drawings(principal.user.id, wanted);
+      const taskIds = Array.isArray(ids) ? ids.map(String) : [];
+      const found = await core.tasks.drawings(principal.user.id, taskIds);
       return Response.json(found.map((drawing) => drawingView(core, drawing, originOf(request))));
     }
     case 'song': {
