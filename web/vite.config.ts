@@ -35,7 +35,7 @@ function fileOf(id: string): string {
 }
 
 /** Tells the build which modules are in the bundle, for the list of licences. */
-const modulesTold: Plugin = {
+const moduleList: Plugin = {
   name: 'modules-told',
   writeBundle(_options, bundle) {
     const place = process.env.GATEWAY_CONSOLE_MODULES;
@@ -54,7 +54,7 @@ const gateway = `http://127.0.0.1:${process.env.GATEWAY_PORT ?? '3000'}`;
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [addressesOnly, react(), tailwindcss(), modulesTold, documentation],
+  plugins: [addressesOnly, react(), tailwindcss(), moduleList, documentation],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

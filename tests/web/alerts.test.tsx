@@ -30,20 +30,20 @@ test('every kind of alert says what it is and leads to a page that exists', asyn
   const { AlertList } = await import('../../web/shell/alerts.tsx');
   const nothing = () => undefined;
   for (const kind of alertKindNames) {
-    const page = rendered(<AlertList alerts={[alert(kind, '7')]} onShown={nothing} onLeave={nothing} />);
+    const page = rendered(<AlertList alerts={[alert(kind, '7')]} onSeen={nothing} onLeave={nothing} />);
     expect(page).toContain('a title');
     expect(page).toContain(`words of ${kind}`);
     const [link = ''] = linksIn(page);
     const path = link.split('?')[0] ?? '';
     expect([kind, pages.some((one) => one.addresses?.test(path) ?? one.path === path)]).toEqual([kind, true]);
   }
-  expect(
-    rendered(<AlertList alerts={[alert('channel_failing', '7')]} onShown={nothing} onLeave={nothing} />),
-  ).toContain('/channel/edit/7');
+  expect(rendered(<AlertList alerts={[alert('channel_failing', '7')]} onSeen={nothing} onLeave={nothing} />)).toContain(
+    '/channel/edit/7',
+  );
 });
 
 test('without alerts it says that nothing is wrong', async () => {
   const { AlertList } = await import('../../web/shell/alerts.tsx');
   const nothing = () => undefined;
-  expect(rendered(<AlertList alerts={[]} onShown={nothing} onLeave={nothing} />)).toContain('目前没有异常。');
+  expect(rendered(<AlertList alerts={[]} onSeen={nothing} onLeave={nothing} />)).toContain('目前没有异常。');
 });

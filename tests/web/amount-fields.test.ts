@@ -5,20 +5,26 @@ import { describe, expect, test } from 'vitest';
 import { parseNumber } from '../../server/contract/amount.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
-import { moneyIn, moneyOf, numberIn, tidyMoney, tidyNumber } from '../../web/components/amount.ts';
-import { costTerms } from '../../web/features/channels/advanced-fields.tsx';
-import { listedPriorityTerms, priorityTerms, weightTerms } from '../../web/features/channels/channel-form.ts';
+import { moneyIn, moneyOf, normalizeMoney, normalizeNumber, numberIn } from '../../web/components/amount.ts';
+import { costBounds } from '../../web/features/channels/advanced-fields.tsx';
+import { listedPriorityBounds, priorityBounds, weightBounds } from '../../web/features/channels/channel-form.ts';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
-import { tokenTerms } from '../../web/features/playground/conversation.ts';
-import { percentTerms } from '../../web/features/pricing/simulate.tsx';
-import { countTerms, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
+import { tokenBounds } from '../../web/features/playground/conversation.ts';
+import { percentBounds } from '../../web/features/pricing/simulate.tsx';
+import { countBounds, worthBounds } from '../../web/features/redemption/redemption-drawer.tsx';
 import { completionFor, inputPrice, outputPrice, ratioOf } from '../../web/features/settings/prices/price-maps.ts';
-import { priceTerms, ratioTerms } from '../../web/features/settings/prices/use-draft.ts';
-import { numberTerms, optionBounds, shapeOf, shownAs, storedAs } from '../../web/features/settings/typed-option.ts';
-import { amountBounds, budgetBounds, fieldsOf, formOf, limitTerms } from '../../web/features/tokens/token-form.ts';
+import { priceBounds, ratioBounds } from '../../web/features/settings/prices/use-draft.ts';
+import {
+  displayedValue,
+  numberBounds,
+  optionBounds,
+  shapeOf,
+  storedValue,
+} from '../../web/features/settings/typed-option.ts';
+import { amountBounds, budgetBounds, fieldsOf, formOf, limitBounds } from '../../web/features/tokens/token-form.ts';
 import { signedBounds } from '../../web/features/users/user-drawer.tsx';
 import { transferBounds } from '../../web/features/wallet/invite-card.tsx';
-import { topUpTerms } from '../../web/features/wallet/top-up.tsx';
+import { topUpBounds } from '../../web/features/wallet/top-up.tsx';
 import { typed, withCurrency } from './typed-amounts.ts';
 
 const dollars = { inCurrency: true, quotaPerUnit: 500_000 } as const;
@@ -27,59 +33,59 @@ const tokens = { inCurrency: false, quotaPerUnit: 500_000 } as const;
 /** Each field's own reading, and what of one it keeps. */
 const money = (details: typeof dollars | typeof tokens, bounds: { readonly min?: number }, optional = false) => ({
   read: (text: string) => moneyOf(text, details, bounds),
-  tidy: (text: string) => tidyMoney(text, details, bounds),
+  normalize: (text: string) => normalizeMoney(text, details, bounds),
   factor: details.inCurrency ? details.quotaPerUnit : 1,
   inQuota: !details.inCurrency,
   currency: true,
   optional,
 });
-const number = (terms: Parameters<typeof parseNumber>[1], optional = false) => ({
-  read: (text: string) => parseNumber(text, terms),
-  tidy: (text: string) => tidyNumber(text, terms ?? {}),
+const number = (bounds: Parameters<typeof parseNumber>[1], optional = false) => ({
+  read: (text: string) => parseNumber(text, bounds),
+  normalize: (text: string) => normalizeNumber(text, bounds ?? {}),
   factor: 1,
   inQuota: false,
-  currency: terms?.currency === 'usd',
+  currency: bounds?.currency === 'usd',
   optional,
 });
 const fields = {
   'quota of a key': money(dollars, amountBounds(null, 'total')),
   'quota of a key, in tokens': money(tokens, amountBounds(null, 'total')),
   'daily and monthly limit': money(dollars, budgetBounds, true),
-  'requests, tokens, concurrency': number(limitTerms, true),
+  'requests, tokens, concurrency': number(limitBounds, true),
   'quota added to a user': money(dollars, signedBounds, true),
   'worth of a code': money(dollars, worthBounds),
-  'number of codes': number(countTerms),
-  'priority of a channel': number(priorityTerms),
-  'priority of a channel, in the list': number(listedPriorityTerms),
-  'weight of a channel': number(weightTerms),
+  'number of codes': number(countBounds),
+  'priority of a channel': number(priorityBounds),
+  'priority of a channel, in the list': number(listedPriorityBounds),
+  'weight of a channel': number(weightBounds),
   'low-balance alert': money(dollars, thresholdBounds),
-  'top-up': number(topUpTerms(1, true)),
-  'top-up, in tokens': number(topUpTerms(1, false)),
+  'top-up': number(topUpBounds(1, true)),
+  'top-up, in tokens': number(topUpBounds(1, false)),
   'transfer of earnings': money(dollars, transferBounds(10_000_000, dollars)),
-  'longest answer of the playground': number(tokenTerms, true),
-  'cost of a channel, times the list': number(costTerms),
-  'percent of a simulation': number(percentTerms),
-  price: number(priceTerms),
-  ratio: number(ratioTerms),
+  'longest answer of the playground': number(tokenBounds, true),
+  'cost of a channel, times the list': number(costBounds),
+  'percent of a simulation': number(percentBounds),
+  price: number(priceBounds),
+  ratio: number(ratioBounds),
   ...Object.fromEntries(
     optionKeys
       .filter((key) => shapeOf(key) !== 'other')
       .map((key) => [
         `option ${key}`,
-        shapeOf(key) === 'money' ? money(dollars, optionBounds, true) : number(numberTerms(key), true),
+        shapeOf(key) === 'money' ? money(dollars, optionBounds, true) : number(numberBounds(key), true),
       ]),
   ),
 };
 
-describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuota, currency, optional }) => {
+describe.each(Object.entries(fields))('%s', (_name, { read, normalize, factor, inQuota, currency, optional }) => {
   test.each([...typed, ...withCurrency])('%s is stored as it was meant, or refused with its reason', (text, means) => {
     const amount = read(text);
     if (amount.kind === 'invalid') {
       expect(amount.issue.zh).not.toBe('');
       expect(amount.issue.en).not.toBe('');
       // A field that is left as it was typed is corrected, not retyped.
-      expect(tidy(text)).toBe(text);
-      // Nobody is told that a plain number of the field's own range is wrong.
+      expect(normalize(text)).toBe(text);
+      // A plain number is refused for being out of range, never for how it is written.
       if (text === '5' && factor === 1 && !optional) expect(amount.issue.reason).toBe('bounds');
       return;
     }
@@ -91,7 +97,7 @@ describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuot
     expect(value).toBe(Math.round((means ?? Number.NaN) * by * 1e6) / 1e6 + 0);
     expect(/[$€]|USD/.test(text) && !currency).toBe(false);
     // What the field shows after it was left means the same.
-    const again = read(tidy(text));
+    const again = read(normalize(text));
     expect(again).toEqual(amount);
   });
 });
@@ -99,29 +105,29 @@ describe.each(Object.entries(fields))('%s', (_name, { read, tidy, factor, inQuot
 test('every field for amounts in the console is one of these', () => {
   const root = resolve(import.meta.dirname, '../../web');
   const known = [
-    ...['signedBounds', 'worthBounds', 'countTerms', 'priorityTerms', 'listedPriorityTerms', 'weightTerms'],
+    ...['signedBounds', 'worthBounds', 'countBounds', 'priorityBounds', 'listedPriorityBounds', 'weightBounds'],
     ...[
       'thresholdBounds',
-      'priceTerms',
-      'ratioTerms',
-      'limitTerms',
+      'priceBounds',
+      'ratioBounds',
+      'limitBounds',
       'budgetBounds',
       'amountBounds(token, spend)',
-      'tokenTerms',
-      'seedTerms',
-      'costTerms',
-      'percentTerms',
+      'tokenBounds',
+      'seedBounds',
+      'costBounds',
+      'percentBounds',
     ],
-    ...['optionBounds', 'numberTerms(option)'],
-    // One of two of these, or made by `topUpTerms` and `transferBounds`.
-    ...['terms', 'bounds'],
+    ...['optionBounds', 'numberBounds(option)'],
+    // One of two of these, or made by `topUpBounds` and `transferBounds`.
+    ...['bounds'],
   ];
   const used = ['features', 'shell'].flatMap((folder) =>
     [...new Bun.Glob(`${folder}/**/*.tsx`).scanSync({ cwd: root })].flatMap((path) => {
       const text = readFileSync(join(root, path), 'utf8');
       // Numbers are typed into these fields alone.
       expect([path, /type="number"|Number\.parse(?:Int|Float)\(/.test(text)]).toEqual([path, false]);
-      return [...text.matchAll(/\b(?:terms|bounds)=\{([^}]*)\}/g)].map(([, name = '']) => name);
+      return [...text.matchAll(/\bbounds=\{([^}]*)\}/g)].map(([, name = '']) => name);
     }),
   );
   expect(new Set(used)).toEqual(new Set(known));
@@ -250,11 +256,11 @@ describe('a key', () => {
 });
 
 test('a setting is shown as people read it, and stored as it was', () => {
-  expect(shownAs('QuotaForNewUser', '250000', dollars)).toBe('0.50');
-  expect(storedAs('QuotaForNewUser', '$1.50', dollars)).toEqual({ text: '750000' });
-  expect(shownAs('QuotaPerUnit', '500000', dollars)).toBe('500,000');
-  expect(storedAs('QuotaPerUnit', '500,000', dollars)).toEqual({ text: '500000' });
-  expect(storedAs('SMTPPort', '5,87', dollars)).toHaveProperty('problem');
-  expect(storedAs('SMTPPort', '', dollars)).toEqual({ text: '' });
-  expect(storedAs('SystemName', '5,87', dollars)).toEqual({ text: '5,87' });
+  expect(displayedValue('QuotaForNewUser', '250000', dollars)).toBe('0.50');
+  expect(storedValue('QuotaForNewUser', '$1.50', dollars)).toEqual({ text: '750000' });
+  expect(displayedValue('QuotaPerUnit', '500000', dollars)).toBe('500,000');
+  expect(storedValue('QuotaPerUnit', '500,000', dollars)).toEqual({ text: '500000' });
+  expect(storedValue('SMTPPort', '5,87', dollars)).toHaveProperty('problem');
+  expect(storedValue('SMTPPort', '', dollars)).toEqual({ text: '' });
+  expect(storedValue('SystemName', '5,87', dollars)).toEqual({ text: '5,87' });
 });

@@ -3,7 +3,7 @@ import i18next from 'i18next';
 import type { ReactNode } from 'react';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
-import { bodyOf, usualSettings } from '../../web/features/playground/conversation.ts';
+import { bodyOf, defaultSettings } from '../../web/features/playground/conversation.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(100)));
@@ -22,7 +22,7 @@ const time = async (ms: number) => {
 };
 const logCell = async (id: string, row: Partial<Log>) => {
   const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
-  const columns = logColumns({ t: i18next.t, money: String, reader: { id: 1, admin: true }, longest: 1000 });
+  const columns = logColumns({ t: i18next.t, money: String, reader: { id: 1, admin: true }, maxMs: 1000 });
   return cellOf(columns, id, { type: 2, is_stream: true, end_reason: 'completed', other: '{}', ...row } as Log);
 };
 const logTime = (seconds: number) => logCell('seconds', { use_time: seconds });
@@ -38,7 +38,7 @@ const price = async (id: string, fields: object) => {
     t: i18next.t,
     group: 'default',
     ratioOf: () => 1,
-    chosen: new Set<string>(),
+    selected: new Set<string>(),
     onPick: nothing,
     onView: nothing,
   };
@@ -76,7 +76,7 @@ const talkTo = async (server: (address: string, request: RequestInit) => Promise
   const { askChat } = await import('../../web/lib/chat-stream.ts');
   let told = '';
   const error = await askChat({
-    body: bodyOf(usualSettings, 'm', [], undefined),
+    body: bodyOf(defaultSettings, 'm', [], undefined),
     signal: new AbortController().signal,
     onChange: ({ text }) => {
       told = text;

@@ -1,7 +1,7 @@
 /** Models of a channel are picked from what the provider offers, with what they cost here. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { dollarText, sizeText } from '../../web/lib/currency.ts';
-import { looksLikeKey } from '../../web/lib/key-provider.ts';
+import { isApiKey } from '../../web/lib/key-provider.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(100)));
@@ -13,7 +13,7 @@ const fact = {
 };
 async function picker(name: string, chosen: readonly string[], facts: readonly object[]): Promise<string> {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
-  const piece = <ModelPicker offered={[name]} chosen={chosen} onChange={() => undefined} />;
+  const piece = <ModelPicker models={[name]} selected={chosen} onChange={() => undefined} />;
   return rendered(piece, { answers: { [`model-facts,${name}`]: facts } });
 }
 
@@ -33,7 +33,7 @@ test('a model without a price says so before it is refused to somebody', async (
 
 test('where nothing is on offer there is nothing to pick from', async () => {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
-  expect(rendered(<ModelPicker offered={[]} chosen={[]} onChange={() => undefined} />)).toBe('');
+  expect(rendered(<ModelPicker models={[]} selected={[]} onChange={() => undefined} />)).toBe('');
 });
 
 test.each([
@@ -58,7 +58,7 @@ test.each([
 });
 
 test('a long text without spaces is a key, the name of a provider is none', () => {
-  expect(looksLikeKey(' sk-abcdefghijklmnopqrstuv\n')).toBe(true);
-  expect(looksLikeKey('Google AI Studio (Gemini)')).toBe(false);
-  expect(looksLikeKey('openrouter')).toBe(false);
+  expect(isApiKey(' sk-abcdefghijklmnopqrstuv\n')).toBe(true);
+  expect(isApiKey('Google AI Studio (Gemini)')).toBe(false);
+  expect(isApiKey('openrouter')).toBe(false);
 });

@@ -23,7 +23,7 @@ test('time, model, duration, tokens and cost of the log may be sorted', () => {
     t: ((key: string) => key) as unknown as TFunction,
     money: String as never,
     reader: { id: 1, admin: true },
-    longest: 1000,
+    maxMs: 1000,
   });
   expect(columns.filter(({ order }) => order !== undefined).map(({ id }) => id)).toEqual([
     'time',

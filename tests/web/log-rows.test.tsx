@@ -88,7 +88,7 @@ const textsOf = (cells: string): string[] =>
 async function cellsOf(id: number, admin = true): Promise<string> {
   const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
   const { DataTable } = await import('../../web/components/table/data-table.tsx');
-  const columns = logColumns({ t: i18next.t, money: (quota) => `$${quota}`, reader: { id: 7, admin }, longest: 5000 });
+  const columns = logColumns({ t: i18next.t, money: (quota) => `$${quota}`, reader: { id: 7, admin }, maxMs: 5000 });
   const table = rendered(
     <DataTable
       caption="log"
@@ -143,10 +143,10 @@ test('a retried request says so, and its user cannot see it', async () => {
 });
 
 test('time is spent on failed attempts, on waiting and on the stream, and nothing is counted twice', async () => {
-  const { factsOf, spansOf } = await import('../../web/features/logs/row-details.ts');
+  const { detailsOf, spansOf } = await import('../../web/features/logs/row-details.ts');
   const spans = async (id: number) => {
     const row = await rowOf(id);
-    return spansOf(row, factsOf(row)).map(({ kind, ms, name }) => [kind, ms, name]);
+    return spansOf(row, detailsOf(row)).map(({ kind, ms, name }) => [kind, ms, name]);
   };
   expect(await spans(4)).toEqual([
     ['failed', 400, 'west'],
@@ -161,9 +161,9 @@ test('time is spent on failed attempts, on waiting and on the stream, and nothin
 });
 
 test('the bill says dollars per million beside its ratios', async () => {
-  const { Bill } = await import('../../web/features/logs/bill.tsx');
-  const { factsOf } = await import('../../web/features/logs/row-details.ts');
-  const bill = textsOf(rendered(<Bill facts={factsOf(await rowOf(1))} />));
+  const { CostBreakdown } = await import('../../web/features/logs/bill.tsx');
+  const { detailsOf } = await import('../../web/features/logs/row-details.ts');
+  const bill = textsOf(rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />));
   expect(bill.join('\n')).toContain('9,000 × 1$2.5 / 1M');
   expect(bill.join('\n')).toContain('300 × 4$10 / 1M');
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Actor } from '../../server/http/call.ts';
 import type { AdminModel, ModelView } from '../../web/features/pricing/model-rows.ts';
-import { adminViewsOf, marginOf, matches, narrowed, viewsOf } from '../../web/features/pricing/model-rows.ts';
+import { adminViewsOf, filtered, marginOf, matches, viewsOf } from '../../web/features/pricing/model-rows.ts';
 import type { PriceList } from '../../web/features/pricing/price-rows.ts';
 import { writeUser } from '../../web/lib/session.ts';
 import { createTestGateway } from '../support/gateway.ts';
@@ -140,7 +140,7 @@ test.each([
     view({ model: 'vast', takes: ['text', 'image'], context: 1_000_000 }),
   ];
   const url = { get: (name: string) => (asked as Record<string, string>)[name] ?? '' };
-  expect(narrowed(rows, url).map(({ model }) => model)).toEqual(names);
+  expect(filtered(rows, url).map(({ model }) => model)).toEqual(names);
 });
 
 test('letters are found in their order', () => {

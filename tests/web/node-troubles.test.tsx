@@ -16,12 +16,12 @@ test.each([
 ])('on its page and in its drawer, in %s', async (language, words) => {
   await i18next.changeLanguage(language);
   const { NodesPage } = await import('../../web/features/nodes/nodes-page.tsx');
-  const { NodeFacts } = await import('../../web/features/nodes/node-drawer.tsx');
+  const { NodeDetails } = await import('../../web/features/nodes/node-drawer.tsx');
   const ails = { ...node, ...nothing, ...silent, trouble: { code: 'standby_silent', params: {} } };
   const page = (nodes: readonly object[]) => rendered(<NodesPage />, { answers: { nodes: { several: true, nodes } } });
   expect(page([ails])).toContain(words);
   expect(page([{ ...ails, trouble: null }])).not.toContain(words);
-  expect(rendered(<NodeFacts node={{ ...ails, id: 1 }} />)).toContain(words);
+  expect(rendered(<NodeDetails node={{ ...ails, id: 1 }} />)).toContain(words);
 });
 
 test('above every page', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
-import { faultOf, mapShapeOf, rowsIn, textOf } from '../../web/features/settings/option-map.ts';
+import { issueOf, mapShapeOf, rowsIn, textOf } from '../../web/features/settings/option-map.ts';
 
 const numbers = { depth: 1, value: 'number' } as const;
 const pairs = { depth: 2, value: 'number' } as const;
@@ -48,8 +48,8 @@ test('a row without a name, a name that is there twice and a value that is no nu
   const row = (name: string, value: string) => ({ names: [name], value });
   const [a, again, nameless, word, blank] = [row('a', '1'), row('a', '2'), row('', '3'), row('b', 'x'), row('', '')];
   const rows = [a, again, nameless, word, blank];
-  expect(rows.map((one) => faultOf(one, rows, numbers))).toEqual(['twice', 'twice', 'name', 'number', null]);
-  expect(faultOf(word, [word], { depth: 1, value: 'text' })).toBeNull();
+  expect(rows.map((one) => issueOf(one, rows, numbers))).toEqual(['twice', 'twice', 'name', 'number', null]);
+  expect(issueOf(word, [word], { depth: 1, value: 'text' })).toBeNull();
   // What is no number is left for the option's kind to refuse.
   expect(JSON.parse(textOf([word, blank], numbers))).toEqual({ b: 'x' });
   expect(optionRow('GroupRatio').kind.check(textOf([word], numbers))).not.toBeNull();

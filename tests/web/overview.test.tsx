@@ -1,7 +1,6 @@
 /** The overview: whole steps, stacked series, changes, and where each mark leads. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
-  askedOf,
   barAt,
   before,
   changeOf,
@@ -11,6 +10,7 @@ import {
   labelOf,
   logLink,
   periodOf,
+  queryOf,
   stacked,
   stacksOf,
   startsOf,
@@ -65,7 +65,7 @@ test('the period before is as long and ends where this one begins; neither asks 
   const period = periodOf({ from: now - day, to: now }, now);
   const earlier = before(period);
   expect([earlier.to, earlier.to - earlier.from]).toEqual([period.from, period.to - period.from]);
-  expect(askedOf(earlier)).toEqual({ start_timestamp: earlier.from, end_timestamp: period.from - 1, step: '1h' });
+  expect(queryOf(earlier)).toEqual({ start_timestamp: earlier.from, end_timestamp: period.from - 1, step: '1h' });
 });
 
 test('the six largest stand apart and the rest together, so that all of it is in the chart', () => {

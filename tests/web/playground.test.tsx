@@ -4,13 +4,13 @@ import {
   type Answer,
   bodyOf,
   codeOf,
-  faultIn,
+  defaultSettings,
+  invalidSetting,
+  type ModelLimits,
   messagesOf,
   noAnswer,
   speedOf,
-  type Takes,
   type Turn,
-  usualSettings,
 } from '../../web/features/playground/conversation.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
@@ -21,11 +21,11 @@ const answer = (some: Partial<Answer>): Answer => ({ ...noAnswer, state: 'comple
 const turn = (id: number, text: string, ...answers: readonly (readonly Answer[])[]): Turn => ({
   ...{ id, text, files: [], answers },
 });
-const takes = (some: Partial<Takes>): Takes => ({
+const takes = (some: Partial<ModelLimits>): ModelLimits => ({
   ...{ output_cap: null, input_limit: null, efforts: null, refuses: [], inputs: null, ...some },
 });
 const full = {
-  ...usualSettings,
+  ...defaultSettings,
   ...{ temperature: '1.4', top_p: '0.9', presence_penalty: '-0.5', frequency_penalty: '0.3', seed: '7' },
   ...{ stop: 'END\n\nSTOP', effort: 'high', json: true, max_tokens: '1,024' },
   tools: '[{"type":"function","function":{"name":"look"}}]',
@@ -48,12 +48,12 @@ test('what a model refuses is left out of its request, and an effort it has no w
 });
 
 test('what cannot be read is named before anything is sent', () => {
-  expect(faultIn(full)).toBeNull();
-  expect(faultIn({ ...full, max_tokens: '12.7' })).toBe('maxTokens');
-  expect(faultIn({ ...full, seed: 'x' })).toBe('seed');
-  expect(faultIn({ ...full, temperature: '2.5' })).toBe('temperature');
-  expect(faultIn({ ...full, tools: '{}' })).toBe('tools');
-  expect(faultIn({ ...full, extra: '[1]' })).toBe('extra');
+  expect(invalidSetting(full)).toBeNull();
+  expect(invalidSetting({ ...full, max_tokens: '12.7' })).toBe('maxTokens');
+  expect(invalidSetting({ ...full, seed: 'x' })).toBe('seed');
+  expect(invalidSetting({ ...full, temperature: '2.5' })).toBe('temperature');
+  expect(invalidSetting({ ...full, tools: '{}' })).toBe('tools');
+  expect(invalidSetting({ ...full, extra: '[1]' })).toBe('extra');
 });
 
 test('each model hears its own answers, and no question that failed', () => {
@@ -146,6 +146,6 @@ test('files that do not fit into what a browser keeps are left out, and the word
     },
   });
   const files = [{ name: 'large.png', kind: 'image', data: 'x'.repeat(6000) }] as const;
-  writeKept({ models: ['m'], settings: usualSettings, turns: [{ ...turn(1, 'look', []), files }] });
+  writeKept({ models: ['m'], settings: defaultSettings, turns: [{ ...turn(1, 'look', []), files }] });
   expect(readKept().turns[0]).toMatchObject({ text: 'look', files: [{ name: 'large.png', data: '' }] });
 });

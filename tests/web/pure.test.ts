@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
 import {
   badJsonIn,
-  faultOf,
   fieldsOf,
   formOf,
+  issueOf,
   settingIn,
   withSetting,
 } from '../../web/features/channels/channel-form.ts';
@@ -108,14 +108,14 @@ test('a channel form says what is missing, and sends numbers and lists', () => {
     auto_ban: 1,
     base_url: 'http://h',
   });
-  expect(faultOf(form, true)).toBeNull();
-  expect(faultOf({ ...form, key: '' }, true)).toBe('channels.required');
-  expect(faultOf({ ...form, key: '' }, false)).toBeNull();
-  expect(faultOf({ ...form, models: ' ' }, false)).toBe('channels.modelsRequired');
-  expect(faultOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJsonIn');
+  expect(issueOf(form, true)).toBeNull();
+  expect(issueOf({ ...form, key: '' }, true)).toBe('channels.required');
+  expect(issueOf({ ...form, key: '' }, false)).toBeNull();
+  expect(issueOf({ ...form, models: ' ' }, false)).toBe('channels.modelsRequired');
+  expect(issueOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJsonIn');
   expect(badJsonIn({ ...form, param_override: '[1]', setting: '{' })).toBe('channels.override');
   expect(badJsonIn({ ...form, setting: '{' })).toBe('channels.setting');
-  expect(faultOf({ ...form, base_url: 'not a url' }, false)).toBe('channels.badAddress');
+  expect(issueOf({ ...form, base_url: 'not a url' }, false)).toBe('channels.badAddress');
 });
 
 test('a log row is asked again in its own dialect', () => {

@@ -96,9 +96,12 @@ test('a key opens as it is stored', async () => {
     ...{ day_budget: 500_000, month_budget: 0, rpm_limit: 30, tpm_limit: 0, concurrency_limit: 0 },
   } as never;
   const form = (one: Parameters<typeof TokenDrawer>[0]['token']) =>
-    rendered(<Opened sheet={TokenDrawer} given={{ token: one, facts, onClose: nothing, onSaved: nothing }} />, {
-      answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
-    });
+    rendered(
+      <Opened sheet={TokenDrawer} given={{ token: one, details: facts, onClose: nothing, onSaved: nothing }} />,
+      {
+        answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+      },
+    );
   const stored = form(token);
   for (const text of ['编辑令牌', 'value="ci"', 'value="5.00"', 'value="1.00"', 'value="30"', '移除 gpt-4o', '移除 o3'])
     expect(stored).toContain(text);
@@ -168,7 +171,7 @@ async function sent<Props>(sheet: (props: Props) => ReactElement, given: Props):
 test('a key is made from the form as it stands, and changed without an amount that nobody touched', async () => {
   const { TokenDrawer } = await import('../../web/features/tokens/token-drawer.tsx');
   const saved: unknown[] = [];
-  const given = { facts: { quotaPerUnit: 500_000, inCurrency: true } as never, onClose: nothing };
+  const given = { details: { quotaPerUnit: 500_000, inCurrency: true } as never, onClose: nothing };
   const onSaved = (token: object, fresh: boolean) => void saved.push([token, fresh]);
   const [made] = await sent(TokenDrawer, { ...given, token: null, onSaved });
   expect(made).toMatchObject({

@@ -9,7 +9,7 @@ const nothing = () => undefined;
 const everything = { enable_data_export: true, enable_drawing: true, enable_task: true, system_name: 'S' };
 const sidebar = async (role: number, status: object, folded = false) => {
   const { Sidebar } = await import('../../web/shell/sidebar.tsx');
-  const given = { user: reader(role), status: { ...everything, ...status }, folded };
+  const given = { user: reader(role), status: { ...everything, ...status }, collapsed: folded };
   return rendered(
     <Sidebar
       {...(given as never as Parameters<typeof Sidebar>[0])}
@@ -20,8 +20,8 @@ const sidebar = async (role: number, status: object, folded = false) => {
   );
 };
 const doors = async (status: object) => {
-  const { Doors } = await import('../../web/shell/top-bar-parts.tsx');
-  return linksIn(rendered(<Doors status={status} />));
+  const { LoginLinks } = await import('../../web/shell/top-bar-parts.tsx');
+  return linksIn(rendered(<LoginLinks status={status} />));
 };
 const marks = async (status: object) => {
   const { Marks } = await import('../../web/shell/top-bar-parts.tsx');

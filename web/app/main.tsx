@@ -1,25 +1,25 @@
 import { Boundary } from '../components/failure.tsx';
-import { tellOfForgotten } from '../lib/attempt.ts';
-import { worthRetrying } from '../lib/read.ts';
+import { reportUnhandled } from '../lib/attempt.ts';
+import { shouldRetry } from '../lib/read.ts';
 import './app.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { warmMenus } from '../components/lazy-menu.tsx';
-import { warmOverlays } from '../components/overlay.tsx';
+import { preloadMenus } from '../components/lazy-menu.tsx';
+import { preloadOverlays } from '../components/overlay.tsx';
 import { watchForms } from '../lib/dirty-form.ts';
 import { startLanguage } from '../lib/i18n.ts';
 import { statusQuery } from '../shell/status.ts';
 import { Toasts } from '../shell/toast.tsx';
-import { App, warmPage } from './routes.tsx';
+import { App, preloadPage } from './routes.tsx';
 
-const client = new QueryClient({ defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } } });
+const client = new QueryClient({ defaultOptions: { queries: { retry: shouldRetry, refetchOnWindowFocus: false } } });
 watchForms();
-tellOfForgotten();
+reportUnhandled();
 // Words, the site's status and the page that was asked for are on their way together.
 const words = startLanguage();
 void client.prefetchQuery(statusQuery);
-warmPage(location.pathname);
+preloadPage(location.pathname);
 const root = document.getElementById('root');
 if (root !== null) {
   void words.then(() => {
@@ -34,8 +34,8 @@ if (root !== null) {
       </StrictMode>,
     );
     setTimeout(() => {
-      warmMenus();
-      warmOverlays();
+      preloadMenus();
+      preloadOverlays();
     }, 3000);
   });
 }

@@ -24,7 +24,7 @@ export interface Navigation {
   readonly label: `nav.${keyof typeof zh.nav}` | `${TitledPage}.title`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
-  readonly jump?: string;
+  readonly key?: string;
   readonly when?: (status: Status | undefined) => boolean;
 }
 
@@ -107,14 +107,14 @@ export const pages: readonly Page[] = [
     path: '/playground',
     load: async () => (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
     needs: Role.user,
-    navigation: { icon: 'chat', label: 'playground.title', group: 'nav.use', jump: 'p' },
+    navigation: { icon: 'chat', label: 'playground.title', group: 'nav.use', key: 'p' },
   },
   {
     path: '/pricing',
     addresses: /^\/pricing(\/.*)?$/,
     load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
     needs: Role.guest,
-    navigation: { icon: 'tag', label: 'nav.pricing', group: 'nav.use', jump: 'm' },
+    navigation: { icon: 'tag', label: 'nav.pricing', group: 'nav.use', key: 'm' },
   },
   {
     path: '/detail',
@@ -124,7 +124,7 @@ export const pages: readonly Page[] = [
       icon: 'chart',
       label: 'nav.dashboard',
       group: 'nav.console',
-      jump: 'd',
+      key: 'd',
       when: (status) => status?.enable_data_export === true,
     },
   },
@@ -132,13 +132,13 @@ export const pages: readonly Page[] = [
     path: '/token',
     load: async () => (await import('../features/tokens/tokens-page.tsx')).TokensPage,
     needs: Role.user,
-    navigation: { icon: 'key', label: 'tokens.title', group: 'nav.console', jump: 't' },
+    navigation: { icon: 'key', label: 'tokens.title', group: 'nav.console', key: 't' },
   },
   {
     path: '/log',
     load: async () => (await import('../features/logs/logs-page.tsx')).LogsPage,
     needs: Role.user,
-    navigation: { icon: 'log', label: 'logs.title', group: 'nav.console', jump: 'l' },
+    navigation: { icon: 'log', label: 'logs.title', group: 'nav.console', key: 'l' },
   },
   {
     path: '/midjourney',
@@ -167,13 +167,13 @@ export const pages: readonly Page[] = [
     addresses: /^\/channel(\/(add|edit\/\d+))?\/?$/,
     load: async () => (await import('../features/channels/channels-page.tsx')).ChannelsPage,
     needs: Role.admin,
-    navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', jump: 'c' },
+    navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', key: 'c' },
   },
   {
     path: '/redemption',
     load: async () => (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
     needs: Role.admin,
-    navigation: { icon: 'code', label: 'redemption.title', group: 'nav.admin', jump: 'r' },
+    navigation: { icon: 'code', label: 'redemption.title', group: 'nav.admin', key: 'r' },
   },
   {
     path: '/orders',
@@ -183,7 +183,7 @@ export const pages: readonly Page[] = [
       icon: 'wallet',
       label: 'orders.title',
       group: 'nav.admin',
-      jump: 'o',
+      key: 'o',
       when: (status) => status?.self_use_mode_enabled !== true,
     },
   },
@@ -192,7 +192,7 @@ export const pages: readonly Page[] = [
     addresses: /^\/user(\/edit(\/\d+)?)?\/?$/,
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,
-    navigation: { icon: 'users', label: 'users.title', group: 'nav.admin', jump: 'u' },
+    navigation: { icon: 'users', label: 'users.title', group: 'nav.admin', key: 'u' },
   },
   {
     path: '/user/:id',
@@ -210,7 +210,7 @@ export const pages: readonly Page[] = [
       icon: 'node',
       label: 'nodes.title',
       group: 'nav.admin',
-      jump: 'n',
+      key: 'n',
       when: (status) => status?.several_nodes === true,
     },
   },
@@ -218,13 +218,13 @@ export const pages: readonly Page[] = [
     path: '/setting',
     load: async () => (await import('../features/settings/settings-page.tsx')).SettingsPage,
     needs: Role.admin,
-    navigation: { icon: 'gear', label: 'settings.title', group: 'nav.admin', jump: 's' },
+    navigation: { icon: 'gear', label: 'settings.title', group: 'nav.admin', key: 's' },
   },
   {
     path: '/topup',
     load: async () => (await import('../features/wallet/wallet-page.tsx')).WalletPage,
     needs: Role.user,
-    navigation: { icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', jump: 'w' },
+    navigation: { icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', key: 'w' },
   },
   {
     path: '/statement',
@@ -236,6 +236,6 @@ export const pages: readonly Page[] = [
     path: '/personal',
     load: async () => (await import('../features/personal/profile-page.tsx')).ProfilePage,
     needs: Role.user,
-    navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', jump: 'a' },
+    navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', key: 'a' },
   },
 ];

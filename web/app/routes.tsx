@@ -7,7 +7,7 @@ import { Role } from '../../server/contract/enum.ts';
 import { Boundary } from '../components/failure.tsx';
 import { Waiting } from '../components/waiting.tsx';
 import { messageOf } from '../lib/attempt.ts';
-import { rememberPlace } from '../lib/return-to.ts';
+import { storeReturnPath } from '../lib/return-to.ts';
 import { isAdmin, readUser, useUser } from '../lib/session.ts';
 import { Shell } from '../shell/shell.tsx';
 import { useStatus } from '../shell/status.ts';
@@ -20,7 +20,7 @@ const NotFoundPage = lazy(async () => ({
 const screens = pages.map((page) => ({ page, Screen: lazy(async () => ({ default: await page.load() })) }));
 
 /** Fetches the page of an address before anybody has decided to show it. */
-export function warmPage(path: string): void {
+export function preloadPage(path: string): void {
   const found = pages.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   const allowed = found === undefined || found.needs === Role.guest || readUser() !== null;
   const page = allowed ? found : pages.find((one) => one.path === '/login');
@@ -28,12 +28,12 @@ export function warmPage(path: string): void {
 }
 
 function ToLogin() {
-  rememberPlace();
+  storeReturnPath();
   return <Redirect to="/login" />;
 }
 
 function ToSetup() {
-  rememberPlace();
+  storeReturnPath();
   return <Redirect to="/setup" />;
 }
 

@@ -5,9 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { type Amount, type AmountReason, type NumberOptions, parseNumber } from '../../server/contract/amount.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
-import { useMoneyFacts } from '../shell/money.ts';
-import { type MoneyBounds, moneyOf, tidyMoney, tidyNumber } from './amount.ts';
-import { useTried } from './checked-form.tsx';
+import { useMoneyDetails } from '../shell/money.ts';
+import { type MoneyBounds, moneyOf, normalizeMoney, normalizeNumber } from './amount.ts';
+import { useSubmitted } from './checked-form.tsx';
 import { Field } from './form.tsx';
 
 interface AmountFieldProps {
@@ -30,7 +30,7 @@ interface AmountFieldProps {
 
 interface InputProps extends AmountFieldProps {
   readonly read: (text: string) => Amount;
-  readonly tidy: (text: string) => string;
+  readonly normalize: (text: string) => string;
   readonly before?: string | undefined;
   readonly behind?: string | undefined;
 }
@@ -47,17 +47,17 @@ function AmountInput(props: InputProps) {
     className,
     words,
     read,
-    tidy,
+    normalize,
     before,
     behind,
   } = props;
   const [touched, setTouched] = useState(false);
-  const tried = useTried();
+  const submitted = useSubmitted();
   const amount = read(value);
   const allowed = disabled || amount.kind !== 'invalid' || (empty !== undefined && amount.issue.reason === 'empty');
-  const shown = touched || tried;
+  const validated = touched || submitted;
   const problem =
-    allowed || !shown ? undefined : (words?.(amount.issue.reason) ?? textIn(amount.issue, currentLanguage()));
+    allowed || !validated ? undefined : (words?.(amount.issue.reason) ?? textIn(amount.issue, currentLanguage()));
   return (
     <Field label={label} help={help} error={problem ?? error} unreadable={!allowed}>
       {(ids) => (
@@ -76,8 +76,8 @@ function AmountInput(props: InputProps) {
             onChange={(event) => onChange(event.target.value)}
             onBlur={() => {
               setTouched(true);
-              const tidied = tidy(value);
-              if (tidied !== value) onChange(tidied);
+              const normalized = normalize(value);
+              if (normalized !== value) onChange(normalized);
             }}
           />
           {behind === undefined ? null : <span className="text-[12px] text-ink-3">{behind}</span>}
@@ -90,32 +90,32 @@ function AmountInput(props: InputProps) {
 /** An amount as this site shows amounts: in its currency, or in tokens. */
 export function MoneyField({ bounds = {}, ...field }: AmountFieldProps & { readonly bounds?: MoneyBounds }) {
   const { t } = useTranslation();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   return (
     <AmountInput
       {...field}
-      before={facts?.inCurrency === false ? undefined : '$'}
-      behind={facts?.inCurrency === false ? t('app.tokens') : undefined}
-      read={(text) => moneyOf(text, facts, bounds)}
-      tidy={(text) => tidyMoney(text, facts, bounds)}
+      before={details?.inCurrency === false ? undefined : '$'}
+      behind={details?.inCurrency === false ? t('app.tokens') : undefined}
+      read={(text) => moneyOf(text, details, bounds)}
+      normalize={(text) => normalizeMoney(text, details, bounds)}
     />
   );
 }
 
 export interface NumberFieldProps extends AmountFieldProps {
-  readonly terms: NumberOptions;
+  readonly bounds: NumberOptions;
   /** What is counted. */
   readonly unit?: string | undefined;
 }
 
-export function NumberField({ terms, unit, ...field }: NumberFieldProps) {
+export function NumberField({ bounds, unit, ...field }: NumberFieldProps) {
   return (
     <AmountInput
       {...field}
-      before={terms.currency === 'usd' ? '$' : undefined}
+      before={bounds.currency === 'usd' ? '$' : undefined}
       behind={unit}
-      read={(text) => parseNumber(text, terms)}
-      tidy={(text) => tidyNumber(text, terms)}
+      read={(text) => parseNumber(text, bounds)}
+      normalize={(text) => normalizeNumber(text, bounds)}
     />
   );
 }

@@ -13,20 +13,22 @@ import type { MoneyDetails } from '../../server/contract/pricing/format.ts';
 /** Bounds are of quota. */
 export type MoneyBounds = Pick<MoneyOptions, 'min' | 'max'>;
 
-const termsOf = ({ inCurrency, quotaPerUnit }: MoneyDetails): Pick<MoneyOptions, 'plain' | 'quotaPerUnit'> => ({
+const moneyOptionsOf = ({ inCurrency, quotaPerUnit }: MoneyDetails): Pick<MoneyOptions, 'plain' | 'quotaPerUnit'> => ({
   plain: inCurrency ? 'currency' : 'quota',
   quotaPerUnit,
 });
 
-const notKnownYet: AmountIssue = {
+const unknownCurrency: AmountIssue = {
   reason: 'unreadable',
   zh: '站点的货币设置尚未读到，请稍候',
   en: 'the currency of this site is not known yet: wait a moment',
 };
 
-/** @param facts null = the site has not said what its amounts are in. */
-export const moneyOf = (text: string, facts: MoneyDetails | null, bounds: MoneyBounds = {}): Amount =>
-  facts === null ? { kind: 'invalid', issue: notKnownYet } : parseMoney(text, { ...termsOf(facts), ...bounds });
+/** @param details null = the site has not said what its amounts are in. */
+export const moneyOf = (text: string, details: MoneyDetails | null, bounds: MoneyBounds = {}): Amount =>
+  details === null
+    ? { kind: 'invalid', issue: unknownCurrency }
+    : parseMoney(text, { ...moneyOptionsOf(details), ...bounds });
 
 /** @returns the value of a text that a field has accepted. @param empty of a field that may be left empty. */
 export function valueIn(amount: Amount, empty?: number): number {
@@ -40,24 +42,24 @@ const cents = 2;
 function grouped(text: string, decimals: number): string {
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   if (whole === '') return text;
-  const shown = fraction.padEnd(decimals, '0');
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${shown === '' ? '' : `.${shown}`}`;
+  const padded = fraction.padEnd(decimals, '0');
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${padded === '' ? '' : `.${padded}`}`;
 }
 
 /** What a field of money shows for an amount of quota. */
-export const moneyIn = (quota: number, facts: MoneyDetails): string =>
-  grouped(moneyText(quota, termsOf(facts)), facts.inCurrency ? cents : 0);
+export const moneyIn = (quota: number, details: MoneyDetails): string =>
+  grouped(moneyText(quota, moneyOptionsOf(details)), details.inCurrency ? cents : 0);
 
 /** What a field of numbers shows. */
 export const numberIn = (value: number): string =>
   grouped(value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 }), 0);
 
 /** The same amount as the field writes it; what cannot be read stays as it was typed. */
-export function tidyMoney(text: string, facts: MoneyDetails | null, bounds: MoneyBounds): string {
-  const amount = moneyOf(text, facts, bounds);
-  return facts === null || amount.kind !== 'value' ? text : moneyIn(amount.value, facts);
+export function normalizeMoney(text: string, details: MoneyDetails | null, bounds: MoneyBounds): string {
+  const amount = moneyOf(text, details, bounds);
+  return details === null || amount.kind !== 'value' ? text : moneyIn(amount.value, details);
 }
-export function tidyNumber(text: string, terms: NumberOptions): string {
-  const amount = parseNumber(text, terms);
+export function normalizeNumber(text: string, bounds: NumberOptions): string {
+  const amount = parseNumber(text, bounds);
   return amount.kind === 'value' ? numberIn(amount.value) : text;
 }

@@ -34,7 +34,7 @@ const dayEnd = 10;
 export const dayText = (day: Date): string => dateTime(day.getTime() / 1000).slice(0, dayEnd);
 
 /** What every calendar is given. */
-export function useCalendarLook() {
+export function useCalendarProps() {
   const { t } = useTranslation();
   const language = currentLanguage();
   const said = (options: Intl.DateTimeFormatOptions) => (day: Date) =>
@@ -71,7 +71,7 @@ export interface DayCalendarProps {
 
 /** One day. */
 export function DayCalendar({ day, from, onPick }: DayCalendarProps) {
-  const look = useCalendarLook();
+  const props = useCalendarProps();
   return (
     <DayPicker
       mode="single"
@@ -81,7 +81,7 @@ export function DayCalendar({ day, from, onPick }: DayCalendarProps) {
       defaultMonth={day ?? from}
       disabled={{ before: from }}
       onSelect={(picked) => onPick(dayText(picked))}
-      {...look}
+      {...props}
     />
   );
 }

@@ -3,14 +3,14 @@ import { createContext, type FormEvent, type ReactNode, useContext, useState } f
 import { flushSync } from 'react-dom';
 
 /** Somebody has tried to send the form: its fields say what is wrong with them, touched or not. */
-const Tried = createContext(false);
-export const useTried = (): boolean => useContext(Tried);
+const Submitted = createContext(false);
+export const useSubmitted = (): boolean => useContext(Submitted);
 
 /** @returns false = there is no such field. */
 function goTo(field: HTMLElement | null): boolean {
   if (field === null) return false;
-  const folded = field.closest('details');
-  if (folded !== null) folded.open = true;
+  const collapsed = field.closest('details');
+  if (collapsed !== null) collapsed.open = true;
   field.focus();
   return true;
 }
@@ -25,7 +25,7 @@ export interface CheckedFormProps {
 }
 
 export function CheckedForm({ onTry, onSubmit, children, ...form }: CheckedFormProps) {
-  const [tried, setTried] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   return (
     <form
       {...form}
@@ -33,7 +33,7 @@ export function CheckedForm({ onTry, onSubmit, children, ...form }: CheckedFormP
       onSubmit={(event) => {
         event.preventDefault();
         flushSync(() => {
-          setTried(true);
+          setSubmitted(true);
           onTry?.();
         });
         const form = event.currentTarget;
@@ -41,7 +41,7 @@ export function CheckedForm({ onTry, onSubmit, children, ...form }: CheckedFormP
           void Promise.resolve(onSubmit(event)).then(() => goTo(form.querySelector('[aria-invalid="true"]')));
       }}
     >
-      <Tried value={tried}>{children}</Tried>
+      <Submitted value={submitted}>{children}</Submitted>
     </form>
   );
 }

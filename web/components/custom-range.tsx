@@ -4,8 +4,8 @@ import { type DateRange, DayPicker } from 'react-day-picker';
 import { useTranslation } from 'react-i18next';
 import { dateTime } from '../lib/format.ts';
 import { zoneName } from '../lib/range.ts';
-import { momentIn } from '../lib/time.ts';
-import { dayText, useCalendarLook } from './calendar.tsx';
+import { timeOf } from '../lib/time.ts';
+import { dayText, useCalendarProps } from './calendar.tsx';
 import { CheckedForm } from './checked-form.tsx';
 import { TextField } from './form.tsx';
 
@@ -22,22 +22,22 @@ export interface CustomRangeProps {
 }
 
 const minuteEnd = 16;
-const shown = (seconds: number): string => (seconds === 0 ? '' : dateTime(seconds).slice(0, minuteEnd));
+const textOf = (seconds: number): string => (seconds === 0 ? '' : dateTime(seconds).slice(0, minuteEnd));
 const dayIn = (text: string, late: boolean): Date | undefined => {
-  const at = momentIn(text, late);
+  const at = timeOf(text, late);
   return at === null ? undefined : new Date(at * 1000);
 };
 
 export function CustomRange({ range, onChange }: CustomRangeProps) {
   const { t } = useTranslation();
-  const [from, setFrom] = useState(shown(range.from));
-  const [to, setTo] = useState(shown(range.to));
-  const [tried, setTried] = useState(false);
-  const ends = { from: momentIn(from, false), to: momentIn(to, true) };
+  const [from, setFrom] = useState(textOf(range.from));
+  const [to, setTo] = useState(textOf(range.to));
+  const [submitted, setSubmitted] = useState(false);
+  const ends = { from: timeOf(from, false), to: timeOf(to, true) };
   const backwards = ends.from !== null && ends.to !== null && ends.from >= ends.to;
-  const look = useCalendarLook();
+  const props = useCalendarProps();
   const field = (label: string, value: string, late: boolean, set: (text: string) => void) => {
-    const wrong = momentIn(value, late) === null;
+    const wrong = timeOf(value, late) === null;
     const error = wrong ? t('range.unreadable') : late && backwards ? t('range.backwards') : undefined;
     return (
       <TextField
@@ -47,7 +47,7 @@ export function CustomRange({ range, onChange }: CustomRangeProps) {
         value={value}
         onChange={set}
         unreadable={error !== undefined}
-        error={tried ? error : undefined}
+        error={submitted ? error : undefined}
       />
     );
   };
@@ -57,7 +57,7 @@ export function CustomRange({ range, onChange }: CustomRangeProps) {
   };
   return (
     <CheckedForm
-      onTry={() => setTried(true)}
+      onTry={() => setSubmitted(true)}
       onSubmit={() => {
         if (ends.from !== null && ends.to !== null) onChange({ from: ends.from, to: ends.to });
       }}
@@ -71,7 +71,7 @@ export function CustomRange({ range, onChange }: CustomRangeProps) {
           ends.from === null && ends.to === null ? undefined : { from: dayIn(from, false), to: dayIn(to, true) }
         }
         onSelect={pick}
-        {...look}
+        {...props}
       />
       {field(t('range.from'), from, false, setFrom)}
       {field(t('range.to'), to, true, setTo)}

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { expiryOf, expiryText } from '../lib/expiry.ts';
 import { dateTime } from '../lib/format.ts';
-import { useTried } from './checked-form.tsx';
+import { useSubmitted } from './checked-form.tsx';
 import { Field } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { PanelWaiting, Popover } from './popover.tsx';
@@ -16,7 +16,7 @@ const spans = [
   ['oneDay', 86_400],
   ['oneMonth', 30 * 86_400],
 ] as const;
-const faults = {
+const issues = {
   unreadable: 'tokens.expiry.unreadable',
   impossible: 'tokens.expiry.impossible',
   past: 'tokens.expiry.past',
@@ -35,7 +35,7 @@ export interface ExpiryFieldProps {
 export function ExpiryField({ value, stored, onChange, error }: ExpiryFieldProps) {
   const { t } = useTranslation();
   const [touched, setTouched] = useState(false);
-  const tried = useTried();
+  const submitted = useSubmitted();
   const expiry = expiryOf(value, stored);
   return (
     <>
@@ -48,8 +48,8 @@ export function ExpiryField({ value, stored, onChange, error }: ExpiryFieldProps
         }
         unreadable={expiry.kind === 'wrong'}
         error={
-          expiry.kind === 'wrong' && (touched || tried)
-            ? `${t(faults[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
+          expiry.kind === 'wrong' && (touched || submitted)
+            ? `${t(issues[expiry.reason])}${expiry.reason === 'unreadable' ? ` ${t('tokens.expiryFormat')}` : ''}`
             : error
         }
       >

@@ -2,7 +2,7 @@
 import { QueryErrorResetBoundary } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-error.ts';
+import { canReload, isCodeMissing, reloadPage } from '../lib/code-error.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
 import { Waiting } from './waiting.tsx';
@@ -39,7 +39,7 @@ export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: Fa
 /** A page that cannot go on: its code is gone, or it broke. */
 function Broken({ error }: { readonly error: unknown }) {
   const { t } = useTranslation();
-  const gone = codeIsGone(error);
+  const gone = isCodeMissing(error);
   return (
     <div role="alert" data-failure className="grid max-w-prose justify-items-start gap-3 p-5">
       <h1 className="text-danger">{t('failure.broken')}</h1>
@@ -53,7 +53,7 @@ function Broken({ error }: { readonly error: unknown }) {
   );
 }
 
-interface CatcherProps {
+interface ErrorBoundaryProps {
   readonly onRetry: () => void;
   readonly children: ReactNode;
 }
@@ -61,29 +61,29 @@ interface CatcherProps {
 interface Caught {
   readonly error: unknown;
   /** The page is about to be loaded anew. */
-  readonly leaving: boolean;
+  readonly reloading: boolean;
 }
 
-class Catcher extends Component<CatcherProps, Caught> {
-  override state: Caught = { error: null, leaving: false };
+class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
+  override state: Caught = { error: null, reloading: false };
 
   static getDerivedStateFromError(error: unknown): Caught {
-    return { error, leaving: codeIsGone(error) && mayLoadAnew() };
+    return { error, reloading: isCodeMissing(error) && canReload() };
   }
 
   override componentDidCatch() {
-    if (this.state.leaving) void loadAnew().then((leaving) => this.setState({ leaving }));
+    if (this.state.reloading) void reloadPage().then((reloading) => this.setState({ reloading }));
   }
 
   override render() {
-    const { error, leaving } = this.state;
+    const { error, reloading } = this.state;
     if (error === null) return this.props.children;
-    if (leaving) return <Waiting />;
+    if (reloading) return <Waiting />;
     // What a read threw has a status; anything else is a fault of the page.
     if (!(error instanceof Error) || !('status' in error)) return <Broken error={error} />;
     const retry = () => {
       this.props.onRetry();
-      this.setState({ error: null, leaving: false });
+      this.setState({ error: null, reloading: false });
     };
     return (
       <div className="p-5">
@@ -95,5 +95,7 @@ class Catcher extends Component<CatcherProps, Caught> {
 
 /** Stands in for its contents when they cannot be shown; what is around it stays. */
 export const Boundary = ({ children }: { readonly children: ReactNode }) => (
-  <QueryErrorResetBoundary>{({ reset }) => <Catcher onRetry={reset}>{children}</Catcher>}</QueryErrorResetBoundary>
+  <QueryErrorResetBoundary>
+    {({ reset }) => <ErrorBoundary onRetry={reset}>{children}</ErrorBoundary>}
+  </QueryErrorResetBoundary>
 );

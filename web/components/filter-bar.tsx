@@ -106,21 +106,22 @@ function Chip({ filter, value, onPick }: ValuesProps) {
   );
 }
 
-interface OfferedProps {
+interface AddButtonProps {
   readonly text: string;
   readonly filters: readonly Filter[];
   readonly onPick: (name: string, value: string) => void;
 }
 
 /** Which filter, then which value of it. */
-function Adding({ filters, onPick }: Omit<OfferedProps, 'text'>) {
-  const [chosen, setChosen] = useState<Filter | undefined>(filters.length === 1 ? filters[0] : undefined);
-  if (chosen !== undefined) return <Values filter={chosen} value="" onPick={(value) => onPick(chosen.name, value)} />;
+function AddFilter({ filters, onPick }: Omit<AddButtonProps, 'text'>) {
+  const [selected, setSelected] = useState<Filter | undefined>(filters.length === 1 ? filters[0] : undefined);
+  if (selected !== undefined)
+    return <Values filter={selected} value="" onPick={(value) => onPick(selected.name, value)} />;
   return (
     <ul>
       {filters.map((filter) => (
         <li key={filter.name}>
-          <button type="button" className="menu-item hover:bg-hover" onClick={() => setChosen(filter)}>
+          <button type="button" className="menu-item hover:bg-hover" onClick={() => setSelected(filter)}>
             {filter.label}
           </button>
         </li>
@@ -130,7 +131,7 @@ function Adding({ filters, onPick }: Omit<OfferedProps, 'text'>) {
 }
 
 /** A filter that is not set. */
-function Offered({ text, filters, onPick }: OfferedProps) {
+function AddButton({ text, filters, onPick }: AddButtonProps) {
   return (
     <Popover
       anchor="bottom start"
@@ -145,7 +146,7 @@ function Offered({ text, filters, onPick }: OfferedProps) {
       }
     >
       {(close) => (
-        <Adding
+        <AddFilter
           filters={filters}
           onPick={(name, value) => {
             close();
@@ -226,10 +227,10 @@ export function FilterBar({ filters, children }: FilterBarProps) {
       ))}
       {filters.length > apart ? (
         unset.length === 0 ? null : (
-          <Offered text={t('table.addFilter')} filters={unset} onPick={url.set} />
+          <AddButton text={t('table.addFilter')} filters={unset} onPick={url.set} />
         )
       ) : (
-        unset.map((filter) => <Offered key={filter.name} text={filter.label} filters={[filter]} onPick={url.set} />)
+        unset.map((filter) => <AddButton key={filter.name} text={filter.label} filters={[filter]} onPick={url.set} />)
       )}
       {set.length === 0 ? null : (
         <button type="button" className="px-1 text-[12px] text-ink-3 hover:text-ink-1" onClick={clear}>

@@ -2,7 +2,7 @@
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { leave } from '../lib/dirty-form.ts';
-import { useTried } from './checked-form.tsx';
+import { useSubmitted } from './checked-form.tsx';
 
 export interface FieldProps {
   readonly label: string;
@@ -64,9 +64,9 @@ export function TextField({
   ...input
 }: TextFieldProps) {
   const { t } = useTranslation();
-  const tried = useTried();
+  const submitted = useSubmitted();
   const missing = required && input.value.trim() === '';
-  const problem = missing && tried ? t('app.required') : error;
+  const problem = missing && submitted ? t('app.required') : error;
   return (
     <Field label={label} help={help} error={problem} unreadable={unreadable || missing}>
       {(ids) => (

@@ -8,17 +8,17 @@ import { currentLanguage } from '../lib/i18n.ts';
 export interface InlineNumberProps {
   readonly label: string;
   readonly value: number;
-  readonly terms: NumberOptions;
+  readonly bounds: NumberOptions;
   /** How the value is written; as a number without it. */
   readonly written?: (value: number) => string;
   readonly onSave: (value: number) => void;
 }
 
-export function InlineNumber({ label, value, terms, written = String, onSave }: InlineNumberProps) {
+export function InlineNumber({ label, value, bounds, written = String, onSave }: InlineNumberProps) {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
   const [left, setLeft] = useState(false);
-  const amount = parseNumber(draft ?? String(value), terms);
+  const amount = parseNumber(draft ?? String(value), bounds);
   const problem = left && draft !== null && amount.kind === 'invalid' ? textIn(amount.issue, currentLanguage()) : null;
   const save = () => {
     setLeft(true);

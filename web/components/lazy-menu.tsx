@@ -5,10 +5,10 @@ import type { MenuProps } from './menu-props.ts';
 const load = () => import('./menu.tsx');
 const OpenMenu = lazy(async () => ({ default: (await load()).OpenMenu }));
 
-export const warmMenus = (): void => void load();
+export const preloadMenus = (): void => void load();
 
 export function LazyMenu(props: MenuProps) {
-  const [wanted, setWanted] = useState(false);
+  const [open, setOpen] = useState(false);
   const { className, label, content } = props.button;
   const plain = (
     <button
@@ -17,14 +17,14 @@ export function LazyMenu(props: MenuProps) {
       aria-label={label}
       aria-haspopup="menu"
       aria-expanded={false}
-      onPointerEnter={warmMenus}
-      onFocus={warmMenus}
-      onClick={() => setWanted(true)}
+      onPointerEnter={preloadMenus}
+      onFocus={preloadMenus}
+      onClick={() => setOpen(true)}
     >
       {content}
     </button>
   );
-  return wanted ? (
+  return open ? (
     <Suspense fallback={plain}>
       <OpenMenu {...props} />
     </Suspense>

@@ -3,7 +3,7 @@
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { leave, useUnsaved } from '../lib/dirty-form.ts';
+import { leave, useDirty } from '../lib/dirty-form.ts';
 import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
@@ -43,7 +43,7 @@ function Body({ first, children }: { readonly first: RefObject<HTMLElement | nul
 /** At the right of the page; on a phone at its foot. */
 export function Sheet({ title, onClose, children, footer, dirty = false }: SheetProps) {
   const { t } = useTranslation();
-  useUnsaved(dirty);
+  useDirty(dirty);
   const first = useRef<HTMLElement>(null);
   const close = () => leave(onClose);
   return (

@@ -6,7 +6,7 @@ const load = () => import('./overlay-panel.tsx');
 const LazySheet = lazy(async () => ({ default: (await load()).Sheet }));
 const LazyConfirm = lazy(async () => ({ default: (await load()).Confirm }));
 
-export const warmOverlays = (): void => void load();
+export const preloadOverlays = (): void => void load();
 
 export const Sheet = (props: SheetProps) => (
   <Suspense>

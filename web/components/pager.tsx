@@ -7,18 +7,18 @@ export const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
 
 /** Rows of a page before anybody has chosen: about what a screen holds. */
-const usualSize = 20;
+const defaultSize = 20;
 
 /** The size the reader chose last, on whatever table. */
-const rememberedSize = (usual: number): number => {
+const storedSize = (initialSize: number): number => {
   const size = Number(localStorage.getItem(sizeKey));
-  return pageSizes.includes(size) ? size : usual;
+  return pageSizes.includes(size) ? size : initialSize;
 };
 
 /** What an address asks for, if it can be had: the server sends no longer pages, and rows beyond them would be on none. */
-export const sizeIn = (text: string, usual = usualSize): number => {
+export const sizeIn = (text: string, initialSize = defaultSize): number => {
   const size = Number(text);
-  return pageSizes.includes(size) ? size : rememberedSize(usual);
+  return pageSizes.includes(size) ? size : storedSize(initialSize);
 };
 
 export interface PagerProps {
@@ -33,10 +33,10 @@ export interface PagerProps {
   readonly onPage: (page: number) => void;
   readonly onSize?: (size: number | null) => void;
   /** Rows shown so far; present where rows can be added as one scrolls. */
-  readonly endless?: number;
+  readonly loaded?: number;
 }
 
-export function Pager({ page, size, total, count = 0, onPage, onSize, endless }: PagerProps) {
+export function Pager({ page, size, total, count = 0, onPage, onSize, loaded }: PagerProps) {
   const { t } = useTranslation();
   if (total === undefined) return null;
   const isLast = size === null || (total === null ? count < size : page * size >= total);
@@ -54,7 +54,7 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
   return (
     <div className="flex items-center gap-2 px-5 py-2.5">
       {size === null ? (
-        <span className="text-[12px] text-ink-3">{t('app.range', { from: 1, to: endless ?? count, total })}</span>
+        <span className="text-[12px] text-ink-3">{t('app.range', { from: 1, to: loaded ?? count, total })}</span>
       ) : (
         <>
           <button type="button" className="button" disabled={page === 1} onClick={() => onPage(page - 1)}>
@@ -73,7 +73,7 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
             value={String(size ?? 'all')}
             options={[
               ...pageSizes.map((one) => [String(one), t('table.perPage', { count: one })] as const),
-              ...(endless === undefined ? [] : [['all', t('table.endless')] as const]),
+              ...(loaded === undefined ? [] : [['all', t('table.endless')] as const]),
             ]}
             onChange={(next) => {
               if (next === 'all') return onSize(null);
@@ -88,18 +88,18 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
 }
 
 /** Where one is in a list, kept in the address. */
-export interface Paging extends Pick<PagerProps, 'onPage'> {
+export interface PageState extends Pick<PagerProps, 'onPage'> {
   readonly page: number;
   readonly size: number;
   readonly onSize: (size: number | null) => void;
 }
 
-/** @param usual rows of a page before anybody has chosen. */
-export function usePaging(usual?: number): Paging {
+/** @param initialSize rows of a page before anybody has chosen. */
+export function usePageState(initialSize?: number): PageState {
   const url = useUrl();
   return {
     page: url.page,
-    size: sizeIn(url.get('size'), usual),
+    size: sizeIn(url.get('size'), initialSize),
     onPage: (page) => url.set('p', String(page)),
     onSize: (size) => url.set('size', String(size)),
   };

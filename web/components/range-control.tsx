@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { dateTime } from '../lib/format.ts';
 import { useNarrow } from '../lib/narrow.ts';
-import { type Range, rangeIn, rangeQuery, spans, type Usual, zoneName } from '../lib/range.ts';
+import { type DefaultRange, type Range, rangeIn, rangeQuery, spans, zoneName } from '../lib/range.ts';
 import { type Url, useUrl } from '../lib/url.ts';
 import { PanelWaiting, Popover } from './popover.tsx';
 import { Segment } from './segment.tsx';
@@ -11,35 +11,35 @@ import { Select } from './select.tsx';
 
 const CustomRange = lazy(async () => ({ default: (await import('./custom-range.tsx')).CustomRange }));
 
-/** What the address says. @param usual where it names none. */
-export const useRange = (usual: Usual): Range => {
+/** What the address says. @param initial where it names none. */
+export const useRange = (initial: DefaultRange): Range => {
   const { get } = useUrl();
-  return rangeIn(get, usual);
+  return rangeIn(get, initial);
 };
 
 const minuteEnd = 16;
 const ends = ({ from, to }: Range): string =>
   [from, to].map((at) => (at === 0 ? '…' : dateTime(at).slice(0, minuteEnd))).join(' – ');
 
-const goTo = (url: Url, range: Range, usual: Usual) =>
-  url.put({ ...rangeQuery(range), ...(range.span === usual ? { range: '' } : {}) });
+const goTo = (url: Url, range: Range, initial: DefaultRange) =>
+  url.put({ ...rangeQuery(range), ...(range.span === initial ? { range: '' } : {}) });
 
 export interface RangeControlProps {
-  readonly usual: Usual;
+  readonly initial: DefaultRange;
   /** Everything can be asked for, though it is not the usual. */
   readonly all?: boolean;
 }
 
-export function RangeControl({ usual, all = false }: RangeControlProps) {
+export function RangeControl({ initial, all = false }: RangeControlProps) {
   const { t } = useTranslation();
   const url = useUrl();
   const narrow = useNarrow();
-  const range = rangeIn(url.get, usual);
-  const offered = [...spans, ...(!all && spans.some((span) => span === usual) ? [] : (['all'] as const))].map(
+  const range = rangeIn(url.get, initial);
+  const options = [...spans, ...(!all && spans.some((span) => span === initial) ? [] : (['all'] as const))].map(
     (span) => [span, t(`range.${span}`)] as const,
   );
   const pick = (span: Range['span']) => {
-    if (span !== 'custom') goTo(url, { span, from: 0, to: 0 }, usual);
+    if (span !== 'custom') goTo(url, { span, from: 0, to: 0 }, initial);
   };
   const custom = range.span === 'custom';
   return (
@@ -48,11 +48,11 @@ export function RangeControl({ usual, all = false }: RangeControlProps) {
         <Select<Range['span']>
           label={t('range.label')}
           value={range.span}
-          options={custom ? [...offered, ['custom', ends(range)]] : offered}
+          options={custom ? [...options, ['custom', ends(range)]] : options}
           onChange={pick}
         />
       ) : (
-        <Segment<Range['span']> label={t('range.label')} value={range.span} options={offered} onChange={pick} />
+        <Segment<Range['span']> label={t('range.label')} value={range.span} options={options} onChange={pick} />
       )}
       <Popover
         buttonClass={`button ${custom ? 'border-accent text-accent-text' : ''}`}
@@ -65,7 +65,7 @@ export function RangeControl({ usual, all = false }: RangeControlProps) {
             <CustomRange
               range={range}
               onChange={(next) => {
-                goTo(url, { span: 'custom', ...next }, usual);
+                goTo(url, { span: 'custom', ...next }, initial);
                 close();
               }}
             />

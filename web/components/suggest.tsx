@@ -4,11 +4,13 @@ import { Field, type FieldProps } from './form.tsx';
 import type { Option } from './select.tsx';
 
 /** So many are shown at once: the rest is found by typing. */
-const most = 100;
+const maxSuggestions = 100;
 
 export const matching = (options: readonly Option[], text: string): readonly Option[] => {
   const needle = text.trim().toLowerCase();
-  return options.filter((option) => option.some((part) => part.toLowerCase().includes(needle))).slice(0, most);
+  return options
+    .filter((option) => option.some((part) => part.toLowerCase().includes(needle)))
+    .slice(0, maxSuggestions);
 };
 
 export interface SuggestFieldProps extends Pick<FieldProps, 'label' | 'help' | 'error'> {
@@ -20,7 +22,9 @@ export interface SuggestFieldProps extends Pick<FieldProps, 'label' | 'help' | '
 
 export function SuggestField({ label, help, error, value, options, onChange, placeholder }: SuggestFieldProps) {
   // Who has just opened the list sees all of it, not what is there already.
-  const found = options.some(([option]) => option === value) ? options.slice(0, most) : matching(options, value);
+  const found = options.some(([option]) => option === value)
+    ? options.slice(0, maxSuggestions)
+    : matching(options, value);
   return (
     <Field label={label} help={help} error={error}>
       {(ids) => (

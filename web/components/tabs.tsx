@@ -16,8 +16,8 @@ export function Tabs<Value extends string>({ label, value, tabs, onChange, child
     <TabGroup
       selectedIndex={tabs.findIndex(([tab]) => tab === value)}
       onChange={(index) => {
-        const chosen = tabs[index];
-        if (chosen !== undefined) onChange(chosen[0]);
+        const selected = tabs[index];
+        if (selected !== undefined) onChange(selected[0]);
       }}
     >
       <TabList aria-label={label} className="flex gap-4 overflow-x-auto border-b border-line px-5">

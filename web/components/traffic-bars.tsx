@@ -13,7 +13,7 @@ export interface TrafficBar {
   readonly level: PeriodLevel;
 }
 
-const looks: Readonly<Record<PeriodLevel, string>> = {
+const classes: Readonly<Record<PeriodLevel, string>> = {
   none: 'bg-press',
   good: 'bg-success-solid',
   slow: 'bg-warning-solid',
@@ -31,14 +31,14 @@ export function TrafficBars({
 }) {
   const { t } = useTranslation();
   const sum = (of: 'attempts' | 'failed') => bars.reduce((all, bar) => all + bar[of], 0);
-  const shown: readonly (TrafficBar | undefined)[] = bars.length === 0 ? Array.from({ length: 24 }) : bars;
+  const slots: readonly (TrafficBar | undefined)[] = bars.length === 0 ? Array.from({ length: 24 }) : bars;
   return (
     <span
       role="img"
       aria-label={t('table.barsOf', { attempts: sum('attempts'), failed: sum('failed') })}
       className="inline-flex gap-px align-middle"
     >
-      {shown.map((bar, at) => (
+      {slots.map((bar, at) => (
         <span
           // biome-ignore lint/suspicious/noArrayIndexKey: parts of a range keep their places
           key={at}
@@ -52,7 +52,7 @@ export function TrafficBars({
                   latency: bar.latency === null ? '–' : duration(bar.latency / 1000),
                 })
           }
-          className={`h-4 ${narrow ? 'w-1' : 'w-[5px]'} rounded-[1px] ${looks[bar?.level ?? 'none']}`}
+          className={`h-4 ${narrow ? 'w-1' : 'w-[5px]'} rounded-[1px] ${classes[bar?.level ?? 'none']}`}
         />
       ))}
     </span>

@@ -6,7 +6,7 @@ import { messageOf } from '../lib/attempt.ts';
 import { sameForm } from '../lib/dirty-form.ts';
 
 /** The field that a refusal is about, by its code; `params_invalid` names it itself. */
-type Places<T> = Readonly<Record<string, keyof T>>;
+type FieldNames<T> = Readonly<Record<string, keyof T>>;
 
 /** What a shared field of a form is given. */
 export type FieldOf<T> = <Name extends keyof T>(
@@ -20,7 +20,7 @@ export type FieldOf<T> = <Name extends keyof T>(
 export function useForm<T extends object>(
   first: () => T,
   send: (typed: T) => Promise<unknown>,
-  places: Places<T> = {},
+  fieldNames: FieldNames<T> = {},
 ) {
   const [opened, setOpened] = useState(first);
   const [typed, setTyped] = useState(opened);
@@ -30,10 +30,10 @@ export function useForm<T extends object>(
     setTyped((before) => ({ ...before, ...some }));
     setErrors((before) => ({ ...before, ...Object.fromEntries(Object.keys(some).map((name) => [name, undefined])) }));
   };
-  const placeOf = (failure: unknown): keyof T | 'form' => {
+  const fieldOf = (failure: unknown): keyof T | 'form' => {
     if (!(failure instanceof ApiError)) return 'form';
     const named = failure.params.field;
-    return places[failure.code] ?? (typeof named === 'string' && named in typed ? (named as keyof T) : 'form');
+    return fieldNames[failure.code] ?? (typeof named === 'string' && named in typed ? (named as keyof T) : 'form');
   };
   const submit = async () => {
     setBusy(true);
@@ -43,7 +43,7 @@ export function useForm<T extends object>(
       setOpened(typed);
     } catch (failure) {
       // What is said is on the page when the form looks for the field to go to.
-      flushSync(() => setErrors({ [placeOf(failure)]: messageOf(failure) } as typeof errors));
+      flushSync(() => setErrors({ [fieldOf(failure)]: messageOf(failure) } as typeof errors));
     } finally {
       setBusy(false);
     }

@@ -12,7 +12,7 @@ const one = <T extends Element>(selector: string): T | null => document.querySel
 const input = one<HTMLInputElement>('.search input');
 const list = one<HTMLUListElement>('#found');
 let parts: Promise<readonly Part[]> | null = null;
-let shown: readonly Part[] = [];
+let visible: readonly Part[] = [];
 let marked = 0;
 
 /** Every word has to stand somewhere in the part; Chinese has no spaces, so words are looked for inside of others. */
@@ -52,7 +52,7 @@ function option(part: Part, at: number, terms: readonly string[]): HTMLLIElement
 
 function show(found: readonly Part[] | null, terms: readonly string[]): void {
   if (input === null || list === null) return;
-  shown = found ?? [];
+  visible = found ?? [];
   list.hidden = found === null;
   input.ariaExpanded = String(found !== null);
   if (found?.length === 0) {
@@ -60,8 +60,8 @@ function show(found: readonly Part[] | null, terms: readonly string[]): void {
     empty.className = 'none';
     empty.textContent = input.dataset.nothing ?? '';
     list.replaceChildren(empty);
-  } else list.replaceChildren(...shown.map((part, at) => option(part, at, terms)));
-  if (shown.length > 0) input.setAttribute('aria-activedescendant', `found-${marked}`);
+  } else list.replaceChildren(...visible.map((part, at) => option(part, at, terms)));
+  if (visible.length > 0) input.setAttribute('aria-activedescendant', `found-${marked}`);
   else input.removeAttribute('aria-activedescendant');
 }
 
@@ -84,8 +84,8 @@ async function search(): Promise<void> {
 }
 
 function move(by: number): void {
-  if (shown.length === 0 || list === null) return;
-  marked = (marked + by + shown.length) % shown.length;
+  if (visible.length === 0 || list === null) return;
+  marked = (marked + by + visible.length) % visible.length;
   for (const [at, item] of [...list.children].entries()) item.ariaSelected = String(at === marked);
   list.children[marked]?.scrollIntoView({ block: 'nearest' });
   input?.setAttribute('aria-activedescendant', `found-${marked}`);
@@ -96,7 +96,7 @@ input?.addEventListener('keydown', (event) => {
   if (event.isComposing) return;
   if (event.key === 'ArrowDown') move(1);
   else if (event.key === 'ArrowUp') move(-1);
-  else if (event.key === 'Enter') location.href = shown[marked]?.url ?? location.href;
+  else if (event.key === 'Enter') location.href = visible[marked]?.url ?? location.href;
   else if (event.key === 'Escape') show(null, []);
   else return;
   event.preventDefault();

@@ -7,7 +7,7 @@ import { type DocsPart, docsDocument, docsLanguages, renderDocs } from './render
 
 const root = join(import.meta.dirname, '../..');
 /** Lists of hundreds of rows would make the index larger than all pages. */
-const mostOfPart = 1500;
+const maxPartLength = 1500;
 
 export const docsEntry = join(import.meta.dirname, 'client.ts');
 
@@ -28,7 +28,7 @@ export const documentation: Plugin = {
         const path = page.generated?.[language] ?? `web/docs/${language}/${page.slug}.md`;
         const rendered = renderDocs(readFileSync(join(root, path), 'utf8'), page.slug, page.title[language], language);
         writeFileSync(join(folder, `${page.slug}.html`), docsDocument(rendered, page.slug, language, files));
-        parts.push(...rendered.parts.map((part) => ({ ...part, text: part.text.slice(0, mostOfPart) })));
+        parts.push(...rendered.parts.map((part) => ({ ...part, text: part.text.slice(0, maxPartLength) })));
       }
       writeFileSync(join(folder, 'missing.html'), docsDocument(null, null, language, files));
       writeFileSync(join(folder, 'search.json'), JSON.stringify(parts));

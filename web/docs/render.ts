@@ -144,7 +144,7 @@ export function docsDocument(
   const other = language === 'en' ? 'zh' : 'en';
   const title = docsPages.find((page) => page.slug === slug)?.title[language] ?? say.missing;
   const contents = (rendered?.headings ?? []).filter(({ level }) => level === 2);
-  const aside =
+  const sidebar =
     contents.length < 2
       ? ''
       : `<aside><h2>${say.onThisPage}</h2><ul>${contents.map(({ id, text }) => `<li><a href="#${id}">${escaped(text)}</a></li>`).join('')}</ul></aside>`;
@@ -176,7 +176,7 @@ ${files.styles.map((path) => `<link rel="stylesheet" href="${path}">`).join('\n'
 <div class="page">
 <nav id="menu" aria-label="${say.docs}">${menu(language, slug ?? '')}</nav>
 <main id="text" tabindex="-1">${rendered?.body ?? `<h1>${say.missing}</h1>`}</main>
-${aside}
+${sidebar}
 </div>
 </body>
 </html>

@@ -4,9 +4,9 @@ import i18next from 'i18next';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
-import { hasUnsaved } from './dirty-form.ts';
+import { hasChanges } from './dirty-form.ts';
 import { currentLanguage } from './i18n.ts';
-import { rememberPlace } from './return-to.ts';
+import { storeReturnPath } from './return-to.ts';
 import { askForLogin, endSession, readUser, writeUser } from './session.ts';
 
 /** The server's own words about what went wrong, or what is known where it has none; status 0 = it was not reached. */
@@ -81,9 +81,9 @@ export async function call<Id extends EndpointId>(
   // A ban ends what is open, like a login that ran out.
   if ((response.status === 401 || body?.code === 'user_disabled') && user !== null) {
     // Several calls fail together; the page is left once.
-    if (hasUnsaved()) endSession(true);
+    if (hasChanges()) endSession(true);
     else if (readUser() !== null) {
-      rememberPlace();
+      storeReturnPath();
       writeUser(null);
       location.assign('/login?expired=true');
     }

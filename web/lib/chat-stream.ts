@@ -35,7 +35,7 @@ export interface ChatQuestion {
   readonly onChange: (answer: ChatAnswer) => void;
 }
 
-interface Said {
+interface ChatDelta {
   readonly content?: string | null;
   readonly reasoning_content?: string | null;
   readonly tool_calls?: readonly {
@@ -45,7 +45,7 @@ interface Said {
   }[];
 }
 interface Chunk {
-  readonly choices?: readonly { readonly delta?: Said; readonly message?: Said }[];
+  readonly choices?: readonly { readonly delta?: ChatDelta; readonly message?: ChatDelta }[];
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
   readonly error?: { readonly message?: string };
 }
@@ -58,11 +58,11 @@ function chunkOf(data: string): Chunk | null {
   }
 }
 
-const nothingYet: ChatAnswer = {
+const emptyAnswer: ChatAnswer = {
   ...{ text: '', thinking: '', calls: [], tokensIn: null, tokensOut: null, firstMs: null, ms: 0, requestId: '' },
 };
 
-function withCalls(before: readonly ToolCall[], more: NonNullable<Said['tool_calls']>): readonly ToolCall[] {
+function withCalls(before: readonly ToolCall[], more: NonNullable<ChatDelta['tool_calls']>): readonly ToolCall[] {
   const calls = [...before];
   for (const [place, { index = place, id, function: called }] of more.entries()) {
     const known = calls[index] ?? { id: '', name: '', arguments: '' };
@@ -113,7 +113,7 @@ export async function askChat({ body, key, signal, onChange }: ChatQuestion): Pr
     writeUser(null);
     location.assign('/login?expired=true');
   }
-  let answer: ChatAnswer = { ...nothingYet, requestId: response.headers.get('x-oneapi-request-id') ?? '' };
+  let answer: ChatAnswer = { ...emptyAnswer, requestId: response.headers.get('x-oneapi-request-id') ?? '' };
   const take = (chunk: Chunk) => {
     answer = withChunk(answer, chunk, elapsed());
     onChange(answer);

@@ -4,25 +4,25 @@ import { useLayoutEffect, useSyncExternalStore } from 'react';
 /** Somebody has typed into a form of this page: a login that ran out is asked for over it. */
 let typed = false;
 
-export const hasUnsaved = (): boolean => typed && document.querySelector('form') !== null;
+export const hasChanges = (): boolean => typed && document.querySelector('form') !== null;
 
 /** A new page, or what was typed has been stored. */
-export const forgetUnsaved = (): void => {
+export const clearChanges = (): void => {
   typed = false;
 };
 
 /** The forms whose contents would be lost. */
 const drafts = new Set<symbol>();
 /** What waits for an answer. */
-let leaving: (() => void) | null = null;
+let pending: (() => void) | null = null;
 const listeners = new Set<() => void>();
 const ask = (go: (() => void) | null): void => {
-  leaving = go;
+  pending = go;
   for (const listener of listeners) listener();
 };
 
 /** While `dirty`, whatever would throw the form away asks first. */
-export function useUnsaved(dirty: boolean): void {
+export function useDirty(dirty: boolean): void {
   // With the commit that shows the form as stored: a click right after it must not be asked about.
   useLayoutEffect(() => {
     if (!dirty) return;
@@ -42,17 +42,17 @@ export function leave(go: () => void): void {
 }
 
 /** @returns what waits for an answer; null = nothing does. */
-export const useLeaving = (): (() => void) | null =>
+export const usePendingNavigation = (): (() => void) | null =>
   useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => leaving,
+    () => pending,
   );
 
-export function answerLeaving(discard: boolean): void {
-  const go = leaving;
+export function resolveNavigation(discard: boolean): void {
+  const go = pending;
   ask(null);
   if (!discard) return;
   drafts.clear();
@@ -60,10 +60,10 @@ export function answerLeaving(discard: boolean): void {
 }
 
 /** What of an address only turns a form to another side. */
-const turning = ['block', 'tab', 'q', 'changed'];
-const placeOf = (address: string | URL): string => {
+const viewParams = ['block', 'tab', 'q', 'changed'];
+const pageOf = (address: string | URL): string => {
   const url = new URL(address, location.href);
-  for (const name of turning) url.searchParams.delete(name);
+  for (const name of viewParams) url.searchParams.delete(name);
   return url.href;
 };
 
@@ -76,26 +76,26 @@ export function watchForms(): void {
     if (drafts.size > 0) event.preventDefault();
   });
   let here = { address: location.href, state: history.state as unknown };
-  const remember = () => {
+  const update = () => {
     here = { address: location.href, state: history.state as unknown };
   };
   const push = history.pushState.bind(history);
   for (const name of ['pushState', 'replaceState'] as const) {
     const change = history[name].bind(history);
     history[name] = (...to) => {
-      const moves = to[2] != null && placeOf(to[2]) !== placeOf(location.href);
+      const isNewPage = to[2] != null && pageOf(to[2]) !== pageOf(location.href);
       const go = () => {
         change(...to);
-        remember();
+        update();
       };
-      if (moves) leave(go);
+      if (isNewPage) leave(go);
       else go();
     };
   }
   addEventListener(
     'popstate',
     (event) => {
-      if (drafts.size === 0) return remember();
+      if (drafts.size === 0) return update();
       // The address has changed already: it is put back before the page learns of it.
       event.stopImmediatePropagation();
       push(here.state, '', here.address);

@@ -1,6 +1,6 @@
 /** A time of expiry as it is typed. A day alone lasts to its end; a time that has passed or that no calendar has is refused. Pure. */
 import { dateTime } from './format.ts';
-import { parseMoment } from './time.ts';
+import { parseTime } from './time.ts';
 
 export type Expiry =
   /** Epoch seconds; -1 = never. */
@@ -11,7 +11,7 @@ export type Expiry =
 export function parseExpiry(typed: string, now: number): Expiry {
   const text = typed.trim();
   if (text === '' || text === '-1') return { kind: 'at', seconds: -1 };
-  const at = parseMoment(text, true);
+  const at = parseTime(text, true);
   if (typeof at !== 'number') return { kind: 'wrong', reason: at };
   return at * 1000 <= now ? { kind: 'wrong', reason: 'past' } : { kind: 'at', seconds: at };
 }

@@ -45,8 +45,8 @@ export async function startLanguage(): Promise<void> {
     partialBundledLanguages: true,
     interpolation: { escapeValue: false },
   });
-  const chosen = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
-  const [language = ''] = chosen.split('-');
+  const selected = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
+  const [language = ''] = selected.split('-');
   await use(Object.hasOwn(pageLanguages, language) ? language : 'en');
 }
 

@@ -4,6 +4,6 @@ export const providerOf = <Type extends { readonly key_starts: readonly string[]
   types: readonly Type[],
 ): Type | undefined => types.find(({ key_starts: starts }) => starts.some((start) => key.trim().startsWith(start)));
 
-const shortestKey = 20;
+const minKeyLength = 20;
 /** No name of a provider is so long, or without a space. */
-export const looksLikeKey = (text: string): boolean => text.trim().length >= shortestKey && !/\s/.test(text.trim());
+export const isApiKey = (text: string): boolean => text.trim().length >= minKeyLength && !/\s/.test(text.trim());

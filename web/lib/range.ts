@@ -26,15 +26,15 @@ const timeIn = (text: string): number =>
   /^\d{9,11}$/.test(text) ? Number(text) : Math.floor(new Date(text).getTime() / 1000) || 0;
 
 /** What a page shows where its address says nothing. */
-export type Usual = Span | 'all' | Pick<Range, 'from' | 'to'>;
+export type DefaultRange = Span | 'all' | Pick<Range, 'from' | 'to'>;
 
 /** @param now epoch milliseconds. */
-export function rangeIn(get: (name: string) => string, usual: Usual, now = Date.now()): Range {
+export function rangeIn(get: (name: string) => string, initial: DefaultRange, now = Date.now()): Range {
   const [from, to] = [timeIn(get('from')), timeIn(get('to'))];
   if (from !== 0 || to !== 0) return { span: 'custom', from, to };
-  const wanted = get('range');
-  const row = rows.find(([name]) => name === wanted) ?? rows.find(([name]) => name === usual && wanted !== 'all');
-  if (row === undefined && typeof usual === 'object' && wanted === '') return { span: 'custom', ...usual };
+  const spanName = get('range');
+  const row = rows.find(([name]) => name === spanName) ?? rows.find(([name]) => name === initial && spanName !== 'all');
+  if (row === undefined && typeof initial === 'object' && spanName === '') return { span: 'custom', ...initial };
   if (row === undefined) return { span: 'all', from: 0, to: 0 };
   const [span, seconds, step] = row;
   const at = Math.floor(now / 1000);

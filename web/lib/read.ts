@@ -30,39 +30,39 @@ export interface List<Data> extends ListState {
 }
 
 /** Who shows a failure. */
-type Teller = 'list' | 'piece' | 'page';
+type FailureDisplay = 'list' | 'piece' | 'page';
 
 declare module '@tanstack/react-query' {
   interface Register {
-    queryMeta: { readonly teller?: Teller };
+    queryMeta: { readonly shownBy?: FailureDisplay };
   }
 }
 
-type Wanted<Data> = Pick<
+type ReadOptions<Data> = Pick<
   UseQueryOptions<Data>,
   'enabled' | 'placeholderData' | 'queryFn' | 'refetchInterval' | 'staleTime'
 > & { readonly queryKey: QueryKey };
 
 /** What a server has decided stays decided; what went wrong on the way may go well at once. */
-export const worthRetrying = (count: number, error: Error): boolean =>
+export const shouldRetry = (count: number, error: Error): boolean =>
   count < 1 && (!(error instanceof ApiError) || error.status >= 500 || error.status === 0);
 
 /** What a piece of the page cannot be shown without: the boundary around it says what failed. */
-export const useRead = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
+export const useRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> =>
   useQuery({
-    ...wanted,
-    meta: { teller: 'piece' },
+    ...options,
+    meta: { shownBy: 'piece' },
     throwOnError: (_error, query) => query.state.data === undefined,
   });
 
 /** What a piece can be shown without: the failure is said above the page. */
-export const useAside = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
-  useQuery({ ...wanted, meta: { teller: 'page' } });
+export const useOptionalRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> =>
+  useQuery({ ...options, meta: { shownBy: 'page' } });
 
 /** One such read for each of a list, in its order; undefined = not known (yet). */
-export const useEachAside = <Data>(wanted: readonly Wanted<Data>[]): readonly (Data | undefined)[] =>
+export const useOptionalReads = <Data>(options: readonly ReadOptions<Data>[]): readonly (Data | undefined)[] =>
   useQueries({
-    queries: wanted.map((one) => ({ ...one, meta: { teller: 'page' as const } })),
+    queries: options.map((one) => ({ ...one, meta: { shownBy: 'page' as const } })),
     combine: dataOfEach,
   }) as readonly (Data | undefined)[];
 
@@ -90,30 +90,30 @@ function useLastGood<Data>(result: {
 }
 
 /** Rows of a table, which shows the failure in their place or above the last good ones. */
-export const useList = <Data>(wanted: Wanted<Data>): List<Data> =>
-  useLastGood(useQuery({ placeholderData: keepPreviousData, ...wanted, meta: { teller: 'list' } }));
+export const useList = <Data>(options: ReadOptions<Data>): List<Data> =>
+  useLastGood(useQuery({ placeholderData: keepPreviousData, ...options, meta: { shownBy: 'list' } }));
 
-export interface EndlessList<Part> extends List<readonly Part[]> {
+export interface PagedList<Part> extends List<readonly Part[]> {
   /** Asks for the next part, where there is one. */
   readonly more: () => void;
 }
 
-/** Rows that come part by part. @param wanted.isLast whether nothing follows a part. */
-export function useEndlessList<Part>(wanted: {
+/** Rows that come part by part. @param options.isLast whether nothing follows a part. */
+export function usePagedList<Part>(options: {
   readonly queryKey: QueryKey;
   readonly enabled: boolean;
   /** @param part counted from 1. */
   readonly queryFn: (part: number) => Promise<Part>;
   readonly isLast: (part: Part) => boolean;
-}): EndlessList<Part> {
-  const { queryKey, enabled, queryFn, isLast } = wanted;
+}): PagedList<Part> {
+  const { queryKey, enabled, queryFn, isLast } = options;
   const result = useInfiniteQuery({
     queryKey,
     enabled,
     queryFn: ({ pageParam }) => queryFn(pageParam),
     initialPageParam: 1,
     getNextPageParam: (last: Part, parts: readonly Part[]) => (isLast(last) ? undefined : parts.length + 1),
-    meta: { teller: 'list' },
+    meta: { shownBy: 'list' },
   });
   const { hasNextPage, isFetching, fetchNextPage, isFetchNextPageError } = result;
   const list = useLastGood({

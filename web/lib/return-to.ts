@@ -3,15 +3,15 @@ const key = 'return-to';
 const between = /^\/(login|register|reset|setup|oauth)(\/|$)/;
 
 /** Remembers the address that is open, unless it is itself one of those between. */
-export function rememberPlace(): void {
+export function storeReturnPath(): void {
   const { pathname, search, hash } = location;
   if (between.test(pathname) || pathname === '/') return;
   sessionStorage.setItem(key, pathname + search + hash);
 }
 
-/** @returns the address to go on to; it is asked for once. @param otherwise where nobody was going anywhere. */
-export function placeToReturnTo(otherwise: string): string {
-  const place = sessionStorage.getItem(key);
+/** @returns the address to go on to; it is asked for once. @param fallback where nobody was going anywhere. */
+export function takeReturnPath(fallback: string): string {
+  const path = sessionStorage.getItem(key);
   sessionStorage.removeItem(key);
-  return place?.startsWith('/') && !place.startsWith('//') ? place : otherwise;
+  return path?.startsWith('/') && !path.startsWith('//') ? path : fallback;
 }

@@ -52,29 +52,29 @@ export const useEnded = (): boolean =>
     () => ended,
   );
 
-let proof: ((given: boolean) => void) | null = null;
+let pendingLogin: ((loggedIn: boolean) => void) | null = null;
 
 /** A call wants a login of a moment ago: the shell asks for one. @returns false when the reader would rather not. */
 export function askForLogin(): Promise<boolean> {
-  proof?.(false);
+  pendingLogin?.(false);
   return new Promise((resolve) => {
-    proof = (given) => {
-      proof = null;
+    pendingLogin = (loggedIn) => {
+      pendingLogin = null;
       for (const listener of listeners) listener();
-      resolve(given);
+      resolve(loggedIn);
     };
     for (const listener of listeners) listener();
   });
 }
 
 /** Answers whoever waits for a login; null = nobody does. */
-export const useLoginAsked = (): ((given: boolean) => void) | null =>
+export const useLoginRequest = (): ((loggedIn: boolean) => void) | null =>
   useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => proof,
+    () => pendingLogin,
   );
 
 export const isAdmin = (user: User | null): boolean => (user?.role ?? Role.guest) >= Role.admin;

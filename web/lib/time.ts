@@ -6,7 +6,7 @@ const shape = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T\s]+(\d{1,2}):(\d{2})(?:
  * @param late a day alone means its end, else its beginning.
  * @returns epoch seconds; impossible = no calendar has it: it is never moved to another time.
  */
-export function parseMoment(typed: string, late: boolean): number | 'unreadable' | 'impossible' {
+export function parseTime(typed: string, late: boolean): number | 'unreadable' | 'impossible' {
   const found = shape.exec(typed.normalize('NFKC').trim());
   if (found === null) return 'unreadable';
   const [, year = 0, month = 0, day = 0] = found.map(Number);
@@ -25,7 +25,7 @@ export function parseMoment(typed: string, late: boolean): number | 'unreadable'
 }
 
 /** @returns epoch seconds; null = it cannot be read. */
-export const momentIn = (typed: string, late: boolean): number | null => {
-  const at = parseMoment(typed, late);
+export const timeOf = (typed: string, late: boolean): number | null => {
+  const at = parseTime(typed, late);
   return typeof at === 'number' ? at : null;
 };

@@ -14,15 +14,15 @@ export interface Change {
 }
 
 /** @returns false when it failed and the reader was told. */
-export async function undoable({ work, back, done, refresh }: Change): Promise<boolean> {
+export async function runUndoable({ work, back, done, refresh }: Change): Promise<boolean> {
   const ok = await attempt(work);
   await refresh();
-  if (ok) offerBack({ back, done, refresh });
+  if (ok) offerUndo({ back, done, refresh });
   return ok;
 }
 
 /** For work that has been done already. */
-export function offerBack({ back, done, refresh }: Omit<Change, 'work'>): void {
+export function offerUndo({ back, done, refresh }: Omit<Change, 'work'>): void {
   toast.success(done, {
     duration: undoMs,
     action: {

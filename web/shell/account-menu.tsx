@@ -7,23 +7,23 @@ import { roleLabel } from '../lib/session.ts';
 
 export interface AccountMenuProps {
   readonly user: User;
-  readonly folded: boolean;
+  readonly collapsed: boolean;
   readonly onGo: () => void;
   readonly onLogout: () => void;
 }
 
-export function AccountMenu({ user, folded, onGo, onLogout }: AccountMenuProps) {
+export function AccountMenu({ user, collapsed, onGo, onLogout }: AccountMenuProps) {
   const { t } = useTranslation();
   return (
     <LazyMenu
       button={{
-        className: `flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${folded ? 'justify-center' : ''}`,
+        className: `flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${collapsed ? 'justify-center' : ''}`,
         content: (
           <>
             <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
               {user.username.slice(0, 1)}
             </span>
-            <span className={folded ? 'sr-only' : 'min-w-0'}>
+            <span className={collapsed ? 'sr-only' : 'min-w-0'}>
               <span className="block truncate leading-4">{user.username}</span>
               <span className="block text-[11px] leading-4 text-ink-3">{t(roleLabel(user.role))}</span>
             </span>

@@ -9,11 +9,11 @@ import { Icon } from '../components/icon.tsx';
 import { Popover } from '../components/popover.tsx';
 import { call } from '../lib/api.ts';
 import { currentLanguage } from '../lib/i18n.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 
 type OpenAlert = OutputOf<EndpointOf<'alert.list'>>['alerts'][number];
 
-const places: Readonly<Record<AlertKindName, (subject: string) => string>> = {
+const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = {
   channel_disabled: (id) => `/channel/edit/${id}`,
   channel_failing: (id) => `/channel/edit/${id}`,
   balance_low: (id) => `/channel/edit/${id}`,
@@ -27,11 +27,11 @@ const places: Readonly<Record<AlertKindName, (subject: string) => string>> = {
 };
 
 /** Where an alert is mended. */
-export const placeOf = ({ kind, subject }: Pick<OpenAlert, 'kind' | 'subject'>): string => places[kind](subject);
+export const placeOf = ({ kind, subject }: Pick<OpenAlert, 'kind' | 'subject'>): string => pagePaths[kind](subject);
 const keyOf = ({ kind, subject }: OpenAlert): string => `${kind} ${subject}`;
 
 const storeKey = 'seen-alerts';
-const seenOnes = (): readonly string[] => {
+const readSeen = (): readonly string[] => {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(storeKey) ?? '[]');
     return Array.isArray(stored) ? stored.map(String) : [];
@@ -47,14 +47,14 @@ export const unreadOf = (alerts: readonly OpenAlert[], seen: readonly string[]):
 interface AlertListProps {
   readonly alerts: readonly OpenAlert[];
   /** They stand on the screen. */
-  readonly onShown: () => void;
+  readonly onSeen: () => void;
   readonly onLeave: () => void;
 }
 
-export function AlertList({ alerts, onShown, onLeave }: AlertListProps) {
+export function AlertList({ alerts, onSeen, onLeave }: AlertListProps) {
   const { t } = useTranslation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening
-  useEffect(onShown, []);
+  useEffect(onSeen, []);
   if (alerts.length === 0) return <p className="px-3 py-2 text-ink-2">{t('app.noAlerts')}</p>;
   return (
     <ul className="max-h-[60dvh] overflow-y-auto">
@@ -72,8 +72,8 @@ export function AlertList({ alerts, onShown, onLeave }: AlertListProps) {
 
 export function Alerts() {
   const { t } = useTranslation();
-  const [seen, setSeen] = useState(seenOnes);
-  const alerts = useAside({
+  const [seen, setSeen] = useState(readSeen);
+  const alerts = useOptionalRead({
     queryKey: ['alerts', currentLanguage()],
     queryFn: () => call('alert.list'),
     refetchInterval: 60_000,
@@ -98,7 +98,7 @@ export function Alerts() {
         </>
       }
     >
-      {(close) => <AlertList alerts={alerts} onShown={read} onLeave={close} />}
+      {(close) => <AlertList alerts={alerts} onSeen={read} onLeave={close} />}
     </Popover>
   );
 }

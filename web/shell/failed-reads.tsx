@@ -5,24 +5,24 @@ import { useTranslation } from 'react-i18next';
 import { FailureNote } from '../components/failure.tsx';
 
 /** Lists tell of themselves; a piece that has something to show does not. */
-const isUntold = (query: Query): boolean =>
+const needsNote = (query: Query): boolean =>
   query.state.status === 'error' &&
   query.observers.length > 0 &&
-  query.meta?.teller !== 'list' &&
-  !(query.meta?.teller === 'piece' && query.state.data === undefined);
+  query.meta?.shownBy !== 'list' &&
+  !(query.meta?.shownBy === 'piece' && query.state.data === undefined);
 
 export function FailedReads() {
   const { t } = useTranslation();
   const cache = useQueryClient().getQueryCache();
   const subscribe = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
-  const first = useSyncExternalStore(subscribe, () => cache.getAll().find(isUntold));
+  const first = useSyncExternalStore(subscribe, () => cache.getAll().find(needsNote));
   const error = first?.state.error ?? null;
   if (first === undefined || error === null) return null;
   const retry = () =>
     Promise.all(
       cache
         .getAll()
-        .filter(isUntold)
+        .filter(needsNote)
         .map((query) => query.fetch()),
     );
   return (

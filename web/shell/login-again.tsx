@@ -50,7 +50,7 @@ export function LoginAgain() {
   );
 }
 
-export function LoginForStep({ onDone }: { readonly onDone: (given: boolean) => void }) {
+export function LoginForStep({ onDone }: { readonly onDone: (loggedIn: boolean) => void }) {
   const { t } = useTranslation();
   return (
     <LoginOver

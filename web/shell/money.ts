@@ -6,7 +6,7 @@ import { useStatus } from './status.ts';
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;
 
 /** @returns null while the site has not told. */
-export function useMoneyFacts(): MoneyDetails | null {
+export function useMoneyDetails(): MoneyDetails | null {
   const status = useStatus().data;
   const unit = status?.quota_per_unit;
   return unit === undefined ? null : { inCurrency: status?.display_in_currency !== false, quotaPerUnit: unit };
@@ -14,8 +14,8 @@ export function useMoneyFacts(): MoneyDetails | null {
 
 /** What is not known reads as a dash, never as nothing. Stable while the site's facts are. */
 export function useMoney(): Money {
-  const facts = useMoneyFacts();
-  const [inCurrency, unit] = [facts?.inCurrency, facts?.quotaPerUnit];
+  const details = useMoneyDetails();
+  const [inCurrency, unit] = [details?.inCurrency, details?.quotaPerUnit];
   return useCallback(
     (quota, form = 'short') =>
       quota === undefined || inCurrency === undefined || unit === undefined

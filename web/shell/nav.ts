@@ -6,13 +6,13 @@ import { type Navigation, pages } from '../app/pages.tsx';
 import { isAdmin } from '../lib/session.ts';
 import type { Status } from './status.ts';
 
-export interface Place extends Navigation {
+export interface NavItem extends Navigation {
   readonly to: string;
 }
 
 export const navGroups = ['nav.use', 'nav.console', 'nav.admin', 'nav.personal'] as const;
 
-export const placesFor = (user: User | null, status: Status | undefined): readonly Place[] =>
+export const navItems = (user: User | null, status: Status | undefined): readonly NavItem[] =>
   user === null
     ? []
     : pages.flatMap(({ path, needs, navigation }) =>

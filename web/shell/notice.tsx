@@ -6,13 +6,14 @@ import { Frame } from '../components/frame.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Sheet } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 
 const seenKey = 'notice';
 
 export function NoticeButton() {
   const { t } = useTranslation();
-  const notice = useAside({ queryKey: ['notice'], queryFn: () => call('status.notice'), staleTime: 60_000 }).data ?? '';
+  const notice =
+    useOptionalRead({ queryKey: ['notice'], queryFn: () => call('status.notice'), staleTime: 60_000 }).data ?? '';
   const [open, setOpen] = useState(false);
   useEffect(() => {
     if (notice === '' || localStorage.getItem(seenKey) === notice) return;

@@ -1,7 +1,7 @@
 /** Who the reader is now: a role that was changed elsewhere changes the menu without a new login. */
 import { useEffect } from 'react';
 import { call } from '../lib/api.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 import { readUser, useUser, writeUser } from '../lib/session.ts';
 
 /** What the menu and the pages follow from. */
@@ -11,7 +11,7 @@ const restMs = 10_000;
 /** @param path every page that is opened asks, unless that was done a moment ago. */
 export function useOwnUser(path: string): void {
   const inside = useUser() !== null;
-  const { data, dataUpdatedAt, refetch } = useAside({
+  const { data, dataUpdatedAt, refetch } = useOptionalRead({
     queryKey: ['self'],
     queryFn: () => call('user.self'),
     enabled: inside,

@@ -6,10 +6,10 @@ import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
 import { call } from '../lib/api.ts';
 import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme } from '../lib/theme.ts';
-import type { Place } from './nav.ts';
+import type { NavItem } from './nav.ts';
 
 export interface Entry {
   readonly id: string;
@@ -19,11 +19,11 @@ export interface Entry {
   readonly run: () => void;
 }
 
-export function useFixedEntries(user: User, places: readonly Place[]): readonly Entry[] {
+export function useFixedEntries(user: User, items: readonly NavItem[]): readonly Entry[] {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   return [
-    ...places.map(({ to, icon, label }) => ({
+    ...items.map(({ to, icon, label }) => ({
       id: to,
       icon,
       text: t(label),
@@ -65,32 +65,32 @@ export function useFixedEntries(user: User, places: readonly Place[]): readonly 
 /** As the site writes them: the second it came in, and what makes it its own. */
 export const isRequestId = (needle: string): boolean => /^\d{14}[\da-z]{4,}$/i.test(needle.trim());
 
-const mostModels = 5;
+const maxModels = 5;
 export const modelsNamed = (models: readonly string[], needle: string): readonly string[] =>
-  models.filter((model) => model.toLowerCase().includes(needle.trim().toLowerCase())).slice(0, mostModels);
+  models.filter((model) => model.toLowerCase().includes(needle.trim().toLowerCase())).slice(0, maxModels);
 
 /** @param needle too short a word finds nothing. */
 export function useFoundEntries(admin: boolean, needle: string): readonly Entry[] {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const search = needle.length >= 2;
-  const tokens = useAside({
+  const tokens = useOptionalRead({
     queryKey: ['palette', 'tokens', needle],
     queryFn: () => call('token.search', { keyword: needle }),
     enabled: search,
   }).data;
-  const channels = useAside({
+  const channels = useOptionalRead({
     queryKey: ['palette', 'channels', needle],
     queryFn: () => call('channel.search', { keyword: needle }),
     enabled: search && admin,
   }).data;
-  const users = useAside({
+  const users = useOptionalRead({
     queryKey: ['palette', 'users', needle],
     queryFn: () => call('user.search', { keyword: needle }),
     enabled: search && admin,
   }).data;
 
-  const models = useAside({
+  const models = useOptionalRead({
     queryKey: ['palette', 'models'],
     queryFn: () => call('user.models'),
     enabled: search,

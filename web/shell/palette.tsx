@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { isAdmin } from '../lib/session.ts';
-import type { Place } from './nav.ts';
+import type { NavItem } from './nav.ts';
 import { type Entry, useFixedEntries, useFoundEntries } from './palette-entries.ts';
 
 const recentKey = 'palette-recent';
@@ -31,25 +31,25 @@ function useSettled(text: string): string {
 
 export interface PaletteProps {
   readonly user: User;
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly onClose: () => void;
 }
 
-export function Palette({ user, places, onClose }: PaletteProps) {
+export function Palette({ user, items, onClose }: PaletteProps) {
   const { t } = useTranslation();
   const [text, setText] = useState('');
   const needle = useDeferredValue(text.trim().toLowerCase());
-  const fixed = useFixedEntries(user, places);
+  const fixed = useFixedEntries(user, items);
   const found = useFoundEntries(isAdmin(user), useSettled(needle));
   const last = recent();
   const rank = (entry: Entry): number => (last.includes(entry.id) ? last.indexOf(entry.id) : last.length);
-  const shown = [
+  const visible = [
     ...fixed
       .filter((entry) => needle === '' || `${entry.text} ${entry.id}`.toLowerCase().includes(needle))
       .toSorted((one, other) => rank(one) - rank(other)),
     ...found,
   ];
-  const choose = (entry: Entry | null) => {
+  const select = (entry: Entry | null) => {
     if (entry === null) return;
     localStorage.setItem(recentKey, JSON.stringify([entry.id, ...last.filter((id) => id !== entry.id)].slice(0, 5)));
     onClose();
@@ -63,7 +63,7 @@ export function Palette({ user, places, onClose }: PaletteProps) {
         aria-label={t('palette.open')}
         className="fixed inset-x-4 top-[12vh] mx-auto flex max-h-[60vh] max-w-xl flex-col overflow-hidden rounded-3 border border-line-strong bg-raised shadow-pop"
       >
-        <Combobox<Entry | null> immediate value={null} onChange={choose}>
+        <Combobox<Entry | null> immediate value={null} onChange={select}>
           <div className="flex h-11 flex-none items-center gap-2 border-b border-line px-3 text-ink-3">
             <Icon name="search" />
             <ComboboxInput
@@ -81,7 +81,7 @@ export function Palette({ user, places, onClose }: PaletteProps) {
             <kbd>Esc</kbd>
           </div>
           <ComboboxOptions static className="overflow-auto p-1 outline-none">
-            {shown.map((entry) => (
+            {visible.map((entry) => (
               <ComboboxOption
                 key={entry.id}
                 value={entry}
@@ -95,7 +95,7 @@ export function Palette({ user, places, onClose }: PaletteProps) {
               </ComboboxOption>
             ))}
           </ComboboxOptions>
-          {shown.length === 0 ? <p className="px-4 pb-4 text-ink-2">{t('palette.none')}</p> : null}
+          {visible.length === 0 ? <p className="px-4 pb-4 text-ink-2">{t('palette.none')}</p> : null}
         </Combobox>
       </DialogPanel>
     </Dialog>

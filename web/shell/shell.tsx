@@ -5,13 +5,13 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { Frame } from '../components/frame.tsx';
 import { call } from '../lib/api.ts';
-import { forgetUnsaved } from '../lib/dirty-form.ts';
+import { clearChanges } from '../lib/dirty-form.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
-import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
+import { useEnded, useLoginRequest, useUser, writeUser } from '../lib/session.ts';
 import { CopyDialog } from './copy-dialog.tsx';
 import { FailedReads } from './failed-reads.tsx';
 import { LeaveQuestion } from './leave-question.tsx';
-import { placesFor } from './nav.ts';
+import { navItems } from './nav.ts';
 import { useOwnUser } from './own-user.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -30,21 +30,21 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { t } = useTranslation();
   const user = useUser();
   const ended = useEnded();
-  const asked = useLoginAsked();
+  const loginRequest = useLoginRequest();
   const status = useStatus().data;
   const [path, navigate] = useLocation();
   const [open, setOpen] = useState(false);
   const [palette, setPalette] = useState(false);
-  const [chosen, setChosen] = useState(() => localStorage.getItem(foldKey));
-  const folded = (chosen ?? String(status?.default_collapse_sidebar === true)) === 'true';
+  const [selected, setSelected] = useState(() => localStorage.getItem(foldKey));
+  const collapsed = (selected ?? String(status?.default_collapse_sidebar === true)) === 'true';
   const withSidebar = user !== null && !wide(path);
-  const places = placesFor(user, status);
+  const items = navItems(user, status);
   useOwnUser(path);
   const openPalette = useCallback(() => setPalette(true), []);
   useSiteTitle(status?.system_name);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed belongs to the page that was left
-  useEffect(forgetUnsaved, [path]);
+  useEffect(clearChanges, [path]);
 
   const logout = async () => {
     await call('session.logout_post').catch(() => undefined);
@@ -56,22 +56,22 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <Sidebar
         user={user}
         status={status}
-        folded={small}
+        collapsed={small}
         onFold={() => {
-          localStorage.setItem(foldKey, String(!folded));
-          setChosen(String(!folded));
+          localStorage.setItem(foldKey, String(!collapsed));
+          setSelected(String(!collapsed));
         }}
         onGo={() => setOpen(false)}
         onLogout={logout}
       />
     );
-  const columns = folded ? 'sm:grid-cols-[60px_minmax(0,1fr)]' : 'sm:grid-cols-[200px_minmax(0,1fr)]';
+  const columns = collapsed ? 'sm:grid-cols-[60px_minmax(0,1fr)]' : 'sm:grid-cols-[200px_minmax(0,1fr)]';
   return (
     <div className={`grid h-dvh ${withSidebar ? columns : ''}`}>
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-3">
         {t('app.skip')}
       </a>
-      {withSidebar ? <div className="min-h-0 bg-ground max-sm:hidden">{sidebar(folded)}</div> : null}
+      {withSidebar ? <div className="min-h-0 bg-ground max-sm:hidden">{sidebar(collapsed)}</div> : null}
       {withSidebar && open ? (
         <>
           <button
@@ -96,7 +96,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <main id="content" className="min-h-0 flex-1 overflow-auto">
           <FailedReads />
           {children}
-          {(withSidebar && !folded) || path.startsWith('/chat') || !status?.footer_html ? null : (
+          {(withSidebar && !collapsed) || path.startsWith('/chat') || !status?.footer_html ? null : (
             <footer className="mt-auto px-5 py-3">
               <Frame title={t('nav.footer')} content={status.footer_html} small />
             </footer>
@@ -110,15 +110,15 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <LoginAgain />
         </Suspense>
       ) : null}
-      {user !== null && !ended && asked !== null ? (
+      {user !== null && !ended && loginRequest !== null ? (
         <Suspense>
-          <LoginForStep onDone={asked} />
+          <LoginForStep onDone={loginRequest} />
         </Suspense>
       ) : null}
-      {user === null ? null : <Shortcuts places={places} onPalette={openPalette} />}
+      {user === null ? null : <Shortcuts items={items} onPalette={openPalette} />}
       {user !== null && palette ? (
         <Suspense>
-          <Palette user={user} places={places} onClose={() => setPalette(false)} />
+          <Palette user={user} items={items} onClose={() => setPalette(false)} />
         </Suspense>
       ) : null}
     </div>

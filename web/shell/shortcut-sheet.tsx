@@ -1,16 +1,16 @@
 /** The list of keys, and the switch that turns single ones off. */
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
-import type { Place } from './nav.ts';
+import type { NavItem } from './nav.ts';
 
 export interface ShortcutSheetProps {
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly off: boolean;
   readonly onOff: (off: boolean) => void;
   readonly onClose: () => void;
 }
 
-export function ShortcutSheet({ places, off, onOff, onClose }: ShortcutSheetProps) {
+export function ShortcutSheet({ items, off, onOff, onClose }: ShortcutSheetProps) {
   const { t } = useTranslation();
   const rows: readonly (readonly [string, string])[] = [
     ['Ctrl K', t('palette.open')],
@@ -19,7 +19,7 @@ export function ShortcutSheet({ places, off, onOff, onClose }: ShortcutSheetProp
     ['n', t('shortcuts.new')],
     ['j k', t('shortcuts.rows')],
     ['x', t('shortcuts.select')],
-    ...places.flatMap(({ jump, label }) => (jump === undefined ? [] : [[`g ${jump}`, t(label)] as const])),
+    ...items.flatMap(({ key, label }) => (key === undefined ? [] : [[`g ${key}`, t(label)] as const])),
   ];
   return (
     <Dialog open onClose={onClose} className="relative z-30">

@@ -1,7 +1,7 @@
 /** Single keys for those who never leave the keyboard; `?` lists them, a switch turns them off (WCAG 2.1.4). */
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { Place } from './nav.ts';
+import type { NavItem } from './nav.ts';
 
 const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
 const offKey = 'shortcuts-off';
@@ -22,15 +22,15 @@ function press(key: string): boolean {
 }
 
 export interface ShortcutsProps {
-  readonly places: readonly Place[];
+  readonly items: readonly NavItem[];
   readonly onPalette: () => void;
 }
 
-export function Shortcuts({ places, onPalette }: ShortcutsProps) {
+export function Shortcuts({ items, onPalette }: ShortcutsProps) {
   const [, navigate] = useLocation();
   const [open, setOpen] = useState(false);
   const [off, setOff] = useState(() => localStorage.getItem(offKey) === 'true');
-  const jumping = useRef(false);
+  const waiting = useRef(false);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -45,16 +45,16 @@ export function Shortcuts({ places, onPalette }: ShortcutsProps) {
         return;
       }
       if (off) return;
-      if (jumping.current) {
-        jumping.current = false;
-        const place = places.find(({ jump }) => jump === event.key);
-        if (place !== undefined) navigate(place.to);
+      if (waiting.current) {
+        waiting.current = false;
+        const item = items.find(({ key }) => key === event.key);
+        if (item !== undefined) navigate(item.to);
         return;
       }
       if (event.key === 'g') {
-        jumping.current = true;
+        waiting.current = true;
         setTimeout(() => {
-          jumping.current = false;
+          waiting.current = false;
         }, 1500);
         return;
       }
@@ -65,13 +65,13 @@ export function Shortcuts({ places, onPalette }: ShortcutsProps) {
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [off, places, navigate, onPalette]);
+  }, [off, items, navigate, onPalette]);
 
   if (!open) return null;
   return (
     <Suspense>
       <ShortcutSheet
-        places={places}
+        items={items}
         off={off}
         onOff={(next) => {
           setOff(next);

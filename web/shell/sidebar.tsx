@@ -6,7 +6,7 @@ import { Link, useLocation } from 'wouter';
 import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
-import { navGroups, placesFor } from './nav.ts';
+import { navGroups, navItems } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
 import { useWarnings } from './warnings.ts';
 
@@ -14,29 +14,29 @@ interface ItemProps {
   readonly to: string;
   readonly icon: IconName;
   readonly label: string;
-  readonly folded: boolean;
+  readonly collapsed: boolean;
   readonly onGo: () => void;
   readonly count?: number | undefined;
   readonly countLabel?: string;
 }
 
-function Item({ to, icon, label, folded, onGo, count, countLabel }: ItemProps) {
+function Item({ to, icon, label, collapsed, onGo, count, countLabel }: ItemProps) {
   const [path] = useLocation();
   const current = path === to || (to !== '/' && path.startsWith(`${to}/`));
   return (
     <Link
       href={to}
       onClick={onGo}
-      title={folded ? label : undefined}
+      title={collapsed ? label : undefined}
       aria-current={current ? 'page' : undefined}
-      className={`relative my-px flex h-7 items-center gap-2.5 rounded-2 px-2 max-sm:h-11 ${folded ? 'justify-center' : ''} ${current ? 'bg-press font-medium text-ink-1 before:absolute before:inset-y-1.5 before:-left-2 before:w-0.5 before:rounded-r-sm before:bg-accent' : 'text-ink-2 hover:bg-hover'}`}
+      className={`relative my-px flex h-7 items-center gap-2.5 rounded-2 px-2 max-sm:h-11 ${collapsed ? 'justify-center' : ''} ${current ? 'bg-press font-medium text-ink-1 before:absolute before:inset-y-1.5 before:-left-2 before:w-0.5 before:rounded-r-sm before:bg-accent' : 'text-ink-2 hover:bg-hover'}`}
     >
       <span className={current ? 'text-accent-text' : 'text-ink-3'}>
         <Icon name={icon} />
       </span>
-      <span className={folded ? 'sr-only' : 'truncate'}>{label}</span>
+      <span className={collapsed ? 'sr-only' : 'truncate'}>{label}</span>
       {count ? (
-        <span className={`text-[11px] font-semibold text-danger ${folded ? 'absolute top-0 right-0.5' : 'ml-auto'}`}>
+        <span className={`text-[11px] font-semibold text-danger ${collapsed ? 'absolute top-0 right-0.5' : 'ml-auto'}`}>
           {count}
           <span className="sr-only">{countLabel}</span>
         </span>
@@ -45,10 +45,10 @@ function Item({ to, icon, label, folded, onGo, count, countLabel }: ItemProps) {
   );
 }
 
-function Heading({ label, folded }: { readonly label: string; readonly folded: boolean }) {
+function Heading({ label, collapsed }: { readonly label: string; readonly collapsed: boolean }) {
   return (
     <h2
-      className={`px-2 text-[11px] leading-4 font-medium text-ink-3 ${folded ? 'mx-1 mt-3 mb-2 h-px overflow-hidden bg-line' : 'pt-4 pb-1'}`}
+      className={`px-2 text-[11px] leading-4 font-medium text-ink-3 ${collapsed ? 'mx-1 mt-3 mb-2 h-px overflow-hidden bg-line' : 'pt-4 pb-1'}`}
     >
       {label}
     </h2>
@@ -60,10 +60,10 @@ export interface SidebarProps extends AccountMenuProps {
   readonly onFold: () => void;
 }
 
-export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: SidebarProps) {
+export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: SidebarProps) {
   const { t } = useTranslation();
   const trouble = useWarnings(user);
-  const places = placesFor(user, status);
+  const items = navItems(user, status);
   const chats = chatLinks(status);
   const unreadable = chats === null;
   useEffect(() => {
@@ -74,21 +74,21 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
       <Link
         href="/"
         onClick={onGo}
-        className={`flex h-12 flex-none items-center gap-2.5 px-2 font-semibold text-ink-1 ${folded ? 'justify-center' : ''}`}
+        className={`flex h-12 flex-none items-center gap-2.5 px-2 font-semibold text-ink-1 ${collapsed ? 'justify-center' : ''}`}
       >
         <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />
-        <span className={folded ? 'sr-only' : 'truncate'}>{status?.system_name}</span>
+        <span className={collapsed ? 'sr-only' : 'truncate'}>{status?.system_name}</span>
       </Link>
       {navGroups.map((group) => {
-        const inside = places.filter((place) => place.group === group);
+        const inside = items.filter((item) => item.group === group);
         if (inside.length === 0) return null;
         return (
           <div key={group}>
-            <Heading label={t(group)} folded={folded} />
+            <Heading label={t(group)} collapsed={collapsed} />
             {inside.map(({ to, icon, label }) => (
               <Item
                 key={to}
-                {...{ to, icon, folded, onGo }}
+                {...{ to, icon, collapsed, onGo }}
                 label={t(label)}
                 count={to === '/channel' ? trouble : undefined}
                 countLabel={t('nav.autoDisabled')}
@@ -96,31 +96,31 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
             ))}
             {group === 'nav.use'
               ? chats?.map(({ name }, index) => (
-                  <Item key={name} to={`/chat/${index}`} icon="chat" label={name} folded={folded} onGo={onGo} />
+                  <Item key={name} to={`/chat/${index}`} icon="chat" label={name} collapsed={collapsed} onGo={onGo} />
                 ))
               : null}
           </div>
         );
       })}
       <div className="xl:hidden">
-        <Heading label={t('nav.site')} folded={folded} />
-        <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
-        <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />
+        <Heading label={t('nav.site')} collapsed={collapsed} />
+        <Item to="/" icon="home" label={t('nav.home')} collapsed={collapsed} onGo={onGo} />
+        <Item to="/about" icon="book" label={t('nav.about')} collapsed={collapsed} onGo={onGo} />
       </div>
       <div className="mt-auto grid gap-1 pt-4">
         <button
           type="button"
-          className={`button button-ghost max-sm:hidden ${folded ? 'px-0' : 'justify-start px-2'}`}
-          aria-pressed={folded}
+          className={`button button-ghost max-sm:hidden ${collapsed ? 'px-0' : 'justify-start px-2'}`}
+          aria-pressed={collapsed}
           aria-label={t('nav.fold')}
           title={t('nav.fold')}
           onClick={onFold}
         >
-          <Icon name={folded ? 'unfold' : 'fold'} />
-          {folded ? null : <span className="font-normal">{t('nav.fold')}</span>}
+          <Icon name={collapsed ? 'unfold' : 'fold'} />
+          {collapsed ? null : <span className="font-normal">{t('nav.fold')}</span>}
         </button>
-        <AccountMenu {...{ user, folded, onGo, onLogout }} />
-        {folded ? null : (
+        <AccountMenu {...{ user, collapsed, onGo, onLogout }} />
+        {collapsed ? null : (
           <div className="px-2 text-[11px] leading-4 text-ink-3">
             {status?.footer_html ? (
               <Frame title={t('nav.footer')} content={status.footer_html} small />

@@ -1,7 +1,7 @@
 /** What the site tells everybody, remembered under the keys that consoles of this family share. */
 
 import { call } from '../lib/api.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 
 export interface Status {
   readonly system_name?: string;
@@ -54,7 +54,7 @@ export interface Status {
   readonly chats?: string | readonly Readonly<Record<string, string>>[];
 }
 
-const remembered = [
+const storedKeys = [
   'system_name',
   'logo',
   'footer_html',
@@ -76,7 +76,7 @@ const remembered = [
 async function load(): Promise<Status> {
   const status = (await call('status.get')) as Status & Readonly<Record<string, unknown>>;
   localStorage.setItem('status', JSON.stringify(status));
-  for (const key of remembered) {
+  for (const key of storedKeys) {
     const value = status[key];
     if (value === undefined || value === null || value === '') localStorage.removeItem(key);
     else localStorage.setItem(key, typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -85,7 +85,7 @@ async function load(): Promise<Status> {
 }
 
 export const statusQuery = { queryKey: ['status'], queryFn: load, staleTime: 60_000 } as const;
-export const useStatus = () => useAside(statusQuery);
+export const useStatus = () => useOptionalRead(statusQuery);
 
 export interface ChatLink {
   readonly name: string;

@@ -3,14 +3,14 @@
 import { useTranslation } from 'react-i18next';
 import { reasonIn } from '../../server/contract/storage-reasons.ts';
 import { currentLanguage } from '../lib/i18n.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 import { statusQuery } from './status.ts';
 
-const lookMs = 15_000;
+const pollMs = 15_000;
 
 export function StorageWarning() {
   const { t } = useTranslation();
-  const storage = useAside({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
+  const storage = useOptionalRead({ ...statusQuery, refetchInterval: pollMs }).data?.storage;
   if (storage === undefined) return null;
   const { ok, late, refused } = storage;
   const reason = reasonIn(storage.reason, currentLanguage());

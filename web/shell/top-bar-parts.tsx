@@ -6,7 +6,7 @@ import { Role } from '../../server/contract/enum.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
 import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
-import type { Place } from './nav.ts';
+import type { NavItem } from './nav.ts';
 import type { Status } from './status.ts';
 
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
@@ -92,17 +92,17 @@ export function Brand({ status }: { readonly status: Status | undefined }) {
   );
 }
 
-export function Breadcrumb({ place }: { readonly place: Place }) {
+export function Breadcrumb({ item }: { readonly item: NavItem }) {
   const { t } = useTranslation();
   return (
     <p className="truncate text-ink-3">
       <span className="max-sm:hidden">
-        {t(place.group)}
+        {t(item.group)}
         <span className="px-1.5 text-ink-3" aria-hidden="true">
           /
         </span>
       </span>
-      <span className="font-medium text-ink-1">{t(place.label)}</span>
+      <span className="font-medium text-ink-1">{t(item.label)}</span>
     </p>
   );
 }
@@ -165,7 +165,7 @@ export function LanguageMenu() {
 }
 
 /** Login and registration. */
-export function Doors({ status }: { readonly status: Status | undefined }) {
+export function LoginLinks({ status }: { readonly status: Status | undefined }) {
   const { t } = useTranslation();
   return (
     <>

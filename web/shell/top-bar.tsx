@@ -6,7 +6,7 @@ import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
-import { placesFor } from './nav.ts';
+import { navItems } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
 import type { Status } from './status.ts';
@@ -14,8 +14,8 @@ import { StorageWarning } from './storage-warning.tsx';
 import {
   Brand,
   Breadcrumb,
-  Doors,
   LanguageMenu,
+  LoginLinks,
   Marks,
   MenuButton,
   SearchButton,
@@ -40,11 +40,11 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
   const { t } = useTranslation();
   const [path] = useLocation();
   const dark = useDark();
-  const here = placesFor(user, status).find(({ to }) => path === to || path.startsWith(`${to}/`));
+  const here = navItems(user, status).find(({ to }) => path === to || path.startsWith(`${to}/`));
   return (
     <header className="flex h-12 flex-none items-center gap-2 border-b border-line px-5 max-sm:px-3">
       {withSidebar ? <MenuButton open={menuOpen} onMenu={onMenu} /> : <Brand status={status} />}
-      {withSidebar && here !== undefined ? <Breadcrumb place={here} /> : null}
+      {withSidebar && here !== undefined ? <Breadcrumb item={here} /> : null}
       <Marks status={status} />
       {user !== null && isAdmin(user) ? <StorageWarning /> : null}
       <NewYear />
@@ -68,7 +68,11 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
         >
           <Icon name={dark ? 'sun' : 'moon'} />
         </button>
-        {user === null ? <Doors status={status} /> : withSidebar ? null : <UserMenu user={user} onLogout={onLogout} />}
+        {user === null ? (
+          <LoginLinks status={status} />
+        ) : withSidebar ? null : (
+          <UserMenu user={user} onLogout={onLogout} />
+        )}
       </div>
     </header>
   );

@@ -3,11 +3,11 @@
 import type { User } from '../../server/contract/entities.ts';
 import { call } from '../lib/api.ts';
 import { useTitleCount } from '../lib/page-title.ts';
-import { useAside } from '../lib/read.ts';
+import { useOptionalRead } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 
 export function useWarnings(user: User): number {
-  const found = useAside({
+  const found = useOptionalRead({
     queryKey: ['channel-traffic'],
     queryFn: () => call('traffic.channels', {}),
     enabled: isAdmin(user),

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
-import { useAside, useList } from '../../lib/read.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
 import { Pager } from '../pager.tsx';
 import { Waiting } from '../waiting.tsx';
@@ -23,7 +23,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
     queryKey: ['ratio', 'history', page],
     queryFn: () => call('ratio.history', { p: page, page_size: pageSize }),
   });
-  const changes = useAside({
+  const changes = useOptionalRead({
     queryKey: ['ratio', 'changes', open],
     queryFn: () => call('ratio.changes', { id: open ?? 0 }),
     enabled: open !== null,

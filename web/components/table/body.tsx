@@ -20,7 +20,7 @@ export interface BodyProps<Row extends { readonly id: number }> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** null = rows cannot be chosen. */
-  readonly chosen: ReadonlySet<number> | null;
+  readonly selected: ReadonlySet<number> | null;
   readonly onSelect: (id: number, on: boolean) => void;
   readonly onOpen: (row: Row) => void;
   readonly note: ((row: Row) => ReactNode) | undefined;
@@ -33,7 +33,7 @@ export interface BodyProps<Row extends { readonly id: number }> {
 }
 
 function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
-  const { rows, columns, chosen, onSelect, onOpen, note, scroller, rowHeight, onEnd } = props;
+  const { rows, columns, selected, onSelect, onOpen, note, scroller, rowHeight, onEnd } = props;
   const { t } = useTranslation();
   const labelOf = useCallback((id: number) => t('table.row', { id }), [t]);
   const many = rows.length > virtualFrom || onEnd !== undefined;
@@ -52,9 +52,9 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
   useEffect(() => {
     if (near) onEnd?.();
   }, [near, rows.length, onEnd]);
-  const firstShown = many ? (first?.index ?? 0) : 0;
-  const shown = many ? rows.slice(firstShown, (last?.index ?? -1) + 1) : rows;
-  const span = columns.length + (chosen === null ? 0 : 1);
+  const firstVisible = many ? (first?.index ?? 0) : 0;
+  const visible = many ? rows.slice(firstVisible, (last?.index ?? -1) + 1) : rows;
+  const span = columns.length + (selected === null ? 0 : 1);
   const gap = (height: number) => (
     <tr>
       <td colSpan={span} style={{ height }} />
@@ -63,14 +63,14 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
   return (
     <tbody>
       {first !== undefined && first.start > 0 ? gap(first.start) : null}
-      {shown.map((row, index) => (
+      {visible.map((row, index) => (
         <Line
           key={row.id}
           row={row}
-          index={many ? firstShown + index : undefined}
+          index={many ? firstVisible + index : undefined}
           measure={many ? virtual.measureElement : undefined}
           columns={columns}
-          selected={chosen === null ? null : chosen.has(row.id)}
+          selected={selected === null ? null : selected.has(row.id)}
           onSelect={onSelect}
           onOpen={onOpen}
           note={note}

@@ -16,8 +16,8 @@ export interface BulkBarProps {
 
 export function BulkBar({ selection, matching, onAll = null, children }: BulkBarProps) {
   const { t } = useTranslation();
-  const { chosen, onChange } = selection;
-  if (chosen.size === 0) return null;
+  const { selected, onChange } = selection;
+  if (selected.size === 0) return null;
   return (
     <section
       aria-label={t('table.chosen')}
@@ -25,10 +25,10 @@ export function BulkBar({ selection, matching, onAll = null, children }: BulkBar
     >
       <span className="px-2 whitespace-nowrap" role="status">
         {onAll === null
-          ? t('table.count', { chosen: chosen.size, total: matching.size })
-          : t('table.chosenCount', { count: chosen.size })}
+          ? t('table.count', { chosen: selected.size, total: matching.size })
+          : t('table.chosenCount', { count: selected.size })}
       </span>
-      {chosen.size < matching.size || (onAll !== null && chosen.size <= matching.size) ? (
+      {selected.size < matching.size || (onAll !== null && selected.size <= matching.size) ? (
         <button
           type="button"
           className="button button-ghost text-accent-text"

@@ -27,6 +27,6 @@ export interface Column<Row> {
 
 /** The rows somebody has picked. */
 export interface Selection {
-  readonly chosen: ReadonlySet<number>;
-  readonly onChange: (chosen: ReadonlySet<number>) => void;
+  readonly selected: ReadonlySet<number>;
+  readonly onChange: (selected: ReadonlySet<number>) => void;
 }

@@ -19,16 +19,16 @@ import { useWidths } from './widths.ts';
 const heights = { compact: 36, roomy: 44 } as const;
 
 /** Pixels above a list that scrolls by itself. It reaches the bottom of the window, unless it begins below this. */
-const maxAbove = 220;
+const maxTop = 220;
 
-function useAbove(scroller: HTMLElement | null, many: boolean): number {
-  const [above, setAbove] = useState(maxAbove);
+function useTop(scroller: HTMLElement | null, many: boolean): number {
+  const [top, setTop] = useState(maxTop);
   // Measured once: its height may move what stands above it.
   useLayoutEffect(() => {
     if (!many || scroller === null) return;
-    setAbove(Math.min(maxAbove, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
+    setTop(Math.min(maxTop, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
   }, [many, scroller]);
-  return above;
+  return top;
 }
 
 export interface DataTableProps<Row extends { readonly id: number }> {
@@ -46,9 +46,9 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   /** Filters, at the left of the bar above. */
   readonly bar?: ReactNode;
   /** Between the bar and the rows. */
-  readonly above?: ReactNode;
+  readonly header?: ReactNode;
   /** At the left of the rows. */
-  readonly aside?: ReactNode;
+  readonly sidebar?: ReactNode;
   /** Rows of 32 pixels, where the reader did not ask for roomy ones. */
   readonly dense?: boolean;
   /** A line under a row that has a problem. */
@@ -68,8 +68,8 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     storeKey = '',
     place,
     bar,
-    above,
-    aside,
+    header,
+    sidebar,
     dense = false,
     note,
     onEnd,
@@ -82,13 +82,17 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     box.current = element;
     setScroller(element);
   }, []);
-  const { sortOn, direction, shown, visibleKey, ordered } = useSorting({ rows, columns, visible: preferences.shown });
-  const cells = useAmounts(shown, ordered);
-  const { select, open } = useHandlers(props);
+  const { sortOn, direction, visibleColumns, visibleKey, ordered } = useSorting({
+    rows,
+    columns,
+    visible: preferences.visible,
+  });
+  const cells = useAmounts(visibleColumns, ordered);
+  const { select: selectRow, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
-  const taken = useAbove(scroller, many);
+  const top = useTop(scroller, many);
   const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`, columns);
-  const onKey = useRowKeys({ box, rows: ordered, selection, select, open });
+  const onKey = useRowKeys({ box, rows: ordered, selection, select: selectRow, open });
 
   const sheet =
     rows.length === 0 ? (
@@ -98,7 +102,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     ) : (
       <section
         ref={holdBox}
-        style={many ? { maxHeight: `calc(100dvh - ${taken}px)` } : undefined}
+        style={many ? { maxHeight: `calc(100dvh - ${top}px)` } : undefined}
         className={`overflow-auto ${many ? 'min-h-64' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
         aria-busy={list.pending}
         aria-label={caption}
@@ -116,8 +120,8 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           <Body
             rows={ordered}
             columns={cells}
-            chosen={selection?.chosen ?? null}
-            onSelect={select}
+            selected={selection?.selected ?? null}
+            onSelect={selectRow}
             onOpen={open}
             note={note}
             scroller={scroller}
@@ -136,12 +140,12 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           <FailureNote failure={list.failure} />
         </div>
       )}
-      {above}
-      {aside === undefined || aside === null ? (
+      {header}
+      {sidebar === undefined || sidebar === null ? (
         sheet
       ) : (
         <div className="grid grid-cols-[auto_minmax(0,1fr)]">
-          <aside className="border-t border-r border-line">{aside}</aside>
+          <aside className="border-t border-r border-line">{sidebar}</aside>
           <div className="min-w-0">{sheet}</div>
         </div>
       )}

@@ -24,7 +24,7 @@ export function Head<Row extends { readonly id: number }>({
   direction,
 }: HeadProps<Row>) {
   const { t } = useTranslation();
-  const allChosen = selection !== undefined && rows.length > 0 && rows.every(({ id }) => selection.chosen.has(id));
+  const allSelected = selection !== undefined && rows.length > 0 && rows.every(({ id }) => selection.selected.has(id));
   return (
     <thead>
       <tr>
@@ -34,7 +34,7 @@ export function Head<Row extends { readonly id: number }>({
               type="checkbox"
               className="size-4 accent-(--accent)"
               aria-label={t('table.page')}
-              checked={allChosen}
+              checked={allSelected}
               onChange={(event) => selection.onChange(new Set(event.target.checked ? rows.map(({ id }) => id) : []))}
             />
           </th>

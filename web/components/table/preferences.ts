@@ -14,23 +14,23 @@ const read = (key: string): Record<string, boolean> => {
 };
 
 export interface Preferences {
-  readonly shown: Readonly<Record<string, boolean>>;
-  readonly setShown: (shown: Readonly<Record<string, boolean>>) => void;
+  readonly visible: Readonly<Record<string, boolean>>;
+  readonly setVisible: (visible: Readonly<Record<string, boolean>>) => void;
   readonly density: Density;
   readonly setDensity: (density: Density) => void;
 }
 
 /** @param storeKey '' = nothing is remembered. */
 export function usePreferences(storeKey: string): Preferences {
-  const [shown, setShown] = useState(() => (storeKey === '' ? {} : read(storeKey)));
+  const [visible, setVisible] = useState(() => (storeKey === '' ? {} : read(storeKey)));
   const [density, setDensity] = useState<Density>(() =>
     localStorage.getItem(densityKey) === 'roomy' ? 'roomy' : 'compact',
   );
   return {
-    shown,
-    setShown: (next) => {
+    visible,
+    setVisible: (next) => {
       if (storeKey !== '') localStorage.setItem(storeKey, JSON.stringify(next));
-      setShown({ ...next });
+      setVisible({ ...next });
     },
     density,
     setDensity: (next) => {

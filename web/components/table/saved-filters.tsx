@@ -8,7 +8,7 @@ import type { FilterPlace } from '../../../server/contract/endpoints/access-toke
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { filterOf } from '../../lib/url.ts';
 import { Icon } from '../icon.tsx';
 import { Popover } from '../popover.tsx';
@@ -18,7 +18,8 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
   const client = useQueryClient();
   const [query, setQuery] = useSearchParams();
   const [name, setName] = useState('');
-  const kept = useAside({ queryKey: ['filters', place], queryFn: () => call('filter.list', { place }) }).data ?? [];
+  const kept =
+    useOptionalRead({ queryKey: ['filters', place], queryFn: () => call('filter.list', { place }) }).data ?? [];
   const current = filterOf(query);
   const change = async (work: () => Promise<unknown>) => {
     if (!(await attempt(work))) return false;

@@ -3,11 +3,11 @@ import { useCallback, useState } from 'react';
 
 const none: ReadonlySet<number> = new Set();
 
-/** @param sight what decides which rows are shown. */
+/** @param scope what decides which rows are shown. */
 export function useSelection(
-  sight: string,
-): readonly [chosen: ReadonlySet<number>, choose: (chosen: ReadonlySet<number>) => void] {
-  const [picked, setPicked] = useState({ sight, chosen: none });
-  const choose = useCallback((chosen: ReadonlySet<number>) => setPicked({ sight, chosen }), [sight]);
-  return [picked.sight === sight ? picked.chosen : none, choose];
+  scope: string,
+): readonly [selected: ReadonlySet<number>, select: (selected: ReadonlySet<number>) => void] {
+  const [selection, setSelection] = useState({ scope, selected: none });
+  const select = useCallback((selected: ReadonlySet<number>) => setSelection({ scope, selected }), [scope]);
+  return [selection.scope === scope ? selection.selected : none, select];
 }

@@ -1,21 +1,21 @@
 /** Columns of money: one form for all amounts of a column, so that what stands below each other adds up. */
 import { useMemo } from 'react';
 import { formOfColumn, type MoneyForm } from '../../../server/contract/pricing/format.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 import type { Column } from './column.ts';
 
 /** @returns the same columns while neither they nor the forms of their amounts change. */
 export function useAmounts<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Column<Row>[] {
   const money = useMoney();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const forms = columns.map(
     ({ amount, form }): MoneyForm =>
-      amount === undefined || facts === null
+      amount === undefined || details === null
         ? 'cents'
         : (form ??
           formOfColumn(
             rows.flatMap((row) => amount(row) ?? []),
-            facts,
+            details,
           )),
   );
   const key = forms.join();

@@ -12,10 +12,10 @@ export function useHandlers<Row>(props: Handled<Row>) {
   latest.current = props;
   const select = useCallback((id: number, on: boolean) => {
     const { selection: now } = latest.current;
-    const chosen = new Set(now?.chosen);
-    if (on) chosen.add(id);
-    else chosen.delete(id);
-    now?.onChange(chosen);
+    const selected = new Set(now?.selected);
+    if (on) selected.add(id);
+    else selected.delete(id);
+    now?.onChange(selected);
   }, []);
   const open = useCallback((row: Row) => latest.current.onOpen?.(row), []);
   return { select, open };

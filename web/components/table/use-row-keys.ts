@@ -20,7 +20,7 @@ export function useRowKeys<Row extends { readonly id: number }>({ box, rows, sel
     if (event.key === 'j' || event.key === 'ArrowDown') all[Math.min(all.length - 1, here + 1)]?.focus();
     else if (event.key === 'k' || event.key === 'ArrowUp') all[Math.max(0, here - 1)]?.focus();
     else if (event.key === 'x' && selection !== undefined && row !== undefined)
-      select(row.id, !selection.chosen.has(row.id));
+      select(row.id, !selection.selected.has(row.id));
     else if (event.key === 'Enter' && row !== undefined) open(row);
     else return;
     event.preventDefault();

@@ -24,7 +24,7 @@ const compare = (one: number | string, other: number | string): number =>
 export interface Sorting<Row> {
   readonly sortOn: (id: string) => void;
   readonly direction: (id: string) => 'ascending' | 'descending' | 'none';
-  readonly shown: readonly Column<Row>[];
+  readonly visibleColumns: readonly Column<Row>[];
   /** Changes when other columns are shown. */
   readonly visibleKey: string;
   /** The rows in their order. */
@@ -44,8 +44,9 @@ export function useSorting<Row extends { readonly id: number }>({
   visible,
 }: SortingOptions<Row>): Sorting<Row> {
   const url = useUrl();
-  const asked = url.get('sort');
-  const sorting: SortingState = asked === '' ? [] : [{ id: asked.replace(/^-/, ''), desc: asked.startsWith('-') }];
+  const requested = url.get('sort');
+  const sorting: SortingState =
+    requested === '' ? [] : [{ id: requested.replace(/^-/, ''), desc: requested.startsWith('-') }];
   const defs = useMemo(
     () =>
       columns.map(
@@ -74,7 +75,10 @@ export function useSorting<Row extends { readonly id: number }>({
   });
   const visibleIds = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true).map(({ id }) => id);
   const visibleKey = visibleIds.join();
-  const shown = useMemo(() => columns.filter(({ id }) => visibleKey.split(',').includes(id)), [columns, visibleKey]);
+  const visibleColumns = useMemo(
+    () => columns.filter(({ id }) => visibleKey.split(',').includes(id)),
+    [columns, visibleKey],
+  );
   const model = sorted.length === 0 ? null : table.getRowModel().rows;
   const ordered = useMemo(() => model?.map(({ original }) => original) ?? rows, [model, rows]);
   const sortOn = (id: string) => {
@@ -83,5 +87,5 @@ export function useSorting<Row extends { readonly id: number }>({
   };
   const direction = (id: string): 'ascending' | 'descending' | 'none' =>
     sorting[0]?.id !== id ? 'none' : sorting[0].desc ? 'descending' : 'ascending';
-  return { sortOn, direction, shown, visibleKey, ordered };
+  return { sortOn, direction, visibleColumns, visibleKey, ordered };
 }

@@ -13,15 +13,15 @@ export interface ViewOptionsProps<Row> {
 
 export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>) {
   const { t } = useTranslation();
-  const { shown, setShown, density, setDensity } = preferences;
-  const isShown = ({ id, hidden }: Column<Row>): boolean => shown[id] ?? hidden !== true;
+  const { visible, setVisible, density, setDensity } = preferences;
+  const isVisible = ({ id, hidden }: Column<Row>): boolean => visible[id] ?? hidden !== true;
   return (
     <Popover
       buttonClass="button max-sm:hidden"
       button={
         <>
           <Icon name="columns" />
-          {t('table.columns')} {columns.filter(isShown).length}
+          {t('table.columns')} {columns.filter(isVisible).length}
         </>
       }
       className="grid w-56 gap-2 p-3"
@@ -44,15 +44,15 @@ export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>
                   <input
                     type="checkbox"
                     className="size-4 accent-(--accent)"
-                    checked={isShown(column)}
-                    onChange={(event) => setShown({ ...shown, [column.id]: event.target.checked })}
+                    checked={isVisible(column)}
+                    onChange={(event) => setVisible({ ...visible, [column.id]: event.target.checked })}
                   />
                   {column.header}
                 </label>
               </li>
             ))}
           </ul>
-          <button type="button" className="button" onClick={() => setShown({})}>
+          <button type="button" className="button" onClick={() => setVisible({})}>
             {t('table.reset')}
           </button>
         </>

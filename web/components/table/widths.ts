@@ -1,7 +1,7 @@
 /** Columns of a long table keep the widths that its first rows gave them: to measure every row that scrolls by costs more than to draw it. */
 import { type RefObject, useLayoutEffect, useState } from 'react';
 
-interface Measured {
+interface ColumnWidths {
   readonly key: string;
   readonly columns: unknown;
   readonly widths: readonly number[];
@@ -14,24 +14,24 @@ interface Measured {
  */
 export function useWidths(
   box: RefObject<HTMLElement | null>,
-  wanted: boolean,
+  enabled: boolean,
   key: string,
   columns: unknown,
 ): readonly number[] | null {
-  const [measured, setMeasured] = useState<Measured | null>(null);
+  const [measured, setMeasured] = useState<ColumnWidths | null>(null);
   const [boxWidth, setBoxWidth] = useState(0);
   const whole = `${key} ${boxWidth}`;
   const isCurrent =
     measured?.key === whole && (measured.columns === columns || (box.current !== null && box.current.scrollTop > 0));
   useLayoutEffect(() => {
     const element = box.current;
-    if (!wanted || element === null) return;
+    if (!enabled || element === null) return;
     const observer = new ResizeObserver(() => setBoxWidth(element.clientWidth));
     observer.observe(element);
     return () => observer.disconnect();
-  }, [box, wanted]);
+  }, [box, enabled]);
   useLayoutEffect(() => {
-    if (isCurrent || !wanted || boxWidth === 0 || matchMedia('(width < 600px)').matches) return;
+    if (isCurrent || !enabled || boxWidth === 0 || matchMedia('(width < 600px)').matches) return;
     let frame = 0;
     const measure = (): void => {
       const table = box.current;
@@ -46,6 +46,6 @@ export function useWidths(
     };
     measure();
     return () => cancelAnimationFrame(frame);
-  }, [box, wanted, boxWidth, whole, isCurrent, columns]);
-  return wanted && isCurrent ? measured.widths : null;
+  }, [box, enabled, boxWidth, whole, isCurrent, columns]);
+  return enabled && isCurrent ? measured.widths : null;
 }

@@ -6,7 +6,7 @@ import { toast } from 'sonner';
 import { useLocation, useSearchParams } from 'wouter';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { placeToReturnTo } from '../../lib/return-to.ts';
+import { takeReturnPath } from '../../lib/return-to.ts';
 import { useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
 import type { Entered } from './entered.ts';
@@ -46,7 +46,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
       else {
         writeUser(entered);
         toast.success(t('account.welcome'));
-        navigate(placeToReturnTo('/token'));
+        navigate(takeReturnPath('/token'));
       }
     };
     const back = async () => {
@@ -74,7 +74,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
           ticket={ticket}
           onIn={(entered) => {
             writeUser(entered);
-            navigate(placeToReturnTo('/token'));
+            navigate(takeReturnPath('/token'));
           }}
         />
       </AccountCard>

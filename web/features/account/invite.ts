@@ -1,8 +1,8 @@
 /** Who invited the visitor, kept until there is an account. */
 const key = 'aff';
 
-export function keepInvitation(code: string | null): void {
+export function storeInviteCode(code: string | null): void {
   if (code !== null && code !== '') localStorage.setItem(key, code);
 }
 
-export const invitation = (): string => localStorage.getItem(key) ?? '';
+export const inviteCode = (): string => localStorage.getItem(key) ?? '';

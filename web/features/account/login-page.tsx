@@ -2,11 +2,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { Confirm } from '../../components/overlay.tsx';
-import { placeToReturnTo } from '../../lib/return-to.ts';
+import { takeReturnPath } from '../../lib/return-to.ts';
 import { writeUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { AccountCard } from './card.tsx';
-import { keepInvitation } from './invite.ts';
+import { storeInviteCode } from './invite.ts';
 import { LoginForm } from './login-form.tsx';
 
 export function LoginPage() {
@@ -15,7 +15,7 @@ export function LoginPage() {
   const [query] = useSearchParams();
   const status = useStatus().data;
   const [warn, setWarn] = useState(false);
-  keepInvitation(query.get('aff'));
+  storeInviteCode(query.get('aff'));
   return (
     <AccountCard title={t('login.title')}>
       <LoginForm
@@ -23,7 +23,7 @@ export function LoginPage() {
         onIn={(user, isDefault) => {
           writeUser(user);
           if (isDefault) setWarn(true);
-          else navigate(placeToReturnTo('/token'));
+          else navigate(takeReturnPath('/token'));
         }}
       />
       <p className="mt-5 flex justify-between text-ink-2">
@@ -40,7 +40,7 @@ export function LoginPage() {
           text={t('account.defaultText')}
           action={t('account.changeNow')}
           onConfirm={() => navigate('/personal')}
-          onClose={() => navigate(placeToReturnTo('/token'))}
+          onClose={() => navigate(takeReturnPath('/token'))}
         />
       ) : null}
     </AccountCard>

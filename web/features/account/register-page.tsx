@@ -11,9 +11,9 @@ import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { AccountCard, FormError } from './card.tsx';
 import { CodeButton } from './code-button.tsx';
 import { ExternalLogin } from './external-login.tsx';
-import { invitation, keepInvitation } from './invite.ts';
+import { inviteCode, storeInviteCode } from './invite.ts';
 
-const shortestPassword = 8;
+const minPassword = 8;
 
 export function RegisterPage() {
   const { t } = useTranslation();
@@ -25,7 +25,7 @@ export function RegisterPage() {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  keepInvitation(query.get('aff'));
+  storeInviteCode(query.get('aff'));
   const ready = (): boolean => {
     if (!bot.isReady()) setError(t('account.botWait'));
     return bot.isReady();
@@ -37,7 +37,7 @@ export function RegisterPage() {
     const text = (name: string): string => String(form.get(name) ?? '');
     const [username, password, password2] = [text('username').trim(), text('password'), text('password2')];
     if (username === '' || password === '') return setError(t('login.empty'));
-    if (password.length < shortestPassword) return setError(t('account.passwordShort'));
+    if (password.length < minPassword) return setError(t('account.passwordShort'));
     if (password !== password2) return setError(t('account.passwordsDiffer'));
     if (!ready()) return;
     setBusy(true);
@@ -48,7 +48,7 @@ export function RegisterPage() {
         password2,
         email,
         verification_code: text('code'),
-        aff_code: invitation(),
+        aff_code: inviteCode(),
         ...(bot.token.current === '' ? {} : { turnstile: bot.token.current }),
       });
       toast.success(t('account.registered'));

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { undoable } from '../../lib/undo.ts';
+import { runUndoable } from '../../lib/undo.ts';
 
 export function useChannelActions() {
   const { t } = useTranslation();
@@ -19,7 +19,7 @@ export function useChannelActions() {
     return ok;
   };
   const change = (work: () => Promise<unknown>, back: () => Promise<unknown>, done: string) =>
-    undoable({ work, back, done, refresh });
+    runUndoable({ work, back, done, refresh });
   const ids = (channels: readonly Channel[]) => channels.map(({ id }) => id);
   /** One call per value the channels had before. */
   const eachBefore = async <Value>(

@@ -8,9 +8,9 @@ import {
   type ChannelForm,
   type ChannelType,
   isJsonOrBlank,
-  priorityTerms,
+  priorityBounds,
   settingIn,
-  weightTerms,
+  weightBounds,
   withSetting,
 } from './channel-form.ts';
 import { ChannelSwitches } from './channel-switches.tsx';
@@ -61,13 +61,13 @@ function JsonField({
 }
 
 /** How much of its list price an upstream charges. */
-export const costTerms = { max: 100 } as const;
+export const costBounds = { max: 100 } as const;
 
 function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
   const dialect = typeof setting?.dialect === 'string' ? setting.dialect : '';
-  const offered = new Set([...(provider?.dialects ?? []), ...(dialect === '' ? [] : [dialect])]);
+  const dialects = new Set([...(provider?.dialects ?? []), ...(dialect === '' ? [] : [dialect])]);
   return (
     <SelectField
       label={t('channels.dialect')}
@@ -76,7 +76,7 @@ function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
       disabled={setting === null}
       options={[
         ['', t('channels.dialectAuto')],
-        ...[...offered].map((one) => [one, provider?.dialect_labels[one] ?? one] as const),
+        ...[...dialects].map((one) => [one, provider?.dialect_labels[one] ?? one] as const),
       ]}
       onChange={(value) => onChange({ setting: withSetting(form.setting, 'dialect', value) })}
     />
@@ -86,12 +86,12 @@ function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
 function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
-  const chosen = setting?.unknown_ids;
+  const selected = setting?.unknown_ids;
   return (
     <SelectField
       label={t('channels.unknownIds')}
       help={t('channels.unknownIdsHelp')}
-      value={chosen === 'allow' || chosen === 'refuse' ? chosen : ''}
+      value={selected === 'allow' || selected === 'refuse' ? selected : ''}
       disabled={setting === null}
       options={[
         ['', t('channels.unknownIdsUsual')],
@@ -112,12 +112,12 @@ function SettingField({
   readonly inputMode?: 'url';
   readonly placeholder?: string;
 }) {
-  const { form, onChange, ...shown } = field;
+  const { form, onChange, ...props } = field;
   const setting = settingIn(form.setting);
   const value = setting?.[name];
   return (
     <TextField
-      {...shown}
+      {...props}
       value={typeof value === 'string' ? value : ''}
       disabled={setting === null}
       onChange={(next) => onChange({ setting: withSetting(form.setting, name, next) })}
@@ -143,7 +143,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <NumberField
           label={t('channels.priority')}
           help={t('channels.priorityHelp')}
-          terms={priorityTerms}
+          bounds={priorityBounds}
           words={() => t('channels.priorityWhole')}
           value={form.priority}
           onChange={(priority) => onChange({ priority })}
@@ -151,7 +151,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <NumberField
           label={t('channels.weight')}
           help={t('channels.weightHelp')}
-          terms={weightTerms}
+          bounds={weightBounds}
           words={() => t('channels.weightWhole')}
           value={form.weight}
           onChange={(weight) => onChange({ weight })}
@@ -191,7 +191,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
       <NumberField
         label={t('channels.costRatio')}
         help={t('channels.costRatioHelp')}
-        terms={costTerms}
+        bounds={costBounds}
         empty=""
         value={String(settingIn(form.setting)?.cost_ratio ?? '')}
         disabled={settingIn(form.setting) === null}

@@ -19,20 +19,20 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
   const { t } = useTranslation();
   const [open, setOpen] = useState<'tag' | 'delete' | null>(null);
   const [tag, setTag] = useState('');
-  const chosen = channels.filter(({ id }) => selection.chosen.has(id));
-  const button = (label: string, run: () => unknown, danger = false) => (
-    <button type="button" className={`button button-ghost ${danger ? 'text-danger' : ''}`} onClick={() => run()}>
+  const selected = channels.filter(({ id }) => selection.selected.has(id));
+  const button = (label: string, run: () => unknown, isDanger = false) => (
+    <button type="button" className={`button button-ghost ${isDanger ? 'text-danger' : ''}`} onClick={() => run()}>
       {label}
     </button>
   );
   return (
     <>
       <BulkBar selection={selection} matching={new Set(channels.map(({ id }) => id))}>
-        {button(t('app.enable'), () => actions.setStatus(chosen, 1))}
-        {button(t('app.disable'), () => actions.setStatus(chosen, 2))}
+        {button(t('app.enable'), () => actions.setStatus(selected, 1))}
+        {button(t('app.disable'), () => actions.setStatus(selected, 2))}
         {button(t('channels.test'), () =>
           actions.run(async () => {
-            const results = await call('channel.test_many', { ids: chosen.map(({ id }) => id) });
+            const results = await call('channel.test_many', { ids: selected.map(({ id }) => id) });
             const good = results.filter(({ success }) => success).length;
             toast.info(t('channels.testedMany', { good, count: results.length }));
           }),
@@ -46,9 +46,9 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
             className="flex gap-2"
             onSubmit={async (event) => {
               event.preventDefault();
-              if (chosen.length === 0) return toast.error(t('channels.pickToTag'));
+              if (selected.length === 0) return toast.error(t('channels.pickToTag'));
               if (tag.trim() === '') return toast.error(t('channels.tagEmpty'));
-              if (await actions.setTag(chosen, tag.trim())) setOpen(null);
+              if (await actions.setTag(selected, tag.trim())) setOpen(null);
             }}
           >
             <input
@@ -66,14 +66,14 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
       ) : null}
       {open === 'delete' ? (
         <Confirm
-          title={t('channels.deleteManyTitle', { count: chosen.length })}
+          title={t('channels.deleteManyTitle', { count: selected.length })}
           text={t('channels.deleteText')}
           action={t('app.delete')}
           onClose={() => setOpen(null)}
           onConfirm={async () => {
             setOpen(null);
-            if (chosen.length === 0) return toast.error(t('channels.pickToDelete'));
-            if (await actions.remove(chosen)) selection.onChange(new Set());
+            if (selected.length === 0) return toast.error(t('channels.pickToDelete'));
+            if (await actions.remove(selected)) selection.onChange(new Set());
           }}
         />
       ) : null}

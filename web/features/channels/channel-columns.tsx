@@ -7,12 +7,12 @@ import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import type { ChannelActions } from './actions.ts';
-import { listedPriorityTerms, weightTerms } from './channel-form.ts';
+import { listedPriorityBounds, weightBounds } from './channel-form.ts';
 import { testErrorOf } from './failure.ts';
 import { ResponseTime } from './response-time.tsx';
-import { type ChannelTraffic, shownStates, stateLooks, stateOf, type TrafficRange } from './traffic.ts';
+import { type ChannelTraffic, filterStates, stateClasses, stateOf, type TrafficRange } from './traffic.ts';
 
-const soonDays = 10;
+const warningDays = 10;
 const nowDays = 3;
 
 const secondsText = (ms: number | null | undefined): string =>
@@ -21,13 +21,13 @@ const successOf = (one: ChannelTraffic | undefined): number | null =>
   one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
 const percent = (share: number): string => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
 /** 100 % is said of no channel that failed once, and fewer than that in red where most fails. */
-const successLook = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
+const successClass = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
 /** A longer forecast says nothing. */
 const maxDays = 365;
 const daysText = (days: number): string =>
-  days > maxDays ? `> ${maxDays} d` : `${days < soonDays ? days : Math.round(days)} d`;
-const daysLook = (days: number): string =>
-  days < nowDays ? 'text-danger' : days < soonDays ? 'text-warning' : 'text-ink-2';
+  days > maxDays ? `> ${maxDays} d` : `${days < warningDays ? days : Math.round(days)} d`;
+const daysClass = (days: number): string =>
+  days < nowDays ? 'text-danger' : days < warningDays ? 'text-warning' : 'text-ink-2';
 
 export interface ChannelColumnsProps {
   readonly t: TFunction;
@@ -62,10 +62,10 @@ export function channelColumns({
       id: 'status',
       header: t('channels.status'),
       key: true,
-      sort: (row) => shownStates.indexOf(stateOf(row, traffic.get(row.id))),
+      sort: (row) => filterStates.indexOf(stateOf(row, traffic.get(row.id))),
       cell: (row) => {
         const state = stateOf(row, traffic.get(row.id));
-        return <span className={stateLooks[state]}>{t(`channels.state.${state}`)}</span>;
+        return <span className={stateClasses[state]}>{t(`channels.state.${state}`)}</span>;
       },
     },
     {
@@ -97,7 +97,7 @@ export function channelColumns({
       sort: (row) => successOf(traffic.get(row.id)) ?? 2,
       cell: (row) => {
         const share = successOf(traffic.get(row.id));
-        return share === null ? '–' : <span className={successLook(share)}>{percent(share)}</span>;
+        return share === null ? '–' : <span className={successClass(share)}>{percent(share)}</span>;
       },
     },
     {
@@ -121,7 +121,7 @@ export function channelColumns({
       sort: (row) => traffic.get(row.id)?.requests_per_minute ?? 0,
       cell: (row) => {
         const rate = traffic.get(row.id)?.requests_per_minute ?? 0;
-        return rate < soonDays ? rate : Math.round(rate);
+        return rate < warningDays ? rate : Math.round(rate);
       },
     },
     {
@@ -146,7 +146,7 @@ export function channelColumns({
         return (
           <button
             type="button"
-            className={`min-h-6 underline decoration-dotted underline-offset-2 ${days === null ? 'text-ink-2' : daysLook(days)}`}
+            className={`min-h-6 underline decoration-dotted underline-offset-2 ${days === null ? 'text-ink-2' : daysClass(days)}`}
             title={t('channels.balanceAsk', { balance })}
             aria-label={t('channels.balanceOf', { name: row.name, balance, lasts })}
             onClick={() => actions.balance(row)}
@@ -217,7 +217,7 @@ export function channelColumns({
         <InlineNumber
           label={t('channels.priorityOf', { name: row.name })}
           value={row.priority}
-          terms={listedPriorityTerms}
+          bounds={listedPriorityBounds}
           onSave={(value) => actions.setNumber(row, 'priority', value)}
         />
       ),
@@ -232,7 +232,7 @@ export function channelColumns({
         <InlineNumber
           label={t('channels.weightOf', { name: row.name })}
           value={row.weight}
-          terms={weightTerms}
+          bounds={weightBounds}
           onSave={(value) => actions.setNumber(row, 'weight', value)}
         />
       ),

@@ -16,9 +16,9 @@ import {
   type ChannelForm,
   type ChannelType,
   endsInVersion,
-  faultOf,
   fieldsOf,
   formOf,
+  issueOf,
 } from './channel-form.ts';
 import { ProviderPicker } from './provider-picker.tsx';
 
@@ -34,25 +34,25 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   const { t, i18n } = useTranslation();
   const [first, setFirst] = useState(() => formOf(channel));
   const [form, setForm] = useState(first);
-  const [picked, setPicked] = useState(channel !== null);
+  const [hasProvider, setHasProvider] = useState(channel !== null);
   /** A key was pasted for it: its models are asked for at once. */
   const [pasted, setPasted] = useState(false);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const [asking, setAsking] = useState(false);
+  const [confirm, setConfirm] = useState(false);
   const provider = types.find((one) => one.type === form.type);
   const change = (some: Partial<ChannelForm>) => setForm((before) => ({ ...before, ...some }));
 
   const submit = () => {
     if (busy) return setError(t('channels.sentAlready'));
-    const fault = faultOf(form, channel === null);
+    const issue = issueOf(form, channel === null);
     const label = badJsonIn(form);
-    if (fault !== null) return setError(t(fault, { name: label === null ? '' : t(label) }));
-    if (endsInVersion(form.base_url) && form.base_url !== channel?.base_url) return setAsking(true);
+    if (issue !== null) return setError(t(issue, { name: label === null ? '' : t(label) }));
+    if (endsInVersion(form.base_url) && form.base_url !== channel?.base_url) return setConfirm(true);
     void store();
   };
   const store = async () => {
-    setAsking(false);
+    setConfirm(false);
     setBusy(true);
     const fields = fieldsOf(form);
     try {
@@ -77,40 +77,40 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
           action={t('app.save')}
           onClose={onClose}
           aria-disabled={busy}
-          disabled={!picked}
+          disabled={!hasProvider}
         />
       }
     >
       <CheckedForm id="channel-form" onSubmit={submit}>
         <ProviderPicker
           types={types}
-          value={picked ? provider : undefined}
+          value={hasProvider ? provider : undefined}
           onChange={(next, key) => {
-            setPicked(true);
+            setHasProvider(true);
             setPasted(key !== '');
             // A name that nobody typed follows the provider.
             const named = form.name !== '' && (provider === undefined || form.name !== textIn(provider, i18n.language));
-            const chosen = {
+            const selected = {
               ...form,
               type: next.type,
               ...(channel !== null || named ? {} : { name: textIn(next, i18n.language) }),
             };
             // With nothing typed, another provider is nothing to lose.
-            if (channel === null && sameForm(form, first)) setFirst(chosen);
-            setForm(key === '' ? chosen : { ...chosen, key });
+            if (channel === null && sameForm(form, first)) setFirst(selected);
+            setForm(key === '' ? selected : { ...selected, key });
           }}
         />
-        {picked ? <ChannelFields {...{ form, channel, provider, pasted }} onChange={change} /> : null}
+        {hasProvider ? <ChannelFields {...{ form, channel, provider, pasted }} onChange={change} /> : null}
         <p role="alert" className="text-danger">
           {error}
         </p>
       </CheckedForm>
-      {asking ? (
+      {confirm ? (
         <Confirm
           title={t('channels.v1')}
           text={t('channels.v1Text')}
           action={t('app.save')}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirm(false)}
           onConfirm={() => void store()}
         />
       ) : null}

@@ -8,7 +8,7 @@ import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
 import {
   type ChannelForm,
@@ -84,7 +84,7 @@ function ModelFields({ form, channel, provider, pasted = false, onChange: change
       <ChannelModels
         value={form.models}
         key={form.type}
-        usual={provider?.models ?? []}
+        common={provider?.models ?? []}
         atOnce={pasted}
         ask={hasKey ? listed : null}
         onChange={(next) => change({ models: next })}
@@ -108,7 +108,7 @@ function ModelFields({ form, channel, provider, pasted = false, onChange: change
 
 export function ChannelFields({ form, channel, provider, pasted, onChange }: ChannelFieldsProps) {
   const { t } = useTranslation();
-  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const line = (
     name: 'name' | 'base_url' | 'other',
     label: string,

@@ -28,10 +28,10 @@ export interface ChannelType {
 }
 
 /** The family's table goes down to this. */
-export const priorityTerms = { integer: true, min: -999_999_999, max: 999_999_999 } as const;
+export const priorityBounds = { integer: true, min: -999_999_999, max: 999_999_999 } as const;
 /** In the list, as the documents have it. */
-export const listedPriorityTerms = { ...priorityTerms, min: -999 } as const;
-export const weightTerms = { integer: true, max: 999_999_999 } as const;
+export const listedPriorityBounds = { ...priorityBounds, min: -999 } as const;
+export const weightBounds = { integer: true, max: 999_999_999 } as const;
 
 /** @param channel null = a new one. */
 export const formOf = (channel: Channel | null) => ({
@@ -64,8 +64,8 @@ export const fieldsOf = (form: ChannelForm) => ({
   other: form.other.trim(),
   key: form.key === '' ? undefined : form.key,
   auto_ban: form.auto_ban ? 1 : 0,
-  priority: valueIn(parseNumber(form.priority, priorityTerms)),
-  weight: valueIn(parseNumber(form.weight, weightTerms)),
+  priority: valueIn(parseNumber(form.priority, priorityBounds)),
+  weight: valueIn(parseNumber(form.weight, weightBounds)),
 });
 
 export const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
@@ -87,7 +87,7 @@ export function badJsonIn(form: ChannelForm): (typeof jsonLabels)[keyof typeof j
 export const isAddressOrBlank = (text: string): boolean => text.trim() === '' || isChannelAddress(text.trim());
 
 /** @returns a key of `channels` that says what is missing. */
-export function faultOf(form: ChannelForm, isNew: boolean) {
+export function issueOf(form: ChannelForm, isNew: boolean) {
   if (isNew && (form.name.trim() === '' || form.key.trim() === '')) return 'channels.required';
   if (namesIn(form.models).length === 0) return 'channels.modelsRequired';
   if (!isAddressOrBlank(form.base_url)) return 'channels.badAddress';

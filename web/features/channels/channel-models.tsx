@@ -9,7 +9,7 @@ import { ModelPicker } from './model-picker.tsx';
 
 export interface ChannelModelsProps {
   readonly value: string;
-  readonly usual: readonly string[];
+  readonly common: readonly string[];
   /** Asks the upstream. null = there is no key to ask with yet. */
   readonly ask: (() => Promise<readonly string[]>) | null;
   /** The upstream is asked as soon as this is shown. */
@@ -20,7 +20,7 @@ export interface ChannelModelsProps {
 /** What speaks OpenAI by its name, where there is any such. */
 const related = (models: readonly string[]): readonly string[] => models.filter((name) => /^(gpt-|text-)/.test(name));
 
-export function ChannelModels({ value, usual, ask, atOnce = false, onChange }: ChannelModelsProps) {
+export function ChannelModels({ value, common, ask, atOnce = false, onChange }: ChannelModelsProps) {
   const { t } = useTranslation();
   const [own, setOwn] = useState('');
   const [busy, setBusy] = useState(false);
@@ -49,7 +49,7 @@ export function ChannelModels({ value, usual, ask, atOnce = false, onChange }: C
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is first shown
   useEffect(() => {
-    if (atOnce) void fetchList((found) => found.filter((name) => usual.includes(name)));
+    if (atOnce) void fetchList((found) => found.filter((name) => common.includes(name)));
   }, []);
   return (
     <>
@@ -65,10 +65,10 @@ export function ChannelModels({ value, usual, ask, atOnce = false, onChange }: C
         )}
       </Field>
       <div className="-mt-2 mb-4 flex flex-wrap gap-2">
-        <button type="button" className="button" onClick={() => onChange(usual.join(','))}>
+        <button type="button" className="button" onClick={() => onChange(common.join(','))}>
           {t('channels.fill')}
         </button>
-        <button type="button" className="button" onClick={() => onChange(related(usual).join(','))}>
+        <button type="button" className="button" onClick={() => onChange(related(common).join(','))}>
           {t('channels.fillRelated')}
         </button>
         <button type="button" className="button" disabled={busy} onClick={() => fetchList((found) => found)}>
@@ -78,7 +78,11 @@ export function ChannelModels({ value, usual, ask, atOnce = false, onChange }: C
           {t('channels.clearModels')}
         </button>
       </div>
-      <ModelPicker offered={listed ?? usual} chosen={namesIn(value)} onChange={(names) => onChange(names.join(','))} />
+      <ModelPicker
+        models={listed ?? common}
+        selected={namesIn(value)}
+        onChange={(names) => onChange(names.join(','))}
+      />
       <Field label={t('channels.ownModels')}>
         {(ids) => (
           <div className="flex gap-2">

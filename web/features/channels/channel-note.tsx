@@ -7,7 +7,7 @@ import { failureWords } from '../../lib/failure-words.ts';
 import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
-import { testErrorOf, troubleOf } from './failure.ts';
+import { failureOf, testErrorOf } from './failure.ts';
 import { type ChannelTraffic, stateOf } from './traffic.ts';
 
 export interface ChannelNoteProps {
@@ -35,9 +35,9 @@ function requestsOf({ id }: Channel, { since, failed, saved, saved_by }: Channel
 function useWords({ channel, traffic }: Pick<ChannelNoteProps, 'channel' | 'traffic'>): string {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
-  const trouble = troubleOf(channel);
-  if (trouble !== null)
-    return t('channels.trouble', { time: dateTime(trouble.at), reason: storedIn(trouble.reason, currentLanguage()) });
+  const failure = failureOf(channel);
+  if (failure !== null)
+    return t('channels.trouble', { time: dateTime(failure.at), reason: storedIn(failure.reason, currentLanguage()) });
   if (state === 'slow' && traffic !== undefined)
     return t('channels.slowNow', { p95: milliseconds(traffic.p95), usual: milliseconds(traffic.usual_p95) });
   if (state !== 'failing' || traffic === undefined) {

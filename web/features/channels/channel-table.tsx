@@ -37,7 +37,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
         actions: actionsNow.current,
         traffic,
         range: state.range,
-        typeName: (wanted) => typeName(types, wanted),
+        typeName: (type) => typeName(types, type),
         onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
         onTest,
         onRemove,

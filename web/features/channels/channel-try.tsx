@@ -24,12 +24,12 @@ export function ChannelTry({ models, ask }: ChannelTryProps) {
   const [busy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   // Without a name the server asks the cheapest model that answers a small question: never for a picture or a research run.
-  const chosen = models.includes(model) ? model : '';
+  const selected = models.includes(model) ? model : '';
   const run = async () => {
     setBusy(true);
     setOutcome(null);
     try {
-      setOutcome(await ask(chosen));
+      setOutcome(await ask(selected));
     } catch (failure) {
       setOutcome({ success: false, message: messageOf(failure), time: 0, first_token_time: null });
     } finally {
@@ -43,7 +43,7 @@ export function ChannelTry({ models, ask }: ChannelTryProps) {
         <Select
           className="field"
           label={t('channels.tryModel')}
-          value={chosen}
+          value={selected}
           options={[['', t('channels.tryCheapest')], ...models.map((name) => [name, name] as const)]}
           onChange={setModel}
         />

@@ -15,7 +15,7 @@ import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TagTable } from './tag-table.tsx';
-import { type ShownState, stateOf } from './traffic.ts';
+import { type FilterState, stateOf } from './traffic.ts';
 import { useChannels } from './use-channels.ts';
 
 export function ChannelsPage() {
@@ -27,11 +27,11 @@ export function ChannelsPage() {
   const [testing, setTesting] = useState<Channel | null>(null);
   const [tag, setTag] = useState<TagRow | null>(null);
   const { channels } = state;
-  const [chosen, setChosen] = useSelection(state.sight);
-  const selection = { chosen, onChange: setChosen };
+  const [selected, setSelected] = useSelection(state.scope);
+  const selection = { selected, onChange: setSelected };
   const bar = <ChannelFilters state={state} />;
-  const ofState = (wanted: ShownState) =>
-    (state.all ?? []).filter((one) => stateOf(one, state.traffic.get(one.id)) === wanted).length;
+  const ofState = (filter: FilterState) =>
+    (state.all ?? []).filter((one) => stateOf(one, state.traffic.get(one.id)) === filter).length;
   const [failing, slow] = [ofState('failing') + ofState('auto'), ofState('slow')];
   const count = [
     String(channels.length),

@@ -16,7 +16,7 @@ function infoOf({ other_info: info }: Channel): Info {
 }
 
 /** @returns null = it was not disabled by itself. */
-export function troubleOf(channel: Channel): { readonly reason: string; readonly at: number } | null {
+export function failureOf(channel: Channel): { readonly reason: string; readonly at: number } | null {
   const { status_reason: reason, status_time: at } = infoOf(channel);
   return channel.status !== 3 || reason === undefined ? null : { reason, at: at ?? 0 };
 }

@@ -4,32 +4,32 @@ import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../components/filters.tsx';
 import { call } from '../../lib/api.ts';
 import { dollarText, sizeText } from '../../lib/currency.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 
 export interface ModelPickerProps {
-  readonly offered: readonly string[];
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
+  readonly models: readonly string[];
+  readonly selected: readonly string[];
+  readonly onChange: (selected: readonly string[]) => void;
 }
 
 /** The server says no more of names at once. */
-const mostNames = 2000;
+const maxNames = 2000;
 
-export function ModelPicker({ offered, chosen, onChange }: ModelPickerProps) {
+export function ModelPicker({ models, selected, onChange }: ModelPickerProps) {
   const { t } = useTranslation();
   const [search, setSearch] = useState('');
-  const names = offered.slice(0, mostNames);
-  const facts = useAside({
+  const names = models.slice(0, maxNames);
+  const details = useOptionalRead({
     queryKey: ['model-facts', names.join()],
     queryFn: () => call('ratio.facts', { models: names }),
     enabled: names.length > 0,
     staleTime: 60_000,
   }).data;
-  const known = new Map(facts?.map((one) => [one.model, one]));
-  const has = new Set(chosen);
+  const known = new Map(details?.map((one) => [one.model, one]));
+  const has = new Set(selected);
   const found = names.filter((name) => name.toLowerCase().includes(search.trim().toLowerCase()));
   const pick = (some: readonly string[], on: boolean) =>
-    onChange(on ? [...new Set([...chosen, ...some])] : chosen.filter((name) => !some.includes(name)));
+    onChange(on ? [...new Set([...selected, ...some])] : selected.filter((name) => !some.includes(name)));
   const all = found.length > 0 && found.every((name) => has.has(name));
   if (names.length === 0) return null;
   return (

@@ -9,12 +9,12 @@ import type { ChannelActions } from './actions.ts';
 
 export function PageMenu({ actions }: { readonly actions: ChannelActions }) {
   const { t } = useTranslation();
-  const [asking, setAsking] = useState(false);
+  const [confirm, setConfirm] = useState(false);
   const items: readonly (readonly [string, () => unknown])[] = [
     [t('channels.testAll'), () => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))],
     [t('channels.balanceAll'), () => actions.run(() => call('channel.balance_all'), t('channels.balanceAllOk'))],
     [t('channels.fix'), () => actions.run(() => call('channel.fix'), t('channels.fixOk'))],
-    [t('channels.deleteDisabled'), () => setAsking(true)],
+    [t('channels.deleteDisabled'), () => setConfirm(true)],
   ];
   return (
     <>
@@ -32,14 +32,14 @@ export function PageMenu({ actions }: { readonly actions: ChannelActions }) {
           ))}
         </MenuItems>
       </Menu>
-      {asking ? (
+      {confirm ? (
         <Confirm
           title={t('channels.deleteDisabled')}
           text={t('channels.deleteDisabledText')}
           action={t('app.delete')}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirm(false)}
           onConfirm={() => {
-            setAsking(false);
+            setConfirm(false);
             void actions.run(() => call('channel.delete_disabled'), t('channels.updatedOk'));
           }}
         />

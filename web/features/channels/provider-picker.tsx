@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { looksLikeKey, providerOf } from '../../lib/key-provider.ts';
+import { isApiKey, providerOf } from '../../lib/key-provider.ts';
 import type { ChannelType } from './channel-form.ts';
 
 export interface ProviderPickerProps {
@@ -28,28 +28,28 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
   const [open, setOpen] = useState(value === undefined);
   const [search, setSearch] = useState('');
   /** Enter came before the catalogue did. */
-  const [awaited, setAwaited] = useState(false);
+  const [pickFirst, setPickFirst] = useState(false);
   const language = currentLanguage();
   /** Nobody is to read it over a shoulder. */
-  const key = looksLikeKey(search) ? search.trim() : '';
+  const key = isApiKey(search) ? search.trim() : '';
   const words = key === '' ? search.trim().toLowerCase() : '';
   const found = types.filter(({ zh, en, slug }) => `${zh} ${en} ${slug}`.toLowerCase().includes(words));
   const pick = (type: ChannelType, pasted = key) => {
     setOpen(false);
     setSearch('');
-    setAwaited(false);
+    setPickFirst(false);
     onChange(type, pasted);
   };
   const type = (text: string) => {
     setSearch(text);
-    setAwaited(false);
-    const guessed = looksLikeKey(text) ? providerOf(text, types) : undefined;
+    setPickFirst(false);
+    const guessed = isApiKey(text) ? providerOf(text, types) : undefined;
     if (guessed !== undefined) pick(guessed, text.trim());
   };
   const [first] = found;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed is judged once, when there is something to find.
   useEffect(() => {
-    if (awaited && first !== undefined) pick(first);
+    if (pickFirst && first !== undefined) pick(first);
   }, [types]);
   if (!open && value !== undefined)
     return (
@@ -79,7 +79,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
           event.preventDefault();
           if (key !== '') return;
           if (first !== undefined) pick(first);
-          else setAwaited(types.length === 0);
+          else setPickFirst(types.length === 0);
         }}
       />
       <p role="status" className="text-[12px] text-ink-3">

@@ -1,24 +1,24 @@
 /** Three bars carry the grade, the number the value.  */
 
-const grade = (ms: number): { readonly bars: number; readonly colour: string } =>
+const ratingOf = (ms: number): { readonly bars: number; readonly color: string } =>
   ms <= 1000
-    ? { bars: 3, colour: 'bg-success-solid' }
+    ? { bars: 3, color: 'bg-success-solid' }
     : ms <= 3000
-      ? { bars: 2, colour: 'bg-success-solid' }
+      ? { bars: 2, color: 'bg-success-solid' }
       : ms <= 5000
-        ? { bars: 2, colour: 'bg-warning' }
-        : { bars: 1, colour: 'bg-danger-solid' };
+        ? { bars: 2, color: 'bg-warning' }
+        : { bars: 1, color: 'bg-danger-solid' };
 
 export function ResponseTime({ ms, untested }: { readonly ms: number; readonly untested: string }) {
   if (ms === 0) return <span className="text-ink-3">{untested}</span>;
-  const { bars, colour } = grade(ms);
+  const { bars, color } = ratingOf(ms);
   return (
     <span className="inline-flex items-center gap-1.5">
       <span className="flex h-3 items-end gap-px" aria-hidden="true">
         {[1, 2, 3].map((bar) => (
           <span
             key={bar}
-            className={`w-[3px] rounded-[1px] ${bar <= bars ? colour : 'bg-line-strong'}`}
+            className={`w-[3px] rounded-[1px] ${bar <= bars ? color : 'bg-line-strong'}`}
             style={{ height: 2 + bar * 3 }}
           />
         ))}

@@ -11,7 +11,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { sameForm } from '../../lib/dirty-form.ts';
 import type { ChannelActions } from './actions.ts';
-import { priorityTerms, weightTerms } from './channel-form.ts';
+import { priorityBounds, weightBounds } from './channel-form.ts';
 import { isJsonObject } from './json.ts';
 import type { TagRow } from './tag-rows.ts';
 
@@ -47,8 +47,8 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
         call('channel.tag_edit', {
           tag: row.tag,
           new_tag: renamed ? form.new_tag : undefined,
-          priority: priority.trim() === '' ? undefined : valueIn(parseNumber(priority, priorityTerms)),
-          weight: weight.trim() === '' ? undefined : valueIn(parseNumber(weight, weightTerms)),
+          priority: priority.trim() === '' ? undefined : valueIn(parseNumber(priority, priorityBounds)),
+          weight: weight.trim() === '' ? undefined : valueIn(parseNumber(weight, weightBounds)),
           models: text(form.models),
           groups: text(form.groups),
           model_mapping: text(mapping),
@@ -74,7 +74,7 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
         <NumberField
           label={t('channels.priority')}
           empty={t('channels.asItIs')}
-          terms={priorityTerms}
+          bounds={priorityBounds}
           words={() => t('channels.priorityWhole')}
           value={form.priority}
           onChange={(priority) => setForm({ ...form, priority })}
@@ -82,7 +82,7 @@ export function TagDrawer({ row, actions, onClose }: TagDrawerProps) {
         <NumberField
           label={t('channels.weight')}
           empty={t('channels.asItIs')}
-          terms={weightTerms}
+          bounds={weightBounds}
           words={() => t('channels.weightWhole')}
           value={form.weight}
           onChange={(weight) => setForm({ ...form, weight })}

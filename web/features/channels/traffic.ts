@@ -4,7 +4,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { testErrorOf } from './failure.ts';
 
 export type ChannelTraffic = OutputOf<EndpointOf<'traffic.channels'>>[number];
@@ -15,7 +15,7 @@ const none: readonly ChannelTraffic[] = [];
 
 /** By requests of users, so that a channel that fails is seen without a test. */
 export const useChannelTraffic = (range: TrafficRange): readonly ChannelTraffic[] =>
-  useAside({
+  useOptionalRead({
     queryKey: ['channel-traffic', range],
     queryFn: () => call('traffic.channels', { range }),
     refetchInterval: 30_000,
@@ -23,17 +23,17 @@ export const useChannelTraffic = (range: TrafficRange): readonly ChannelTraffic[
 
 /** Of channels that are enabled. */
 export const trafficStates = ['failing', 'slow', 'serving', 'standby', 'idle'] as const;
-export const shownStates = [...trafficStates, 'auto', 'disabled'] as const;
-export type ShownState = (typeof shownStates)[number];
+export const filterStates = [...trafficStates, 'auto', 'disabled'] as const;
+export type FilterState = (typeof filterStates)[number];
 
 /** What the channel itself says of its status wins: it is newer than its traffic. */
-export function stateOf({ status }: Channel, traffic: ChannelTraffic | undefined): ShownState {
+export function stateOf({ status }: Channel, traffic: ChannelTraffic | undefined): FilterState {
   if (status !== 1) return status === 3 ? 'auto' : 'disabled';
   const state = traffic?.state ?? 'idle';
   return state === 'disabled' ? 'idle' : state;
 }
 
-export const stateLooks: Readonly<Record<ShownState, string>> = {
+export const stateClasses: Readonly<Record<FilterState, string>> = {
   failing: 'status status-bad',
   slow: 'status status-wait',
   serving: 'status',

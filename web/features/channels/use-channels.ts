@@ -5,7 +5,7 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { type ListState, useAside, useList } from '../../lib/read.ts';
+import { type ListState, useList, useOptionalRead } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import type { ChannelType } from './channel-form.ts';
 import { type ChannelTraffic, stateOf, type TrafficRange, trafficRanges, useChannelTraffic } from './traffic.ts';
@@ -32,13 +32,13 @@ export interface Channels {
   /** Some filter is on. */
   readonly filtered: boolean;
   /** What decides which of them are shown. */
-  readonly sight: string;
+  readonly scope: string;
 }
 
 /** What a kind of channel is called. */
-export const typeName = (types: readonly ChannelType[], wanted: number): string => {
-  const type = types.find((one) => one.type === wanted);
-  return type === undefined ? String(wanted) : textIn(type, currentLanguage());
+export const typeName = (types: readonly ChannelType[], typeId: number): string => {
+  const type = types.find((one) => one.type === typeId);
+  return type === undefined ? String(typeId) : textIn(type, currentLanguage());
 };
 
 /** Other consoles of this family find the usual models of each type under this key. */
@@ -60,8 +60,9 @@ export function useChannels(): Channels {
   const found = useChannelTraffic(range);
   const traffic = useMemo(() => new Map(found.map((one) => [one.id, one])), [found]);
   const types =
-    useAside({ queryKey: ['channel-types'], queryFn: loadTypes, staleTime: Number.POSITIVE_INFINITY }).data ?? noTypes;
-  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+    useOptionalRead({ queryKey: ['channel-types'], queryFn: loadTypes, staleTime: Number.POSITIVE_INFINITY }).data ??
+    noTypes;
+  const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
     queryKey: ['channels', keyword, group, model, idSort],
     queryFn: () => call('channel.search', { keyword, group, model, id_sort: idSort }),
@@ -97,6 +98,6 @@ export function useChannels(): Channels {
       setIdSort(on);
     },
     filtered: filters.some((value) => value !== ''),
-    sight: filters.join('\n'),
+    scope: filters.join('\n'),
   };
 }

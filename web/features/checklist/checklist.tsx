@@ -10,9 +10,9 @@ import { useProgress } from '../setup/progress.ts';
 export function Checklist() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const wanted = useStatus().data?.checklist_enabled === true;
-  const done = useProgress(wanted);
-  if (!wanted || done === undefined || done.request) return null;
+  const enabled = useStatus().data?.checklist_enabled === true;
+  const done = useProgress(enabled);
+  if (!enabled || done === undefined || done.request) return null;
   const [step, next] =
     done.channel === null
       ? ([2, t('setup.upstream')] as const)

@@ -9,11 +9,11 @@ import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { useList } from '../../lib/read.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
 /** More are shown when somebody asks. */
-const most = 20;
+const maxRows = 20;
 
 interface Row {
   readonly name: string;
@@ -87,7 +87,7 @@ const sum = (list: readonly Row[], of: (row: Row) => number): number => list.red
 export function Breakdown({ range, username }: BreakdownProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const [by, setBy] = useState<(typeof kinds)[number]>('model');
   const [all, setAll] = useState(false);
   const list = useList({
@@ -95,8 +95,8 @@ export function Breakdown({ range, username }: BreakdownProps) {
     queryFn: () => call('log.breakdown', { ...range, username, by }),
   });
   const rows = list.data;
-  const shown = all ? rows : rows?.slice(0, most);
-  const left = (rows?.length ?? 0) - (shown?.length ?? 0);
+  const visible = all ? rows : rows?.slice(0, maxRows);
+  const left = (rows?.length ?? 0) - (visible?.length ?? 0);
   const priced = (rows ?? []).filter(({ cost }) => cost !== null);
   const total: Row | null =
     rows === undefined || rows.length < 2
@@ -110,11 +110,11 @@ export function Breakdown({ range, username }: BreakdownProps) {
           cost: priced.length === rows.length ? sum(priced, ({ cost }) => cost ?? 0) : null,
         };
   const form =
-    facts === null
+    details === null
       ? 'cents'
       : formOfColumn(
           (rows ?? []).flatMap((row) => [row.quota, row.cost ?? 0]),
-          facts,
+          details,
         );
   const line = (row: Row) => <Cells row={row} money={(quota) => money(quota, form)} />;
   return (
@@ -139,7 +139,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
         <table className="sheet-table">
           <Heads by={by} />
           <tbody>
-            {(shown ?? []).map((row) => (
+            {(visible ?? []).map((row) => (
               <tr key={row.name}>{line(row)}</tr>
             ))}
           </tbody>

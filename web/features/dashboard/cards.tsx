@@ -18,7 +18,7 @@ interface CardProps {
   readonly unit?: string;
   /** Its change, where more is neither good nor bad. */
   readonly change: string | null;
-  readonly look: string;
+  readonly className: string;
   readonly note: string;
   readonly starts: readonly number[];
   readonly lines: readonly ChartLine[];
@@ -26,7 +26,7 @@ interface CardProps {
   readonly onPick: (index: number) => void;
 }
 
-function FigureCard({ label, value, unit, change, look, note, starts, lines, onHover, onPick }: CardProps) {
+function MetricCard({ label, value, unit, change, className, note, starts, lines, onHover, onPick }: CardProps) {
   return (
     <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
       <dt className="text-[12px] text-ink-3">{label}</dt>
@@ -37,7 +37,7 @@ function FigureCard({ label, value, unit, change, look, note, starts, lines, onH
         )}
       </dd>
       <dd className="truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal">
-        {change === null ? null : <span className={`mr-1.5 ${look}`}>{change}</span>}
+        {change === null ? null : <span className={`mr-1.5 ${className}`}>{change}</span>}
         {note}
       </dd>
       <dd className="mt-1">
@@ -71,12 +71,12 @@ export interface CardsProps {
 function linesOf(
   values: (traffic: Traffic | undefined) => (number | null)[],
   label: string,
-  colour: string,
+  color: string,
   { traffic, earlier, compare }: Pick<CardsProps, 'traffic' | 'earlier' | 'compare'>,
 ): ChartLine[] {
   return [
-    ...(compare ? [{ label, values: values(earlier), colour: '--data-8', dashed: true }] : []),
-    { label, values: values(traffic), colour },
+    ...(compare ? [{ label, values: values(earlier), color: '--data-8', dashed: true }] : []),
+    { label, values: values(traffic), color },
   ];
 }
 
@@ -126,7 +126,7 @@ export function Cards(props: CardsProps) {
           '--data-2',
           given,
         ),
-        { label: 'p50', values: of(({ first_token: { p50 } }) => p50, null)(traffic), colour: '--data-1' },
+        { label: 'p50', values: of(({ first_token: { p50 } }) => p50, null)(traffic), color: '--data-1' },
       ],
     };
   }, [period, starts, traffic, earlier, compare]);
@@ -153,12 +153,12 @@ export function Cards(props: CardsProps) {
     worse === null || Math.abs(worse) < 0.005 ? '' : worse > 0 ? 'text-danger' : 'text-success';
   return (
     <dl aria-busy={traffic === undefined} className="grid grid-cols-4 gap-3 max-lg:grid-cols-2 max-sm:gap-2">
-      <FigureCard
+      <MetricCard
         {...quiet}
         label={t('dashboard.spent')}
         value={money(total?.charge)}
         change={relative(total?.charge, then?.charge)}
-        look=""
+        className=""
         note={said(
           ({ charge }) => money(charge),
           total === undefined || days < 1
@@ -168,12 +168,12 @@ export function Cards(props: CardsProps) {
         lines={lines.spend}
         onPick={(index) => onPick(index, 'requests')}
       />
-      <FigureCard
+      <MetricCard
         {...quiet}
         label={t('dashboard.requests')}
         value={total === undefined ? '–' : whole(total.requests)}
         change={relative(total?.requests, then?.requests)}
-        look=""
+        className=""
         note={said(
           ({ requests }) => whole(requests),
           total === undefined
@@ -189,12 +189,12 @@ export function Cards(props: CardsProps) {
         lines={lines.requests}
         onPick={(index) => onPick(index, 'requests')}
       />
-      <FigureCard
+      <MetricCard
         {...quiet}
         label={t('dashboard.errors')}
         value={percent(rate)}
         change={points === null ? null : t('dashboard.points', { value: signed(points, 2) })}
-        look={tone(points)}
+        className={tone(points)}
         note={said(
           (one) => `${percent(errorRate(one))} (${whole(one.errors)})`,
           total === undefined
@@ -204,13 +204,13 @@ export function Cards(props: CardsProps) {
         lines={lines.errors}
         onPick={(index) => onPick(index, 'errors')}
       />
-      <FigureCard
+      <MetricCard
         {...quiet}
         label={t('dashboard.first')}
         value={`${seconds(total?.first_token.p50 ?? null)} / ${seconds(total?.first_token.p95 ?? null)}`}
         unit="s"
         change={slower === null ? null : `${signed(slower, 2)} s`}
-        look={tone(slower)}
+        className={tone(slower)}
         note={said(
           ({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`,
           total?.tokens_per_second == null ? '' : `${total.tokens_per_second.toFixed(0)} tok/s`,

@@ -9,7 +9,7 @@ export interface ChartLine {
   readonly label: string;
   readonly values: readonly (number | null)[];
   /** A custom property of the theme. */
-  readonly colour: string;
+  readonly color: string;
   readonly dashed?: boolean;
 }
 
@@ -49,14 +49,14 @@ export function Chart(props: ChartProps) {
       ticks: { show: false },
     };
     const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 48], radius: 0 }) : undefined;
-    const drawn = lines.map(({ label: name, colour, dashed = false }) =>
+    const drawn = lines.map(({ label: name, color, dashed = false }) =>
       kind === 'bars'
         ? {
-            ...{ label: name, fill: token(colour), width: 0, points: { show: false } },
+            ...{ label: name, fill: token(color), width: 0, points: { show: false } },
             ...(bars === undefined ? {} : { paths: bars }),
           }
         : {
-            ...{ label: name, stroke: token(colour), width: 1.5, spanGaps: true, points: { show: starts.length < 2 } },
+            ...{ label: name, stroke: token(color), width: 1.5, spanGaps: true, points: { show: starts.length < 2 } },
             ...(dashed ? { dash: [3, 3] } : {}),
           },
     );

@@ -7,7 +7,7 @@ import { PageHead } from '../../components/page.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import { call } from '../../lib/api.ts';
 import { failureWords } from '../../lib/failure-words.ts';
-import { useAside, useList } from '../../lib/read.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -15,7 +15,6 @@ import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
 import { Cards } from './cards.tsx';
 import {
-  askedOf,
   before,
   dimensions,
   labelOf,
@@ -24,28 +23,29 @@ import {
   metrics,
   type Period,
   periodOf,
+  queryOf,
   startsOf,
   type Traffic,
 } from './overview.ts';
 import { Shares } from './shares.tsx';
 
 /** Of the site's default step: the range that it draws as bars. */
-const usualRanges = { hour: '24h', day: '7d', week: '30d' } as const;
+const defaultRanges = { hour: '24h', day: '7d', week: '30d' } as const;
 const refreshMs = 30_000;
 const series = 50;
 
 type By = 'none' | (typeof dimensions)[number];
 
 const ask = (admin: boolean, period: Period, by: By, points: boolean, order: Metric): Promise<Traffic> => {
-  const asked = { ...askedOf(period), points, limit: series, order };
-  if (admin) return call('traffic.all', { ...asked, by });
-  return call('traffic.self', { ...asked, by: by === 'model' || by === 'token' ? by : 'none' });
+  const query = { ...queryOf(period), points, limit: series, order };
+  if (admin) return call('traffic.all', { ...query, by });
+  return call('traffic.self', { ...query, by: by === 'model' || by === 'token' ? by : 'none' });
 };
 
 /** Channels that fail now, where an administrator looks first. */
 function Failing() {
   const { t } = useTranslation();
-  const found = useAside({
+  const found = useOptionalRead({
     queryKey: ['channel-traffic'],
     queryFn: () => call('traffic.channels', {}),
     refetchInterval: refreshMs,
@@ -74,7 +74,7 @@ function Failing() {
 function Balance({ period, spent }: { readonly period: Period; readonly spent: number | undefined }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const self = useAside({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const self = useOptionalRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const days = (period.to - period.from) / 86_400;
   const lasts = self !== undefined && spent !== undefined && spent > 0 ? Math.floor(self.quota / (spent / days)) : null;
   return (
@@ -92,23 +92,23 @@ export function DashboardPage() {
   const url = useUrl();
   const [, navigate] = useLocation();
   const [hover, setHover] = useState<number | null>(null);
-  const usual = usualRanges[status?.data_export_default_time as keyof typeof usualRanges] ?? '24h';
-  const range = useRange(usual);
+  const initialRange = defaultRanges[status?.data_export_default_time as keyof typeof defaultRanges] ?? '24h';
+  const range = useRange(initialRange);
   const { from, to, step } = periodOf(range, Math.ceil(Date.now() / 300_000) * 300);
   const period = useMemo(() => ({ from, to, step }), [from, to, step]);
   const compare = url.get('compare') === '1';
   const dimension =
     dimensions.find((one) => one === url.get('by') && (admin || one === 'model' || one === 'token')) ?? 'model';
   const metric = metrics.find((one) => one === url.get('show')) ?? 'charge';
-  const read = (what: string, asked: Period, by: By, points: boolean) => ({
+  const read = (what: string, span: Period, by: By, points: boolean) => ({
     // What is not apart has no order.
-    queryKey: ['overview', what, admin, asked, by, points, ...(by === 'none' ? [] : [metric])],
-    queryFn: () => ask(admin, asked, by, points, metric),
+    queryKey: ['overview', what, admin, span, by, points, ...(by === 'none' ? [] : [metric])],
+    queryFn: () => ask(admin, span, by, points, metric),
     refetchInterval: refreshMs,
   });
   const all = useList(read('all', period, 'none', true));
   const by = useList(read('by', period, dimension, true));
-  const earlier = useAside(read('earlier', before(period), 'none', compare)).data;
+  const earlier = useOptionalRead(read('earlier', before(period), 'none', compare)).data;
   const formatTime = useCallback((start: number) => labelOf(start, step, to - from > 86_400), [step, from, to]);
   const pick = (index: number, kind: 'requests' | 'errors') => {
     const start = startsOf(period)[index];
@@ -124,7 +124,7 @@ export function DashboardPage() {
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
         <div className="flex flex-wrap items-center gap-2">
-          <RangeControl usual={usual} />
+          <RangeControl initial={initialRange} />
           <button
             type="button"
             className={`button ${compare ? 'border-accent text-accent-text' : ''}`}

@@ -23,12 +23,12 @@ export interface Period {
 const daySeconds = 86_400;
 const minutesUpTo = 6 * 3600;
 const hoursUpTo = 8 * daySeconds;
-const longest = 90 * daySeconds;
+const maxSeconds = 90 * daySeconds;
 
 /** Whole steps alone, the one under way included. @param now epoch seconds. */
 export function periodOf({ from, to }: Pick<Range, 'from' | 'to'>, now: number): Period {
   const end = to === 0 ? now : to;
-  const start = from === 0 ? end - longest : from;
+  const start = from === 0 ? end - maxSeconds : from;
   const length = end - start;
   const step = length <= minutesUpTo ? 300 : length <= hoursUpTo ? 3600 : daySeconds;
   const last = Math.ceil(end / step) * step;
@@ -38,7 +38,7 @@ export function periodOf({ from, to }: Pick<Range, 'from' | 'to'>, now: number):
 export const before = ({ from, to, step }: Period): Period => ({ from: from - (to - from), to: from, step });
 
 /** What the server is asked: its last step is the one that the end lies in. */
-export const askedOf = ({ from, to, step }: Period) => ({
+export const queryOf = ({ from, to, step }: Period) => ({
   start_timestamp: from,
   end_timestamp: to - 1,
   step: ({ 300: '5m', 3600: '1h' } as const)[step] ?? ('1d' as const),
@@ -71,7 +71,7 @@ export interface Stack {
   readonly total: number;
 }
 
-const most = 6;
+const maxSeries = 6;
 
 /** Largest first, what is small added up at the end. */
 export function stacksOf(
@@ -89,10 +89,10 @@ export function stacksOf(
     })
     .filter(({ total }) => total > 0)
     .sort((one, other) => other.total - one.total);
-  const shown = found.slice(0, most);
+  const visible = found.slice(0, maxSeries);
   const whole = valuesOf(all, starts, of, 0);
-  const rest = whole.map((value, at) => Math.max(0, value - sum(shown.map(({ values }) => values[at] ?? 0))));
-  return sum(rest) === 0 ? shown : [...shown, { series: null, values: rest, total: sum(rest) }];
+  const rest = whole.map((value, at) => Math.max(0, value - sum(visible.map(({ values }) => values[at] ?? 0))));
+  return sum(rest) === 0 ? visible : [...visible, { series: null, values: rest, total: sum(rest) }];
 }
 
 interface Bars {
@@ -101,18 +101,18 @@ interface Bars {
 
 /** Bars lie over each other: each carries the sum of itself and all below, the tallest is drawn first. */
 export function stacked(lines: readonly Bars[]): number[][] {
-  const sums: number[] = [];
+  const totals: number[] = [];
   return lines.map(({ values }) =>
     values.map((value, at) => {
-      sums[at] = (sums[at] ?? 0) + (value ?? 0);
-      return sums[at] ?? 0;
+      totals[at] = (totals[at] ?? 0) + (value ?? 0);
+      return totals[at] ?? 0;
     }),
   );
 }
 
 /** Which of the stacked bars a height lies in; null = above all. */
 export function barAt(lines: readonly Bars[], index: number, height: number): number | null {
-  const found = stacked(lines).findIndex((sums) => height <= (sums[index] ?? 0));
+  const found = stacked(lines).findIndex((totals) => height <= (totals[index] ?? 0));
   return found === -1 || height < 0 ? null : found;
 }
 

@@ -14,7 +14,7 @@ export interface SeriesTableProps {
 }
 
 /** Colours of the stacks in their order; what is small is grey. */
-export const colourOf = ({ series }: Stack, at: number): string => (series === null ? '--data-8' : `--data-${at + 1}`);
+export const colorOf = ({ series }: Stack, at: number): string => (series === null ? '--data-8' : `--data-${at + 1}`);
 
 export function SeriesTable({ stacks, starts, hover, nameOf, format, formatTime, linkOf }: SeriesTableProps) {
   const { t } = useTranslation();
@@ -23,7 +23,7 @@ export function SeriesTable({ stacks, starts, hover, nameOf, format, formatTime,
       <ul className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-[12px]">
         {stacks.map((stack, at) => (
           <li key={stack.series?.id || stack.series?.name || 'rest'} className="flex items-center gap-1.5">
-            <span className="size-2 rounded-1" style={{ background: `var(${colourOf(stack, at)})` }} />
+            <span className="size-2 rounded-1" style={{ background: `var(${colorOf(stack, at)})` }} />
             <span className="text-ink-2">{nameOf(stack)}</span>
             <span>{format(hover === null ? stack.total : (stack.values[hover] ?? 0))}</span>
           </li>

@@ -22,11 +22,11 @@ import {
   type Traffic,
   type TrafficSeries,
 } from './overview.ts';
-import { colourOf, SeriesTable } from './series-table.tsx';
+import { colorOf, SeriesTable } from './series-table.tsx';
 
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 /** More are shown when somebody asks. */
-const most = 10;
+const maxRows = 10;
 const none: readonly TrafficSeries[] = [];
 
 export interface SharesProps {
@@ -69,7 +69,7 @@ export function Shares(props: SharesProps) {
     [metric, money],
   );
   const lines = useMemo(
-    () => stacks.map((stack, at) => ({ label: nameOf(stack), values: stack.values, colour: colourOf(stack, at) })),
+    () => stacks.map((stack, at) => ({ label: nameOf(stack), values: stack.values, color: colorOf(stack, at) })),
     [stacks, nameOf],
   );
   const stepOf = (start: number) => ({ from: start, to: start + period.step - 1 });
@@ -80,12 +80,12 @@ export function Shares(props: SharesProps) {
     navigate(logLink(stepOf(start), series === null ? {} : filterOf(dimension, series)));
   };
   const sorted = rows.toSorted((one, other) => metricOf(metric, other.total) - metricOf(metric, one.total));
-  const shown = more ? sorted : sorted.slice(0, most);
+  const visible = more ? sorted : sorted.slice(0, maxRows);
   const highest = Math.max(
     1,
     metricOf(metric, sorted[0]?.total ?? { charge: 0, requests: 0, tokens_in: 0, tokens_out: 0 }),
   );
-  const offered = admin ? dimensions : dimensions.filter((one) => one === 'model' || one === 'token');
+  const options = admin ? dimensions : dimensions.filter((one) => one === 'model' || one === 'token');
   const unit = t(
     period.step === 300 ? 'dashboard.step5m' : period.step === 3600 ? 'dashboard.step1h' : 'dashboard.step1d',
   );
@@ -100,7 +100,7 @@ export function Shares(props: SharesProps) {
           <Segment
             label={t('dashboard.per')}
             value={dimension}
-            options={offered.map((one) => [one, t(`dashboard.${one}`)])}
+            options={options.map((one) => [one, t(`dashboard.${one}`)])}
             onChange={(value) => onSet('by', value)}
           />
           <Segment
@@ -171,7 +171,7 @@ export function Shares(props: SharesProps) {
               </tr>
             </thead>
             <tbody>
-              {shown.map((row) => {
+              {visible.map((row) => {
                 const rate = errorRate(row.total);
                 const link = logLink({ from: period.from, to: period.to - 1 }, filterOf(dimension, row));
                 return (
@@ -208,9 +208,9 @@ export function Shares(props: SharesProps) {
             </tbody>
           </table>
         </section>
-        {sorted.length > shown.length ? (
+        {sorted.length > visible.length ? (
           <button type="button" className="button m-3" onClick={() => setMore(true)}>
-            {t('dashboard.more', { count: sorted.length - shown.length })}
+            {t('dashboard.more', { count: sorted.length - visible.length })}
           </button>
         ) : null}
         {by !== undefined && rows.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}

@@ -15,10 +15,10 @@ const labels = {
   call: 'logs.call',
 } as const satisfies Record<BillLine['kind'], string>;
 
-export function Bill({ facts }: { readonly facts: Readonly<Record<string, unknown>> }) {
+export function CostBreakdown({ details }: { readonly details: Readonly<Record<string, unknown>> }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const bill = recompute(facts);
+  const bill = recompute(details);
   if (bill === null) return null;
   return (
     <section className="mb-6">

@@ -6,17 +6,17 @@ import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 
-function factsOf(other: string): Readonly<Record<string, unknown>> {
+function detailsOf(other: string): Readonly<Record<string, unknown>> {
   try {
-    const facts: unknown = JSON.parse(other || '{}');
-    return typeof facts === 'object' && facts !== null ? (facts as Record<string, unknown>) : {};
+    const details: unknown = JSON.parse(other || '{}');
+    return typeof details === 'object' && details !== null ? (details as Record<string, unknown>) : {};
   } catch {
     return {};
   }
 }
 
 export function eventText({ content, other }: Log, t: TFunction, money: Money): string {
-  const { quota_before: before, quota_after: after, reason } = factsOf(other);
+  const { quota_before: before, quota_after: after, reason } = detailsOf(other);
   if (typeof before !== 'number' || typeof after !== 'number') return storedIn(content, currentLanguage());
   const moved = t('logs.quotaMoved', { before: money(before), after: money(after) });
   return typeof reason === 'string' && reason !== '' ? t('logs.withReason', { text: moved, reason }) : moved;

@@ -16,7 +16,7 @@ const labels = {
 } as const;
 const order = ['status', 'error', 'model', 'user', 'channel', 'token', 'group'] as const;
 /** Values in sight; the chips offer the others. */
-const most = { status: 7, error: 4, model: 6, user: 4, channel: 4, token: 4, group: 3 } as const;
+const maxValues = { status: 7, error: 4, model: 6, user: 4, channel: 4, token: 4, group: 3 } as const;
 
 export function FacetRail({ counts, url }: { readonly counts: Counts; readonly url: Url }) {
   const { t } = useTranslation();
@@ -34,7 +34,7 @@ export function FacetRail({ counts, url }: { readonly counts: Counts; readonly u
       {order.map((by) => {
         const facet = counts.facets.find((one) => one.by === by);
         if (facet === undefined || facet.values.length === 0) return null;
-        const rest = facet.values.slice(most[by]);
+        const rest = facet.values.slice(maxValues[by]);
         const left = {
           values: facet.more.values + rest.length,
           count: facet.more.count + rest.reduce((sum, { count }) => sum + count, 0),
@@ -42,7 +42,7 @@ export function FacetRail({ counts, url }: { readonly counts: Counts; readonly u
         return (
           <section key={by} className="mb-3.5" aria-label={t(labels[by])}>
             <h2 className="mb-0.5 text-[12px] font-medium text-ink-3">{t(labels[by])}</h2>
-            {facet.values.slice(0, most[by]).map((one) => {
+            {facet.values.slice(0, maxValues[by]).map((one) => {
               const on = isOn(by, one.value);
               return (
                 <button

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { RangeControl } from '../../components/range-control.tsx';
 import type { Url } from '../../lib/url.ts';
-import { logFilterBar, usualRange } from './log-filters.ts';
+import { defaultRange, logFilterBar } from './log-filters.ts';
 import type { Counts } from './use-counts.ts';
 
 export interface LogBarProps {
@@ -16,7 +16,7 @@ export function LogBar({ url, admin, counts }: LogBarProps) {
   const { t } = useTranslation();
   return (
     <FilterBar filters={logFilterBar({ t, admin, counts, get: url.get })}>
-      <RangeControl usual={usualRange} all />
+      <RangeControl initial={defaultRange} all />
     </FilterBar>
   );
 }

@@ -10,19 +10,20 @@ import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
-import { cachedShareOf, codeOf, factsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-details.ts';
+import { cachedShareOf, codeOf, detailsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-details.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
-const timeLook = (ms: number): string =>
+const timeClass = (ms: number): string =>
   ms < 101_000 ? 'text-success' : ms < 300_000 ? 'text-warning' : 'text-danger';
 /** Under 3 s green, under 10 s orange, else red. */
-const firstLook = (ms: number): string => (ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger');
+const firstTokenClass = (ms: number): string =>
+  ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger';
 
 /** Hundredths while they say something. */
 export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
 export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
-const looks = {
+const classes = {
   succeeded: 'status',
   retried: 'status status-wait',
   failed: 'status status-bad',
@@ -35,14 +36,14 @@ const looks = {
 /** How a request ended: a shape and words. */
 export function LogStatusMark({ log, t }: { readonly log: Log; readonly t: TFunction }) {
   const status = statusOf(log);
-  const code = codeOf(factsOf(log));
+  const code = codeOf(detailsOf(log));
   const words =
     status === 'event'
       ? t(`logs.t${log.type as 0 | 1 | 3 | 4}`)
       : status === 'failed' && code !== ''
         ? code
         : `${status === 'refused' && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
-  return <span className={`${looks[status]} text-[12px]`}>{words}</span>;
+  return <span className={`${classes[status]} text-[12px]`}>{words}</span>;
 }
 
 /** Rows with figures: a charge, or an answer that was begun. */
@@ -59,8 +60,8 @@ function shortTime(seconds: number): string {
 }
 
 /** Channels in the order they were asked. */
-const triedChannels = (log: Log): string =>
-  (factsOf(log).admin_info as { use_channel?: readonly string[] } | undefined)?.use_channel?.join(' → ') ?? '';
+const attemptChannels = (log: Log): string =>
+  (detailsOf(log).admin_info as { use_channel?: readonly string[] } | undefined)?.use_channel?.join(' → ') ?? '';
 
 export interface LogColumnsOptions {
   readonly t: TFunction;
@@ -68,18 +69,18 @@ export interface LogColumnsOptions {
   readonly money: Money;
   readonly reader: { readonly id: number; readonly admin: boolean };
   /** Milliseconds that a full bar stands for. */
-  readonly longest: number;
+  readonly maxMs: number;
 }
 
-export function logColumns({ t, money, reader, longest }: LogColumnsOptions): readonly Column<Log>[] {
+export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): readonly Column<Log>[] {
   const { admin } = reader;
   const why = (row: Log) => {
     const isEvent = statusOf(row) === 'event';
     const text = isEvent ? eventText(row, t, money) : storedIn(row.content, currentLanguage());
-    const rule = isEvent ? null : ruleOf(row, factsOf(row), reader);
-    const look = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
+    const rule = isEvent ? null : ruleOf(row, detailsOf(row), reader);
+    const className = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
     return (
-      <span className={`flex max-w-[480px] gap-2 text-[12px] max-sm:max-w-full ${look}`} title={text}>
+      <span className={`flex max-w-[480px] gap-2 text-[12px] max-sm:max-w-full ${className}`} title={text}>
         <span className="truncate max-sm:whitespace-normal">{text}</span>
         {rule === null ? null : (
           <Link href={rule} className="flex-none text-accent-text underline">
@@ -141,9 +142,9 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
       over: (row) => (charged(row) ? [] : figures),
       cell: (row) => {
         if (!charged(row)) return why(row);
-        const facts = factsOf(row);
-        const [ms, first] = [msOf(row, facts), firstTokenOf(row, facts)];
-        const width = Math.max(2, Math.round((barWidth * Math.min(ms, longest)) / longest));
+        const details = detailsOf(row);
+        const [ms, first] = [msOf(row, details), firstTokenOf(row, details)];
+        const width = Math.max(2, Math.round((barWidth * Math.min(ms, maxMs)) / maxMs));
         return (
           <span className="inline-flex items-center gap-1.5">
             <span className="flex h-1.5 max-[1400px]:hidden" aria-hidden="true">
@@ -158,7 +159,7 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
                 style={{ width: width - (first === null ? 0 : Math.round((width * Math.min(first, ms)) / (ms || 1))) }}
               />
             </span>
-            <span className={timeLook(ms)}>{secondsText(ms)} s</span>
+            <span className={timeClass(ms)}>{secondsText(ms)} s</span>
           </span>
         );
       },
@@ -168,11 +169,11 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
       header: t('logs.ttftSeconds'),
       number: true,
       cell: (row) => {
-        const first = firstTokenOf(row, factsOf(row));
+        const first = firstTokenOf(row, detailsOf(row));
         return first === null ? (
           <span className="text-ink-3">–</span>
         ) : (
-          <span className={firstLook(first)}>{secondsText(first)}</span>
+          <span className={firstTokenClass(first)}>{secondsText(first)}</span>
         );
       },
     },
@@ -181,7 +182,7 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
       header: t('logs.speed'),
       number: true,
       cell: (row) => {
-        const speed = speedOf(row, factsOf(row));
+        const speed = speedOf(row, detailsOf(row));
         return speed === null ? <span className="text-ink-3">–</span> : speed.toFixed(speed < 10 ? 1 : 0);
       },
     },
@@ -191,7 +192,7 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
       number: true,
       order: 'prompt_tokens',
       cell: (row) => {
-        const cached = Math.round(cachedShareOf(row, factsOf(row)) * 100);
+        const cached = Math.round(cachedShareOf(row, detailsOf(row)) * 100);
         return (
           <>
             {grouped(row.prompt_tokens)}
@@ -232,7 +233,7 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
             hidden: true,
             cell: (row: Log) => (row.channel === 0 ? '' : `${row.channel} ${row.channel_name}`),
           },
-          { id: 'retry', header: t('logs.retry'), hidden: true, cell: triedChannels },
+          { id: 'retry', header: t('logs.retry'), hidden: true, cell: attemptChannels },
         ]
       : []),
     { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
@@ -252,8 +253,8 @@ export function logColumns({ t, money, reader, longest }: LogColumnsOptions): re
 }
 
 /** The length that a full bar stands for: round, so that it seldom changes. @returns milliseconds. */
-export function longestOf(rows: readonly Log[]): number {
-  const most = Math.max(1000, ...rows.filter(charged).map((row) => msOf(row, factsOf(row))));
-  const size = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 5, 10].map((one) => one * size).find((one) => one >= most) ?? most;
+export function maxDurationOf(rows: readonly Log[]): number {
+  const maxMs = Math.max(1000, ...rows.filter(charged).map((row) => msOf(row, detailsOf(row))));
+  const size = 10 ** Math.floor(Math.log10(maxMs));
+  return [1, 2, 5, 10].map((one) => one * size).find((one) => one >= maxMs) ?? maxMs;
 }

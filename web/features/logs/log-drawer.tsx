@@ -13,41 +13,41 @@ import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
-import { Bill } from './bill.tsx';
+import { CostBreakdown } from './bill.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
 import { grouped, LogStatusMark, secondsText } from './log-columns.tsx';
-import { errorOf, factsOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
+import { detailsOf, errorOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
 import type { LogFilters } from './use-logs.ts';
 import { Waterfall } from './waterfall.tsx';
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
-const pathOf = (facts: LogDetails): string | undefined =>
-  typeof facts.request_path === 'string' ? facts.request_path : undefined;
+const pathOf = (details: LogDetails): string | undefined =>
+  typeof details.request_path === 'string' ? details.request_path : undefined;
 
 /** What an event says of itself: plain facts under their own names. */
-const eventRows = (log: Log, facts: LogDetails, t: TFunction): FactRow[] => [
+const eventRows = (log: Log, details: LogDetails, t: TFunction): DetailRow[] => [
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
-  ...Object.entries(facts)
+  ...Object.entries(details)
     .filter(([, value]) => typeof value === 'string' || typeof value === 'number')
     .map(([name, value]) => [name, String(value)] as const),
 ];
 
-type FactRow = readonly [name: string, value: string, href?: string | undefined];
+type DetailRow = readonly [name: string, value: string, href?: string | undefined];
 
 /** What a request tells of itself, and where its channel and its key are. */
 const requestRows = (
   log: Log,
-  facts: LogDetails,
+  details: LogDetails,
   t: TFunction,
   reader: { readonly id: number; readonly admin: boolean },
-): FactRow[] => [
+): DetailRow[] => [
   [t('logs.requestId'), log.request_id],
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
@@ -62,27 +62,27 @@ const requestRows = (
     log.channel === 0 ? '' : `${log.channel} ${log.channel_name}`,
     reader.admin ? `/channel/edit/${log.channel}` : undefined,
   ],
-  [t('logs.address'), addressIn(facts)],
-  [t('logs.path'), pathOf(facts) ?? ''],
-  [t('logs.unread'), facts.unread === true ? t('logs.unreadText') : ''],
-  [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
+  [t('logs.address'), addressIn(details)],
+  [t('logs.path'), pathOf(details) ?? ''],
+  [t('logs.unread'), details.unread === true ? t('logs.unreadText') : ''],
+  [t('logs.upstreamModel'), typeof details.upstream_model_name === 'string' ? details.upstream_model_name : ''],
   ...labelledColumns(log, currentLanguage()),
-  [t('logs.error'), errorOf(facts)],
-  [t('logs.unpriced'), wordsIn(facts.unpriced)],
+  [t('logs.error'), errorOf(details)],
+  [t('logs.unpriced'), wordsIn(details.unpriced)],
   [
     t('logs.compaction'),
-    facts.compaction === 'native'
+    details.compaction === 'native'
       ? t('logs.compactionNative')
-      : facts.compaction === 'summary'
+      : details.compaction === 'summary'
         ? t('logs.compactionSummary')
         : '',
   ],
-  [t('logs.dropped'), wordsIn(facts.dropped)],
+  [t('logs.dropped'), wordsIn(details.dropped)],
 ];
 
 /** The caller's address, where the row keeps it. */
-function addressIn(facts: LogDetails): string {
-  const { ip } = (facts.admin_info ?? {}) as { ip?: unknown };
+function addressIn(details: LogDetails): string {
+  const { ip } = (details.admin_info ?? {}) as { ip?: unknown };
   return typeof ip === 'string' ? ip : '';
 }
 
@@ -118,7 +118,7 @@ function SameError({ error, list }: { readonly error: string; readonly list: Log
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const { start_timestamp, end_timestamp } = list.filters;
-  const total = useAside({
+  const total = useOptionalRead({
     queryKey: ['logs', 'same', admin, error, start_timestamp, end_timestamp],
     queryFn: () => call(admin ? 'log.list' : 'log.self', { error, start_timestamp, end_timestamp, p: 1, page_size: 1 }),
   }).data?.total;
@@ -130,7 +130,7 @@ function SameError({ error, list }: { readonly error: string; readonly list: Log
   );
 }
 
-function Figure({ name, value, more }: { readonly name: string; readonly value: string; readonly more: string }) {
+function Metric({ name, value, more }: { readonly name: string; readonly value: string; readonly more: string }) {
   return (
     <div>
       <p className="text-[12px] text-ink-3">{name}</p>
@@ -146,14 +146,14 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   const user = useUser();
   const admin = isAdmin(user);
   const money = useMoney();
-  const facts = factsOf(log);
+  const details = detailsOf(log);
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
   const reader = { id: user?.id ?? 0, admin };
-  const rows = isRequest ? requestRows(log, facts, t, reader) : eventRows(log, facts, t);
-  const error = errorOf(facts);
-  const rule = ruleOf(log, facts, reader);
-  const [first, speed] = [firstTokenOf(log, facts), speedOf(log, facts)];
+  const rows = isRequest ? requestRows(log, details, t, reader) : eventRows(log, details, t);
+  const error = errorOf(details);
+  const rule = ruleOf(log, details, reader);
+  const [first, speed] = [firstTokenOf(log, details), speedOf(log, details)];
   const step = (by: 1 | -1, has: boolean) => (
     <button
       type="button"
@@ -182,7 +182,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
             <button
               type="button"
               className="button"
-              onClick={() => copyOrShow(curlOf(log, pathOf(facts), location.origin))}
+              onClick={() => copyOrShow(curlOf(log, pathOf(details), location.origin))}
             >
               {t('logs.curl')}
             </button>
@@ -190,7 +190,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
           <button
             type="button"
             className="button"
-            onClick={() => copyOrShow(JSON.stringify({ ...log, other: facts }, null, 2))}
+            onClick={() => copyOrShow(JSON.stringify({ ...log, other: details }, null, 2))}
           >
             {t('logs.copyJson')}
           </button>
@@ -220,26 +220,26 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
       ) : null}
       {log.type === 2 ? (
         <section className="mb-5 grid grid-cols-3 items-end gap-4">
-          <Figure
+          <Metric
             name={t('logs.cost')}
             value={money(log.quota, 'exact')}
             more={t('logs.quotaOf', { quota: grouped(log.quota) })}
           />
-          <Figure
+          <Metric
             name={first === null ? t('logs.seconds') : t('logs.firstAndWhole')}
-            value={`${first === null ? '' : `${secondsText(first)} / `}${secondsText(msOf(log, facts))} s`}
+            value={`${first === null ? '' : `${secondsText(first)} / `}${secondsText(msOf(log, details))} s`}
             more={speed === null ? '' : `${speed.toFixed(speed < 10 ? 1 : 0)} tok/s`}
           />
-          <Figure
+          <Metric
             name={t('logs.tokens')}
             value={`${grouped(log.prompt_tokens)} / ${grouped(log.completion_tokens)}`}
             more={t('logs.inAndOut')}
           />
         </section>
       ) : null}
-      {isRequest ? <Waterfall log={log} facts={facts} /> : null}
-      <Attempts log={log} info={facts.admin_info} />
-      <Bill facts={facts} />
+      {isRequest ? <Waterfall log={log} details={details} /> : null}
+      <Attempts log={log} info={details.admin_info} />
+      <CostBreakdown details={details} />
       <section>
         {isRequest ? <h2 className="mb-2 font-semibold">{t('logs.request')}</h2> : null}
         <dl className="grid grid-cols-[110px_minmax(0,1fr)] gap-x-3 gap-y-1">

@@ -8,7 +8,7 @@ import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 
 /** What the log shows where its address names no range. */
-export const usualRange = '24h';
+export const defaultRange = '24h';
 
 /** `=` and a name means this very model, else a part of it; somebody who knows of `%` says where it stands. */
 const modelIn = (text: string): string =>
@@ -19,14 +19,14 @@ const channelOf = (text: string): Pick<LogFilters, 'channel' | 'channel_name'> =
   /^\d{1,15}$/.test(text) ? { channel: Number(text) } : { channel_name: text };
 
 export const statusesIn = (text: string): LogStatus[] => {
-  const wanted = text.split(',');
-  return logStatuses.filter((status) => wanted.includes(status));
+  const names = text.split(',');
+  return logStatuses.filter((status) => names.includes(status));
 };
 
 export function filtersIn(url: Pick<Url, 'get'>, admin: boolean): LogFilters {
   const request = url.get('request').trim();
   // A request has its own moment: no range may hide it.
-  const { from, to } = request === '' ? rangeIn(url.get, usualRange) : { from: 0, to: 0 };
+  const { from, to } = request === '' ? rangeIn(url.get, defaultRange) : { from: 0, to: 0 };
   return {
     type: Number(url.get('type')) || 0,
     status: statusesIn(url.get('status')),
@@ -46,7 +46,7 @@ export const isBackwards = ({ start_timestamp: from, end_timestamp: to }: LogFil
   from !== 0 && to !== 0 && from > to;
 
 /** What the rows are narrowed by, and what that is called in `logs`. */
-export const narrowedBy = [
+export const filterLabels = [
   ['status', 'ended'],
   ['error', 'error'],
   ['model', 'model'],
@@ -80,7 +80,7 @@ const statusWords = (t: TFunction, value: string): string =>
         .map((status) => t(`logs.status.${status}`))
         .join(' · ');
 
-export interface FiltersWanted {
+export interface FilterOptions {
   readonly t: TFunction;
   readonly admin: boolean;
   readonly counts: Counts | undefined;
@@ -88,7 +88,7 @@ export interface FiltersWanted {
 }
 
 /** The chips; what was counted is offered for each. */
-export function logFilterBar({ t, admin, counts, get }: FiltersWanted): readonly Filter[] {
+export function logFilterBar({ t, admin, counts, get }: FilterOptions): readonly Filter[] {
   const counted = (by: LogFacet): (readonly [string, string])[] => {
     const values = counts?.facets.find((one) => one.by === by)?.values ?? [];
     const options = values.map((one) => [addressOf(by, one.value), nameOf(t, by, one)] as const);
@@ -102,7 +102,7 @@ export function logFilterBar({ t, admin, counts, get }: FiltersWanted): readonly
   ]
     .filter((value, at, all) => all.indexOf(value) === at && (admin || !value.includes('retried')))
     .map((value) => [value, statusWords(t, value)]);
-  const options: Readonly<Record<(typeof narrowedBy)[number][0], Pick<Filter, 'options' | 'free'>>> = {
+  const options: Readonly<Record<(typeof filterLabels)[number][0], Pick<Filter, 'options' | 'free'>>> = {
     status: { options: statuses },
     error: { options: counted('error'), free: true },
     model: { options: counted('model'), free: true },
@@ -113,7 +113,7 @@ export function logFilterBar({ t, admin, counts, get }: FiltersWanted): readonly
     type: { options: [['0', t('logs.all')], ...kinds.map((kind) => [String(kind), t(`logs.t${kind}`)] as const)] },
     request: {},
   };
-  return narrowedBy
+  return filterLabels
     .filter(([name]) => admin || (name !== 'user' && name !== 'channel'))
     .map(([name, label]) => ({ name, label: t(`logs.${label}`), ...options[name] }));
 }

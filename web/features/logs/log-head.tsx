@@ -9,7 +9,7 @@ import { grouped } from './log-columns.tsx';
 import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 
-export interface LogSumsProps {
+export interface LogTotalsProps {
   /** undefined = not known yet. */
   readonly counts: Counts | undefined;
   /** undefined = not known yet, or the rows spend nothing. */
@@ -17,13 +17,13 @@ export interface LogSumsProps {
 }
 
 /** How many rows, what they cost, how many failed, and what comes in now. */
-export function LogSums({ counts, stat }: LogSumsProps) {
+export function LogTotals({ counts, stat }: LogTotalsProps) {
   const { t } = useTranslation();
   const money = useMoney();
   if (counts === undefined) return null;
   const { total, errors, sampled } = counts;
   const share = total === 0 ? 0 : (errors / total) * 100;
-  const sums: readonly (readonly [string, string])[] =
+  const totals: readonly (readonly [string, string])[] =
     stat === undefined
       ? []
       : [
@@ -38,7 +38,7 @@ export function LogSums({ counts, stat }: LogSumsProps) {
         {t('logs.rows', { count: total, shown: grouped(total) })}
       </span>
       {errors === 0 ? null : <span>{t('logs.failedShare', { share: share.toFixed(share < 10 ? 1 : 0) })}</span>}
-      {sums.map(([name, value]) => (
+      {totals.map(([name, value]) => (
         <span key={name} className={name === 'RPM' || name === 'TPM' ? 'max-sm:hidden' : ''}>
           <span>{name}</span> <span className="text-ink-1">{value}</span>
         </span>

@@ -10,16 +10,16 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { useWide } from '../../lib/narrow.ts';
 import { rangeQuery } from '../../lib/range.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { FacetRail } from './facet-rail.tsx';
 import { LogBar } from './log-bar.tsx';
-import { logColumns, longestOf } from './log-columns.tsx';
+import { logColumns, maxDurationOf } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
 import { filtersIn, isBackwards } from './log-filters.ts';
-import { ExportMenu, LiveButton, LogSums } from './log-head.tsx';
+import { ExportMenu, LiveButton, LogTotals } from './log-head.tsx';
 import { NoLogs } from './no-logs.tsx';
 import { useCounts } from './use-counts.ts';
 import { useLogs } from './use-logs.ts';
@@ -38,7 +38,7 @@ function useOpened(id: string, rows: readonly Log[], admin: boolean): Log | unde
     row !== undefined && (String(row.id) === id || row.request_id === id);
   const here = rows.find(isIt);
   const last = useRef<Log | undefined>(undefined);
-  const read = useAside({
+  const read = useOptionalRead({
     queryKey: ['logs', 'one', admin, id],
     queryFn: () => call(admin ? 'log.get' : 'log.self_get', { ref: id }),
     enabled: id !== '' && here === undefined,
@@ -80,17 +80,14 @@ export function LogsPage() {
     refetchInterval: live ? liveMs : false,
   });
   const counts = useCounts({ admin, filters, refetchInterval: live ? countsMs : false });
-  const longest = longestOf(rows);
+  const maxMs = maxDurationOf(rows);
   const id = user?.id ?? 0;
-  const columns = useMemo(
-    () => logColumns({ t, money, reader: { id, admin }, longest }),
-    [t, admin, id, money, longest],
-  );
+  const columns = useMemo(() => logColumns({ t, money, reader: { id, admin }, maxMs }), [t, admin, id, money, maxMs]);
   // Errors, top-ups and the rest spend nothing: sums of the requests would stand over rows that are none.
   const spends =
     (filters.type === 0 || filters.type === 2) &&
     (filters.status.length === 0 || filters.status.some((one) => one === 'succeeded' || one === 'retried'));
-  const stat = useAside({
+  const stat = useOptionalRead({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),
     refetchInterval: live ? liveMs : false,
@@ -109,7 +106,7 @@ export function LogsPage() {
   return (
     <>
       <PageHead title={t('logs.title')}>
-        <LogSums counts={counts} stat={spends ? stat : undefined} />
+        <LogTotals counts={counts} stat={spends ? stat : undefined} />
         <LiveButton on={follows} onChange={(on) => url.set('live', on ? '' : 'off')} />
         <ExportMenu admin={admin} filters={filters} />
       </PageHead>
@@ -126,7 +123,7 @@ export function LogsPage() {
           storeKey="logs-table-columns"
           place="logs"
           bar={<LogBar url={url} admin={admin} counts={counts} />}
-          above={
+          header={
             <div style={{ height: histogramHeight }}>
               {counts === undefined ? null : (
                 <Suspense>
@@ -135,7 +132,7 @@ export function LogsPage() {
               )}
             </div>
           }
-          aside={wide && counts !== undefined ? <FacetRail counts={counts} url={url} /> : undefined}
+          sidebar={wide && counts !== undefined ? <FacetRail counts={counts} url={url} /> : undefined}
           empty={<NoLogs filtered={filtered} url={url} backwards={isBackwards(filters)} />}
         />
       </div>
@@ -145,7 +142,7 @@ export function LogsPage() {
         total={total}
         onPage={(next) => url.set('p', String(next))}
         onSize={(next) => url.set('size', next === null ? 'all' : String(next))}
-        endless={rows.length}
+        loaded={rows.length}
       />
       {open === undefined ? null : (
         <LogDrawer

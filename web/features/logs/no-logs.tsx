@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import type { Url } from '../../lib/url.ts';
-import { narrowedBy } from './log-filters.ts';
+import { filterLabels } from './log-filters.ts';
 
 export interface NoLogsProps {
   readonly filtered: boolean;
@@ -15,7 +15,7 @@ export interface NoLogsProps {
 export function NoLogs({ filtered, url, backwards }: NoLogsProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const by = narrowedBy.filter(([name]) => url.get(name) !== '');
+  const by = filterLabels.filter(([name]) => url.get(name) !== '');
   const text = backwards
     ? t('logs.backwards')
     : by.length === 0

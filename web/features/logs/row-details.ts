@@ -3,39 +3,39 @@ import type { Log } from '../../../server/contract/entities.ts';
 
 export type LogDetails = Readonly<Record<string, unknown>>;
 
-export function factsOf({ other }: Log): LogDetails {
+export function detailsOf({ other }: Log): LogDetails {
   try {
-    const facts: unknown = JSON.parse(other || '{}');
-    return typeof facts === 'object' && facts !== null ? (facts as LogDetails) : {};
+    const details: unknown = JSON.parse(other || '{}');
+    return typeof details === 'object' && details !== null ? (details as LogDetails) : {};
   } catch {
     return {};
   }
 }
 
-const numberIn = (facts: LogDetails, name: string): number => {
-  const value = facts[name];
+const numberIn = (details: LogDetails, name: string): number => {
+  const value = details[name];
   return typeof value === 'number' ? value : 0;
 };
 
 /** Milliseconds; rows of other products know whole seconds alone. */
-export const msOf = (log: Log, facts: LogDetails): number =>
-  typeof facts.ms === 'number' ? facts.ms : log.use_time * 1000;
+export const msOf = (log: Log, details: LogDetails): number =>
+  typeof details.ms === 'number' ? details.ms : log.use_time * 1000;
 
 /** Milliseconds to the first token of a stream; null = there was none. */
-export const firstTokenOf = (log: Log, facts: LogDetails): number | null =>
-  log.is_stream && typeof facts.frt === 'number' && facts.frt >= 0 ? facts.frt : null;
+export const firstTokenOf = (log: Log, details: LogDetails): number | null =>
+  log.is_stream && typeof details.frt === 'number' && details.frt >= 0 ? details.frt : null;
 
 /** Tokens per second while they came; null = nothing came. */
-export function speedOf(log: Log, facts: LogDetails): number | null {
-  const ms = msOf(log, facts) - (firstTokenOf(log, facts) ?? 0);
+export function speedOf(log: Log, details: LogDetails): number | null {
+  const ms = msOf(log, details) - (firstTokenOf(log, details) ?? 0);
   return log.completion_tokens === 0 || ms <= 0 ? null : (log.completion_tokens * 1000) / ms;
 }
 
 /** Share of the input that was read from a cache, 0 to 1. */
-export function cachedShareOf(log: Log, facts: LogDetails): number {
-  const read = numberIn(facts, 'cache_tokens');
+export function cachedShareOf(log: Log, details: LogDetails): number {
+  const read = numberIn(details, 'cache_tokens');
   // Where the dialect counts the cache beside the prompt, the row does too.
-  const beside = facts.claude === true ? read + numberIn(facts, 'cache_creation_tokens') : 0;
+  const beside = details.claude === true ? read + numberIn(details, 'cache_creation_tokens') : 0;
   const whole = log.prompt_tokens + beside;
   return whole === 0 ? 0 : Math.min(1, read / whole);
 }
@@ -45,16 +45,16 @@ export const errorOf = ({ refused, failure }: LogDetails): string =>
   typeof refused === 'string' ? refused : typeof failure === 'string' ? failure : '';
 
 /** The status that the upstream or this site gave; '' = none is known. */
-export const codeOf = (facts: LogDetails): string =>
-  typeof facts.status === 'number' ? String(facts.status) : (/\b[1-5]\d\d\b/.exec(errorOf(facts))?.[0] ?? '');
+export const codeOf = (details: LogDetails): string =>
+  typeof details.status === 'number' ? String(details.status) : (/\b[1-5]\d\d\b/.exec(errorOf(details))?.[0] ?? '');
 
 /** Where what refused a request is changed; null = nowhere that this reader may go. */
 export function ruleOf(
   log: Log,
-  facts: LogDetails,
+  details: LogDetails,
   reader: { readonly id: number; readonly admin: boolean },
 ): string | null {
-  const code = typeof facts.refused === 'string' ? facts.refused : '';
+  const code = typeof details.refused === 'string' ? details.refused : '';
   const own = log.user_id === reader.id;
   const ofUser = own ? '/wallet' : `/user/edit/${log.user_id}`;
   if (code === '' || log.user_id === 0) return null;
@@ -79,16 +79,16 @@ export interface Span {
   readonly name: string;
 }
 
-export function spansOf(log: Log, facts: LogDetails): readonly Span[] {
-  const { attempts = [] } = (facts.admin_info ?? {}) as {
+export function spansOf(log: Log, details: LogDetails): readonly Span[] {
+  const { attempts = [] } = (details.admin_info ?? {}) as {
     attempts?: readonly { readonly name?: string; readonly reason?: string; readonly ms?: number }[];
   };
   const failed = attempts.flatMap(({ name = '', reason, ms = 0 }): Span[] =>
     reason === undefined ? [] : [{ kind: 'failed', ms, name }],
   );
   const lost = failed.reduce((sum, { ms }) => sum + ms, 0);
-  const all = msOf(log, facts);
-  const first = firstTokenOf(log, facts);
+  const all = msOf(log, details);
+  const first = firstTokenOf(log, details);
   const wait = Math.max(0, (first ?? all) - lost);
   const stream = first === null ? 0 : Math.max(0, all - first);
   return [

@@ -5,7 +5,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import type { LogStatus } from '../../../server/contract/log-status.ts';
 import type { logSorts, Sort } from '../../../server/contract/sort.ts';
 import { call } from '../../lib/api.ts';
-import { type ListState, useEndlessList, useList } from '../../lib/read.ts';
+import { type ListState, useList, usePagedList } from '../../lib/read.ts';
 
 export interface LogFilters {
   readonly type: number;
@@ -22,7 +22,7 @@ export interface LogFilters {
   readonly channel_name?: string;
 }
 
-export interface LogsWanted {
+export interface LogsOptions {
   readonly admin: boolean;
   readonly filters: LogFilters;
   readonly sort: Sort<(typeof logSorts)[number]> | undefined;
@@ -42,26 +42,26 @@ export interface Logs {
 }
 
 /** What the server gives at once. */
-const piece = 100;
+const chunkSize = 100;
 const none: readonly Log[] = [];
 
-export function useLogs({ admin, filters, sort, page, size, refetchInterval }: LogsWanted): Logs {
-  const endless = size === null;
+export function useLogs({ admin, filters, sort, page, size, refetchInterval }: LogsOptions): Logs {
+  const paged = size === null;
   const ask = (p: number, pageSize: number, until = filters.end_timestamp) =>
     call(admin ? 'log.list' : 'log.self', { p, page_size: pageSize, sort, ...filters, end_timestamp: until });
   const list = useList({
     queryKey: ['logs', admin, page, size, filters, sort],
-    queryFn: () => ask(page, size ?? piece),
+    queryFn: () => ask(page, size ?? chunkSize),
     refetchInterval,
-    enabled: !endless,
+    enabled: !paged,
   });
   // Pages are counted from the newest row: what comes later must not move them.
   const [now] = useState(() => Math.floor(Date.now() / 1000));
-  const all = useEndlessList({
+  const all = usePagedList({
     queryKey: ['logs', admin, 'all', filters, sort],
-    queryFn: (part) => ask(part, piece, filters.end_timestamp || now),
-    isLast: (last) => last.items.length < piece,
-    enabled: endless,
+    queryFn: (part) => ask(part, chunkSize, filters.end_timestamp || now),
+    isLast: (last) => last.items.length < chunkSize,
+    enabled: paged,
   });
   const pages = all.data;
   const rows = useMemo(() => {
@@ -69,7 +69,7 @@ export function useLogs({ admin, filters, sort, page, size, refetchInterval }: L
     for (const one of pages ?? []) for (const row of one.items) seen.set(row.id, row);
     return [...seen.values()];
   }, [pages]);
-  return endless
+  return paged
     ? { rows, total: pages?.[0]?.total, list: all, onEnd: all.more }
     : { rows: list.data?.items ?? none, total: list.data?.total, list, onEnd: undefined };
 }

@@ -4,17 +4,17 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { secondsText } from './log-columns.tsx';
 import { firstTokenOf, type LogDetails, type Span, spansOf } from './row-details.ts';
 
-const looks: Readonly<Record<Span['kind'], string>> = {
+const classes: Readonly<Record<Span['kind'], string>> = {
   failed: 'bg-danger-solid',
   wait: 'bg-line-control',
   stream: 'bg-(--data-1)',
 };
 
-export function Waterfall({ log, facts }: { readonly log: Log; readonly facts: LogDetails }) {
+export function Waterfall({ log, details }: { readonly log: Log; readonly details: LogDetails }) {
   const { t } = useTranslation();
-  const spans = spansOf(log, facts);
+  const spans = spansOf(log, details);
   if (spans.length === 0) return null;
-  const waiting = firstTokenOf(log, facts) === null ? t('logs.untilResponse') : t('logs.untilFirst');
+  const waiting = firstTokenOf(log, details) === null ? t('logs.untilResponse') : t('logs.untilFirst');
   const nameOf = ({ kind, name }: Span): string =>
     kind === 'stream'
       ? t('logs.streaming')
@@ -29,14 +29,14 @@ export function Waterfall({ log, facts }: { readonly log: Log; readonly facts: L
       <div className="mb-1.5 flex h-1.5 gap-px" aria-hidden="true">
         {spans.map((span, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: their order never changes
-          <i key={at} className={`min-w-0.5 ${looks[span.kind]}`} style={{ flex: `${span.ms} 0 0` }} />
+          <i key={at} className={`min-w-0.5 ${classes[span.kind]}`} style={{ flex: `${span.ms} 0 0` }} />
         ))}
       </div>
       <ul className="flex flex-wrap gap-x-4 text-[12px] text-ink-2">
         {spans.map((span, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: their order never changes
           <li key={at} className="flex items-center gap-1.5">
-            <i className={`size-2 ${looks[span.kind]}`} aria-hidden="true" />
+            <i className={`size-2 ${classes[span.kind]}`} aria-hidden="true" />
             {nameOf(span)} {secondsText(span.ms)} s
           </li>
         ))}

@@ -26,7 +26,7 @@ export interface NodeRow {
   readonly trouble: StorageFailure | null;
 }
 
-const looks = { live: 'status', draining: 'status status-wait', gone: 'status status-bad' } as const;
+const classes = { live: 'status', draining: 'status status-wait', gone: 'status status-bad' } as const;
 const megabyte = 1024 * 1024;
 
 export const memoryOf = ({ memory_bytes }: NodeRow): string =>
@@ -36,7 +36,7 @@ export function NodeState({ node }: { readonly node: NodeRow }) {
   const { t } = useTranslation();
   const isWell = node.state !== 'live' || node.trouble === null;
   return (
-    <span className={isWell ? looks[node.state] : 'status status-bad'}>
+    <span className={isWell ? classes[node.state] : 'status status-bad'}>
       {isWell ? t(`nodes.s.${node.state}`) : t('nodes.troubled')}
     </span>
   );

@@ -17,10 +17,10 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
   const { t } = useTranslation();
   const client = useQueryClient();
   const root = isRoot(useUser());
-  const [asking, setAsking] = useState<'drain' | 'forget' | null>(null);
+  const [confirm, setConfirm] = useState<'drain' | 'forget' | null>(null);
   const { name, state } = node;
   const act = async (work: () => Promise<unknown>, done: string) => {
-    setAsking(null);
+    setConfirm(null);
     await attempt(work, done);
     await client.invalidateQueries({ queryKey: ['nodes'] });
   };
@@ -30,31 +30,31 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
       onClose={onClose}
       footer={
         !root || state === 'draining' ? undefined : state === 'live' ? (
-          <button type="button" className="button" onClick={() => setAsking('drain')}>
+          <button type="button" className="button" onClick={() => setConfirm('drain')}>
             {t('nodes.drain')}
           </button>
         ) : (
-          <button type="button" className="button text-danger" onClick={() => setAsking('forget')}>
+          <button type="button" className="button text-danger" onClick={() => setConfirm('forget')}>
             {t('nodes.forget')}
           </button>
         )
       }
     >
-      <NodeFacts node={node} />
-      {asking === 'drain' ? (
+      <NodeDetails node={node} />
+      {confirm === 'drain' ? (
         <Confirm
           title={t('nodes.drainTitle', { name })}
           text={t('nodes.drainText')}
           action={t('nodes.drain')}
-          onClose={() => setAsking(null)}
+          onClose={() => setConfirm(null)}
           onConfirm={() => void act(() => call('node.drain', { name }), t('nodes.drained'))}
         />
       ) : null}
-      {asking === 'forget' ? (
+      {confirm === 'forget' ? (
         <RemoveDialog
           node={node}
-          onClose={() => setAsking(null)}
-          onForget={(later) =>
+          onClose={() => setConfirm(null)}
+          onRemove={(later) =>
             void act(
               () => call('node.forget', later ? { name, when_settled: true } : { name, write_off: true }),
               t(later ? 'nodes.forgetting' : 'nodes.forgotten'),
@@ -66,11 +66,11 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
   );
 }
 
-export function NodeFacts({ node }: { readonly node: NodeRow }) {
+export function NodeDetails({ node }: { readonly node: NodeRow }) {
   const { t } = useTranslation();
   const money = useMoney();
   const valueWithUnit = (value: number | null, unit: string): string => (value === null ? '–' : `${value}${unit}`);
-  const facts: readonly (readonly [string, string])[] = [
+  const details: readonly (readonly [string, string])[] = [
     [t('nodes.version'), node.version],
     [t('nodes.schema'), node.schema],
     [t('nodes.started'), dateTime(node.started_at)],
@@ -98,7 +98,7 @@ export function NodeFacts({ node }: { readonly node: NodeRow }) {
         </p>
       )}
       <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">
-        {facts.map(([label, value]) => (
+        {details.map(([label, value]) => (
           <div key={label} className="contents">
             <dt className="text-ink-3">{label}</dt>
             <dd>{value}</dd>

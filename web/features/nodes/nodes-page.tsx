@@ -19,12 +19,12 @@ export function NodesPage() {
   const list = useList({ queryKey: ['nodes'], queryFn: () => call('node.list'), refetchInterval: everyMs });
   const rows: readonly NodeRow[] = (list.data?.nodes ?? []).map((node, index) => ({ ...node, id: index + 1 }));
   const columns = useNodeColumns();
-  const shown = rows.find(({ name }) => name === open);
+  const selected = rows.find(({ name }) => name === open);
   return (
     <ListPage
       title={t('nodes.title')}
       count={list.data?.several === true ? list.data.nodes.length : undefined}
-      over={shown === undefined ? null : <NodeDrawer node={shown} onClose={() => setOpen('')} />}
+      over={selected === undefined ? null : <NodeDrawer node={selected} onClose={() => setOpen('')} />}
     >
       <DataTable
         caption={t('nodes.title')}

@@ -9,10 +9,10 @@ export interface RemoveDialogProps {
   readonly node: NodeRow;
   readonly onClose: () => void;
   /** @param later when what it left open is settled. */
-  readonly onForget: (later: boolean) => void;
+  readonly onRemove: (later: boolean) => void;
 }
 
-export function RemoveDialog({ node, onClose, onForget }: RemoveDialogProps) {
+export function RemoveDialog({ node, onClose, onRemove }: RemoveDialogProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const { name, open, leased_quota, settles_seconds, waiting, owes, forgotten } = node;
@@ -39,9 +39,9 @@ export function RemoveDialog({ node, onClose, onForget }: RemoveDialogProps) {
         </>
       }
       action={t('nodes.forgetNow')}
-      other={mayWait ? { action: t('nodes.forgetLater', { time }), onChoose: () => onForget(true) } : undefined}
+      other={mayWait ? { action: t('nodes.forgetLater', { time }), onChoose: () => onRemove(true) } : undefined}
       onClose={onClose}
-      onConfirm={() => onForget(false)}
+      onConfirm={() => onRemove(false)}
     />
   );
 }

@@ -4,7 +4,7 @@ import type { PaymentCallback } from '../../../server/contract/entities.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Sheet } from '../../components/overlay.tsx';
-import { Pager, usePaging } from '../../components/pager.tsx';
+import { Pager, usePageState } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
@@ -14,7 +14,7 @@ import { useUrl } from '../../lib/url.ts';
 
 const outcomes = ['new', 'credited', 'duplicate', 'unmatched', 'mismatch', 'ignored'] as const;
 type Outcome = (typeof outcomes)[number];
-const looks: Readonly<Record<Outcome, string>> = {
+const classes: Readonly<Record<Outcome, string>> = {
   new: 'status status-wait',
   credited: 'status',
   duplicate: 'status status-bad',
@@ -27,15 +27,15 @@ export function CallbackTable() {
   const { t } = useTranslation();
   const url = useUrl();
   const [open, setOpen] = useState<PaymentCallback | null>(null);
-  const paging = usePaging();
-  const { page, size } = paging;
+  const pageState = usePageState();
+  const { page, size } = pageState;
   const outcome = url.get('outcome');
   const list = useList({
     queryKey: ['callbacks', page, size, outcome],
     queryFn: () => call('wallet.callbacks', { p: page, page_size: size, outcome }),
   });
-  const shown = (value: string) => (
-    <span className={looks[value as Outcome] ?? 'status'}>{t(`orders.o.${value as Outcome}`)}</span>
+  const statusOf = (value: string) => (
+    <span className={classes[value as Outcome] ?? 'status'}>{t(`orders.o.${value as Outcome}`)}</span>
   );
   const columns: readonly Column<PaymentCallback>[] = [
     { id: 'received', header: t('orders.received'), cell: (row) => dateTime(row.received_time) },
@@ -46,7 +46,7 @@ export function CallbackTable() {
       key: true,
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
-    { id: 'outcome', header: t('orders.outcome'), key: true, cell: (row) => shown(row.outcome) },
+    { id: 'outcome', header: t('orders.outcome'), key: true, cell: (row) => statusOf(row.outcome) },
   ];
   return (
     <>
@@ -69,12 +69,12 @@ export function CallbackTable() {
         }
         empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
       />
-      <Pager {...paging} total={list.data?.total} />
+      <Pager {...pageState} total={list.data?.total} />
       {open === null ? null : (
         <Sheet title={open.trade_no} onClose={() => setOpen(null)}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">
             <dt className="text-ink-3">{t('orders.outcome')}</dt>
-            <dd>{shown(open.outcome)}</dd>
+            <dd>{statusOf(open.outcome)}</dd>
             <dt className="text-ink-3">{t('orders.event')}</dt>
             <dd className="font-mono text-[12px] break-all">{open.event_id}</dd>
             <dt className="text-ink-3">{t('orders.received')}</dt>

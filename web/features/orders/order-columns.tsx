@@ -6,13 +6,13 @@ import { dateTime } from '../../lib/format.ts';
 import { methodName } from '../wallet/top-up.tsx';
 import { OrderState } from './order-state.tsx';
 
-export interface OrderColumnsWanted {
+export interface OrderColumnsOptions {
   readonly t: TFunction;
   readonly mayCredit: boolean;
   readonly onCredit: (order: TopUpOrder) => void;
 }
 
-export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsWanted): readonly Column<TopUpOrder>[] {
+export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsOptions): readonly Column<TopUpOrder>[] {
   return [
     { id: 'created', header: t('orders.created'), cell: (row) => dateTime(row.create_time) },
     {

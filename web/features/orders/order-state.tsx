@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 
 export const states = ['pending', 'success', 'expired'] as const;
-const looks: Readonly<Record<string, string>> = {
+const classes: Readonly<Record<string, string>> = {
   pending: 'status status-wait',
   success: 'status',
   expired: 'status status-off',
@@ -10,5 +10,5 @@ const looks: Readonly<Record<string, string>> = {
 
 export function OrderState({ state }: { readonly state: string }) {
   const { t } = useTranslation();
-  return <span className={looks[state] ?? 'status'}>{t(`orders.s.${state as (typeof states)[number]}`)}</span>;
+  return <span className={classes[state] ?? 'status'}>{t(`orders.s.${state as (typeof states)[number]}`)}</span>;
 }

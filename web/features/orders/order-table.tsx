@@ -7,7 +7,7 @@ import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { Confirm } from '../../components/overlay.tsx';
-import { Pager, usePaging } from '../../components/pager.tsx';
+import { Pager, usePageState } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
@@ -25,8 +25,8 @@ export function OrderTable() {
   const user = useUser();
   const url = useUrl();
   const [crediting, setCrediting] = useState<TopUpOrder | null>(null);
-  const paging = usePaging();
-  const { page, size } = paging;
+  const pageState = usePageState();
+  const { page, size } = pageState;
   const [keyword, status] = [url.get('q'), url.get('status')];
   const list = useList({
     queryKey: ['orders', 'all', page, size, keyword, status],
@@ -62,7 +62,7 @@ export function OrderTable() {
         }
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
-      <Pager {...paging} total={list.data?.total} />
+      <Pager {...pageState} total={list.data?.total} />
       {crediting === null ? null : (
         <Confirm
           title={t('orders.completeTitle', { no: crediting.trade_no })}

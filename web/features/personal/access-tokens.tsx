@@ -18,14 +18,14 @@ import { dateTime } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 
 /** Days, 0 = never. */
-const lives = [30, 90, 365, 0] as const;
+const durations = [30, 90, 365, 0] as const;
 const daySeconds = 86_400;
 
 function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: () => void }) {
   const { t } = useTranslation();
   const [made, setMade] = useState<string | null>(null);
   const { typed, change, field, ...form } = useForm(
-    () => ({ name: '', scopes: ['read'] as readonly Scope[], days: String(lives[0]) }),
+    () => ({ name: '', scopes: ['read'] as readonly Scope[], days: String(durations[0]) }),
     async ({ name, scopes, days }) => {
       const { token } = await call('access_token.create', {
         name,
@@ -65,7 +65,7 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
           <SelectField
             label={t('tokens.expires')}
             {...field('days')}
-            options={lives.map((life) => [
+            options={durations.map((life) => [
               String(life),
               life === 0 ? t('tokens.never') : t('personal.days', { count: life }),
             ])}

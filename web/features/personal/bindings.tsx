@@ -111,7 +111,7 @@ function UnbindDrawer({
 
 type Service = InputOf<EndpointOf<'oauth.unbind'>>['type'];
 
-interface Leaving {
+interface Unbinding {
   readonly type: Service;
   readonly name: string;
   readonly last: boolean;
@@ -127,14 +127,14 @@ interface Binding {
   readonly bind: () => unknown;
 }
 
-interface BindingsWanted {
+interface BindingsOptions {
   readonly self: User;
   readonly status: Status | undefined;
   readonly t: TFunction;
   readonly onOpen: (drawer: 'email' | 'wechat') => void;
 }
 
-function bindingsOf({ self, status, t, onOpen }: BindingsWanted): readonly Binding[] {
+function bindingsOf({ self, status, t, onOpen }: BindingsOptions): readonly Binding[] {
   const away = (type: Service & ('github' | 'oidc' | 'telegram' | 'linuxdo')) => () =>
     attempt(() => leaveFor(type, true));
   return [
@@ -171,9 +171,9 @@ function bindingsOf({ self, status, t, onOpen }: BindingsWanted): readonly Bindi
   ];
 }
 
-function BindingLine(props: Binding & { readonly onLeave: (leaving: Leaving) => void }) {
+function BindingLine(props: Binding & { readonly onUnbind: (unbinding: Unbinding) => void }) {
   const { t } = useTranslation();
-  const { type, name, value, enabled, bind, onLeave } = props;
+  const { type, name, value, enabled, bind, onUnbind } = props;
   const isBound = value !== '';
   const action = isBound
     ? t(type === null ? 'personal.change' : 'personal.unbind')
@@ -190,7 +190,7 @@ function BindingLine(props: Binding & { readonly onLeave: (leaving: Leaving) => 
           className="button"
           disabled={!enabled && !(isBound && type !== null)}
           aria-label={`${name}: ${action}`}
-          onClick={() => (isBound && type !== null ? onLeave({ type, name, last: false }) : bind())}
+          onClick={() => (isBound && type !== null ? onUnbind({ type, name, last: false }) : bind())}
         >
           {action}
         </button>
@@ -208,15 +208,15 @@ export function Bindings({ self }: { readonly self: User }) {
     setOpen(null);
     await client.invalidateQueries({ queryKey: ['self'] });
   };
-  const [leaving, setLeaving] = useState<Leaving | null>(null);
+  const [unbinding, setUnbinding] = useState<Unbinding | null>(null);
   const unbind = async (type: Service, name: string, password: string) => {
     try {
       await call('oauth.unbind', { type, password });
-      setLeaving(null);
+      setUnbinding(null);
       toast.success(t('personal.unbound'));
       await client.invalidateQueries({ queryKey: ['self'] });
     } catch (failure) {
-      if (failure instanceof ApiError && failure.code === 'oauth_last') setLeaving({ type, name, last: true });
+      if (failure instanceof ApiError && failure.code === 'oauth_last') setUnbinding({ type, name, last: true });
       else toast.error(messageOf(failure));
     }
   };
@@ -225,22 +225,22 @@ export function Bindings({ self }: { readonly self: User }) {
     <Card title={t('personal.bindings')}>
       <dl>
         {rows.map((row) => (
-          <BindingLine key={row.name} {...row} onLeave={setLeaving} />
+          <BindingLine key={row.name} {...row} onUnbind={setUnbinding} />
         ))}
       </dl>
-      {leaving === null ? null : leaving.last ? (
+      {unbinding === null ? null : unbinding.last ? (
         <UnbindDrawer
-          name={leaving.name}
-          onClose={() => setLeaving(null)}
-          onConfirm={(password) => void unbind(leaving.type, leaving.name, password)}
+          name={unbinding.name}
+          onClose={() => setUnbinding(null)}
+          onConfirm={(password) => void unbind(unbinding.type, unbinding.name, password)}
         />
       ) : (
         <Confirm
-          title={t('personal.unbindTitle', { name: leaving.name })}
+          title={t('personal.unbindTitle', { name: unbinding.name })}
           text={t('personal.unbindText')}
           action={t('personal.unbind')}
-          onClose={() => setLeaving(null)}
-          onConfirm={() => void unbind(leaving.type, leaving.name, '')}
+          onClose={() => setUnbinding(null)}
+          onConfirm={() => void unbind(unbinding.type, unbinding.name, '')}
         />
       )}
       {open === 'email' ? <EmailDrawer onClose={() => setOpen(null)} onDone={refresh} /> : null}

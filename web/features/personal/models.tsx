@@ -8,7 +8,7 @@ import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
 
-const shownAtFirst = 10;
+const initialCount = 10;
 const key = 'modelsExpanded';
 
 export function Models() {
@@ -16,12 +16,12 @@ export function Models() {
   const read = useRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const models = read ?? [];
   const [all, setAll] = useState(() => localStorage.getItem(key) === 'true');
-  const shown = all ? models : models.slice(0, shownAtFirst);
+  const visible = all ? models : models.slice(0, initialCount);
   return (
     <Card title={t('personal.models')}>
       {read === undefined ? <Waiting /> : null}
       <ul className="flex flex-wrap gap-1.5">
-        {shown.map((name) => (
+        {visible.map((name) => (
           <li key={name}>
             <button
               type="button"
@@ -33,7 +33,7 @@ export function Models() {
           </li>
         ))}
       </ul>
-      {models.length > shownAtFirst ? (
+      {models.length > initialCount ? (
         <button
           type="button"
           className="button mt-3"
@@ -43,7 +43,7 @@ export function Models() {
             setAll(!all);
           }}
         >
-          {all ? t('personal.fewer') : t('personal.more', { count: models.length - shownAtFirst })}
+          {all ? t('personal.fewer') : t('personal.more', { count: models.length - initialCount })}
         </button>
       ) : null}
     </Card>

@@ -14,8 +14,8 @@ import { TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { useUnsaved } from '../../lib/dirty-form.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useDirty } from '../../lib/dirty-form.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 
 /** Quota, as the server has it where nothing was chosen. */
 const firstThreshold = 100_000;
@@ -34,19 +34,19 @@ function settingOf(self: User): Readonly<Record<string, unknown>> {
 
 interface ThresholdFieldProps {
   readonly value: string;
-  readonly facts: MoneyDetails;
+  readonly details: MoneyDetails;
   readonly onChange: (value: string) => void;
   readonly error: string | undefined;
 }
 
-function ThresholdField({ facts, ...field }: ThresholdFieldProps) {
+function ThresholdField({ details, ...field }: ThresholdFieldProps) {
   const { t } = useTranslation();
   return (
     <>
       <MoneyField label={t('personal.threshold')} bounds={thresholdBounds} list="thresholds" {...field} />
       <datalist id="thresholds">
         {presets.map((preset) => (
-          <option key={preset} value={moneyIn(preset * facts.quotaPerUnit, facts)} />
+          <option key={preset} value={moneyIn(preset * details.quotaPerUnit, details)} />
         ))}
       </datalist>
     </>
@@ -55,18 +55,18 @@ function ThresholdField({ facts, ...field }: ThresholdFieldProps) {
 
 /** @returns nothing while the site has not said what its amounts are in. */
 export function Notifications({ self }: { readonly self: User }) {
-  const facts = useMoneyFacts();
-  return facts === null ? null : <NotificationForm self={self} facts={facts} />;
+  const details = useMoneyDetails();
+  return details === null ? null : <NotificationForm self={self} details={details} />;
 }
 
-function NotificationForm({ self, facts }: { readonly self: User; readonly facts: MoneyDetails }) {
+function NotificationForm({ self, details }: { readonly self: User; readonly details: MoneyDetails }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const saved = settingOf(self);
   const text = (key: string): string => (typeof saved[key] === 'string' ? saved[key] : '');
   const first = () => ({
     kind: text('notify_type') === 'webhook' ? ('webhook' as const) : ('email' as const),
-    threshold: moneyIn(Number(saved.quota_warning_threshold ?? firstThreshold), facts),
+    threshold: moneyIn(Number(saved.quota_warning_threshold ?? firstThreshold), details),
     url: text('webhook_url'),
     secret: '',
     email: text('notification_email'),
@@ -75,7 +75,7 @@ function NotificationForm({ self, facts }: { readonly self: User; readonly facts
   const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email, accept }) => {
     await call('account.setting', {
       notify_type: kind,
-      quota_warning_threshold: valueIn(moneyOf(threshold, facts, thresholdBounds)),
+      quota_warning_threshold: valueIn(moneyOf(threshold, details, thresholdBounds)),
       webhook_url: url,
       webhook_secret: secret,
       notification_email: email,
@@ -84,7 +84,7 @@ function NotificationForm({ self, facts }: { readonly self: User; readonly facts
     toast.success(t('settings.saved'));
     await client.invalidateQueries({ queryKey: ['self'] });
   });
-  useUnsaved(form.dirty);
+  useDirty(form.dirty);
 
   return (
     <Card title={t('personal.notifications')}>
@@ -96,7 +96,7 @@ function NotificationForm({ self, facts }: { readonly self: User; readonly facts
             {...field('kind')}
           />
         </div>
-        <ThresholdField facts={facts} {...field('threshold')} />
+        <ThresholdField details={details} {...field('threshold')} />
         {typed.kind === 'webhook' ? (
           <>
             <TextField label={t('personal.webhookUrl')} help={t('personal.webhookHelp')} type="url" {...field('url')} />

@@ -32,7 +32,7 @@ function Profile({ self }: { readonly self: User }) {
     event.preventDefault();
     void attempt(() => call('user.update_self', { display_name: name }), t('settings.saved'));
   };
-  const facts: readonly (readonly [string, string])[] = [
+  const details: readonly (readonly [string, string])[] = [
     [t('personal.balance'), money(self.quota)],
     [t('personal.used'), money(self.used_quota)],
     [t('personal.requests'), String(self.request_count)],
@@ -53,7 +53,7 @@ function Profile({ self }: { readonly self: User }) {
       }
     >
       <dl className="mb-4 grid grid-cols-2 gap-3 sm:grid-cols-4">
-        {facts.map(([label, value]) => (
+        {details.map(([label, value]) => (
           <div key={label}>
             <dt className="text-[12px] text-ink-3">{label}</dt>
             <dd className="text-[16px] leading-6 font-semibold">{value}</dd>

@@ -12,13 +12,14 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText } from '../../lib/format.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { writeUser } from '../../lib/session.ts';
 
 function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const twoSteps = useAside({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data?.enabled;
+  const twoSteps = useOptionalRead({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data
+    ?.enabled;
   const [error, setError] = useState('');
   const [endAll, setEndAll] = useState(true);
   const submit = async (event: FormEvent<HTMLFormElement>) => {

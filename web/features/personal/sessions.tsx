@@ -17,7 +17,7 @@ export function Sessions() {
   const client = useQueryClient();
   const read = useRead({ queryKey: ['sessions'], queryFn: () => call('session.list') }).data;
   const list = read ?? [];
-  const [asking, setAsking] = useState(false);
+  const [confirm, setConfirm] = useState(false);
   const refresh = () => client.invalidateQueries({ queryKey: ['sessions'] });
   const end = async (id: string) => {
     await attempt(() => call('session.end', { id }), t('personal.sessionEnded'));
@@ -60,17 +60,17 @@ export function Sessions() {
           );
         })}
       </ul>
-      <button type="button" className="button" disabled={list.length < 2} onClick={() => setAsking(true)}>
+      <button type="button" className="button" disabled={list.length < 2} onClick={() => setConfirm(true)}>
         {t('personal.endOthers')}
       </button>
-      {asking ? (
+      {confirm ? (
         <Confirm
           title={t('personal.endOthers')}
           text={t('personal.endOthersText')}
           action={t('personal.endOthers')}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirm(false)}
           onConfirm={async () => {
-            setAsking(false);
+            setConfirm(false);
             await attempt(async () => {
               const { ended } = await call('session.end_others');
               toast.success(t('personal.othersEnded', { count: ended }));

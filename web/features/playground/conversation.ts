@@ -4,19 +4,19 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { ChatAnswer } from '../../lib/chat-stream.ts';
 
-export type Takes = OutputOf<EndpointOf<'model.takes'>>;
+export type ModelLimits = OutputOf<EndpointOf<'model.takes'>>;
 
 /** Numbers of a request, each by the name of the wire; `refusal` is what rows of models call it. */
 export const numberRows = [
-  { name: 'temperature', terms: { min: 0, max: 2 }, step: 0.1, rest: 0, refusal: 'temperature' },
-  { name: 'top_p', terms: { min: 0, max: 1 }, step: 0.05, rest: 1, refusal: 'topP' },
-  { name: 'presence_penalty', terms: { min: -2, max: 2 }, step: 0.1, rest: 0, refusal: 'presencePenalty' },
-  { name: 'frequency_penalty', terms: { min: -2, max: 2 }, step: 0.1, rest: 0, refusal: 'frequencyPenalty' },
+  { name: 'temperature', bounds: { min: 0, max: 2 }, step: 0.1, rest: 0, refusal: 'temperature' },
+  { name: 'top_p', bounds: { min: 0, max: 1 }, step: 0.05, rest: 1, refusal: 'topP' },
+  { name: 'presence_penalty', bounds: { min: -2, max: 2 }, step: 0.1, rest: 0, refusal: 'presencePenalty' },
+  { name: 'frequency_penalty', bounds: { min: -2, max: 2 }, step: 0.1, rest: 0, refusal: 'frequencyPenalty' },
 ] as const;
 export type NumberName = (typeof numberRows)[number]['name'];
 /** 0 and nothing = the model decides. */
-export const tokenTerms: NumberOptions = { integer: true, max: 100_000_000 };
-export const seedTerms: NumberOptions = { integer: true, max: 2_147_483_647 };
+export const tokenBounds: NumberOptions = { integer: true, max: 100_000_000 };
+export const seedBounds: NumberOptions = { integer: true, max: 2_147_483_647 };
 
 /** As typed; '' = it is not sent. */
 export interface Settings extends Readonly<Record<NumberName, string>> {
@@ -35,7 +35,7 @@ export interface Settings extends Readonly<Record<NumberName, string>> {
   readonly extra: string;
 }
 
-export const usualSettings: Settings = {
+export const defaultSettings: Settings = {
   ...{
     group: '',
     system: '',
@@ -148,20 +148,21 @@ const membersIn = (text: string): Record<string, unknown> | null => {
 };
 
 /** @returns the name of the first setting that cannot be read; null = all can. */
-export function faultIn(settings: Settings): NumberName | 'maxTokens' | 'seed' | 'tools' | 'extra' | null {
-  const { max_tokens: most, seed, tools, extra } = settings;
-  const bad = (text: string, terms: NumberOptions) => text.trim() !== '' && parseNumber(text, terms).kind === 'invalid';
-  const number = numberRows.find(({ name, terms }) => bad(settings[name], terms));
+export function invalidSetting(settings: Settings): NumberName | 'maxTokens' | 'seed' | 'tools' | 'extra' | null {
+  const { max_tokens: maxTokens, seed, tools, extra } = settings;
+  const bad = (text: string, bounds: NumberOptions) =>
+    text.trim() !== '' && parseNumber(text, bounds).kind === 'invalid';
+  const number = numberRows.find(({ name, bounds }) => bad(settings[name], bounds));
   if (number !== undefined) return number.name;
-  if (bad(most, tokenTerms)) return 'maxTokens';
-  if (bad(seed, seedTerms)) return 'seed';
+  if (bad(maxTokens, tokenBounds)) return 'maxTokens';
+  if (bad(seed, seedBounds)) return 'seed';
   if (tools.trim() !== '' && listed(tools) === null) return 'tools';
   if (extra.trim() !== '' && membersIn(extra) === null) return 'extra';
   return null;
 }
 
-const numberIn = (text: string, terms: NumberOptions): number | undefined => {
-  const read = parseNumber(text, terms);
+const numberIn = (text: string, bounds: NumberOptions): number | undefined => {
+  const read = parseNumber(text, bounds);
   return read.kind === 'value' ? read.value : undefined;
 };
 
@@ -170,7 +171,7 @@ export function bodyOf(
   settings: Settings,
   model: string,
   messages: readonly Message[],
-  takes: Takes | undefined,
+  takes: ModelLimits | undefined,
 ): Readonly<Record<string, unknown>> {
   const refused = new Set(takes?.refuses ?? []);
   const stops = settings.stop.split('\n').filter((line) => line !== '');
@@ -178,10 +179,10 @@ export function bodyOf(
   const effort = efforts === null || efforts.includes(settings.effort) ? settings.effort : '';
   const tools = settings.tools.trim() === '' ? null : listed(settings.tools);
   const body: Record<string, unknown> = { messages, stream: settings.stream, model, group: settings.group };
-  body.max_tokens = numberIn(settings.max_tokens, tokenTerms) ?? 0;
-  for (const { name, terms, refusal } of numberRows)
-    if (!refused.has(refusal)) body[name] = numberIn(settings[name], terms);
-  body.seed = numberIn(settings.seed, seedTerms);
+  body.max_tokens = numberIn(settings.max_tokens, tokenBounds) ?? 0;
+  for (const { name, bounds, refusal } of numberRows)
+    if (!refused.has(refusal)) body[name] = numberIn(settings[name], bounds);
+  body.seed = numberIn(settings.seed, seedBounds);
   if (stops.length > 0 && !refused.has('stop')) body.stop = stops;
   if (effort !== '') body.reasoning_effort = effort;
   if (settings.json) body.response_format = { type: 'json_object' };
@@ -201,8 +202,8 @@ const quoted = (body: object): string => JSON.stringify(body, null, 2);
 
 /** The request as code, for a key of one's own. */
 export const codeOf = (origin: string, asked: Readonly<Record<string, unknown>>) => {
-  const { group: _group, max_tokens: most, ...rest } = asked;
-  const body = { ...rest, ...(most === 0 ? {} : { max_tokens: most }) };
+  const { group: _group, max_tokens: maxTokens, ...rest } = asked;
+  const body = { ...rest, ...(maxTokens === 0 ? {} : { max_tokens: maxTokens }) };
   const { stream } = body as { readonly stream?: boolean };
   const python = quoted(body)
     .replace(/: true\b/g, ': True')

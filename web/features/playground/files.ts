@@ -2,7 +2,7 @@
 import type { Attachment } from './conversation.ts';
 
 /** Bytes of one file. */
-const most = 20 * 1024 * 1024;
+const maxBytes = 20 * 1024 * 1024;
 const textual = /^text\/|json|xml|yaml|javascript|typescript|sql|csv|markdown/;
 const textNames = /\.(txt|md|csv|json|ya?ml|ts|tsx|js|jsx|py|go|rs|java|c|h|cpp|sql|sh|html|css|log|toml)$/i;
 
@@ -16,7 +16,7 @@ const dataUrl = (file: File): Promise<string> =>
 
 /** @returns the files that can be sent; those that are too large are left out. */
 export async function attachmentsOf(files: readonly File[]): Promise<readonly Attachment[]> {
-  const fitting = files.filter(({ size }) => size <= most);
+  const fitting = files.filter(({ size }) => size <= maxBytes);
   return Promise.all(
     fitting.map(async (file): Promise<Attachment> => {
       const { name, type } = file;

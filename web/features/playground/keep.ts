@@ -1,5 +1,5 @@
 /** What a reload brings back: models, settings and turns. */
-import { noAnswer, type Settings, type Turn, usualSettings } from './conversation.ts';
+import { defaultSettings, noAnswer, type Settings, type Turn } from './conversation.ts';
 
 export interface Kept {
   /** One to three; '' = the account's first. */
@@ -9,8 +9,8 @@ export interface Kept {
 }
 
 const key = 'playground';
-export const mostModels = 3;
-const fresh: Kept = { models: [''], settings: usualSettings, turns: [] };
+export const maxModels = 3;
+const fresh: Kept = { models: [''], settings: defaultSettings, turns: [] };
 
 /** Nothing answers any more after a reload. */
 const ended = (turn: Turn): Turn => ({
@@ -28,10 +28,10 @@ const ended = (turn: Turn): Turn => ({
 export function readKept(): Kept {
   try {
     const kept = JSON.parse(localStorage.getItem(key) ?? '') as Partial<Kept>;
-    const models = (kept.models ?? []).slice(0, mostModels);
+    const models = (kept.models ?? []).slice(0, maxModels);
     return {
       models: models.length === 0 ? fresh.models : models,
-      settings: { ...usualSettings, ...kept.settings },
+      settings: { ...defaultSettings, ...kept.settings },
       turns: (kept.turns ?? []).map(ended),
     };
   } catch {

@@ -5,17 +5,17 @@ import { toast } from 'sonner';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
-import { useAside, useEachAside } from '../../lib/read.ts';
+import { useOptionalRead, useOptionalReads } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
-import { type Attachment, bodyOf, faultIn, messagesOf, type Turn } from './conversation.ts';
+import { type Attachment, bodyOf, invalidSetting, messagesOf, type Turn } from './conversation.ts';
 import { attachmentsOf } from './files.ts';
 import { readKept } from './keep.ts';
 import { SettingsForm } from './settings-form.tsx';
 import { Files, Turns } from './turns.tsx';
 import { type Conversation, useConversation } from './use-conversation.ts';
 
-const usualModel = 'gpt-4o-mini';
+const defaultModel = 'gpt-4o-mini';
 
 interface Draft {
   readonly text: string;
@@ -28,16 +28,16 @@ const noDraft: Draft = { text: '', files: [] };
 interface ComposerProps {
   readonly draft: Draft;
   readonly onDraft: (draft: Draft) => void;
-  readonly talk: Conversation;
+  readonly conversation: Conversation;
   readonly onSend: () => void;
 }
 
-function Composer({ draft, onDraft, talk, onSend }: ComposerProps) {
+function Composer({ draft, onDraft, conversation, onSend }: ComposerProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const picker = useRef<HTMLInputElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  const self = useAside({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const self = useOptionalRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const latest = useRef(draft);
   latest.current = draft;
   const add = async (files: readonly File[]) => {
@@ -53,7 +53,7 @@ function Composer({ draft, onDraft, talk, onSend }: ComposerProps) {
   useEffect(() => {
     if (editing) field.current?.focus();
   }, [editing]);
-  const costs = talk.turns.flatMap(({ answers }) => answers.flat().map(({ cost }) => cost ?? 0));
+  const costs = conversation.turns.flatMap(({ answers }) => answers.flat().map(({ cost }) => cost ?? 0));
   return (
     <form
       onSubmit={submit}
@@ -110,8 +110,8 @@ function Composer({ draft, onDraft, talk, onSend }: ComposerProps) {
               {t('playground.leaveEdit')}
             </button>
           ) : null}
-          {talk.busy ? (
-            <button type="button" className="button ml-auto" onClick={talk.stop}>
+          {conversation.busy ? (
+            <button type="button" className="button ml-auto" onClick={conversation.stop}>
               {t('playground.stop')}
             </button>
           ) : (
@@ -141,11 +141,11 @@ function Composer({ draft, onDraft, talk, onSend }: ComposerProps) {
 
 export function PlaygroundPage() {
   const { t } = useTranslation();
-  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
-  const [chosen, setChosen] = useState(() => readKept().models);
-  const usual = known === undefined || known.includes(usualModel) ? usualModel : (known[0] ?? '');
-  const names = chosen.map((name) => name || (known === undefined ? '' : usual));
-  const takes = useEachAside(
+  const known = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const [selected, setSelected] = useState(() => readKept().models);
+  const fallback = known === undefined || known.includes(defaultModel) ? defaultModel : (known[0] ?? '');
+  const names = selected.map((name) => name || (known === undefined ? '' : fallback));
+  const takes = useOptionalReads(
     names.map((model) => ({
       queryKey: ['model-takes', model],
       queryFn: () => call('model.takes', { model }),
@@ -153,42 +153,53 @@ export function PlaygroundPage() {
       staleTime: Number.POSITIVE_INFINITY,
     })),
   );
-  const talk = useConversation({ names, takes: (model) => takes[names.indexOf(model)] });
+  const conversation = useConversation({ names, takes: (model) => takes[names.indexOf(model)] });
   const [draft, setDraft] = useState<Draft>(noDraft);
-  const [shown, setShown] = useState(false);
+  const [settingsOpen, setSettingsOpen] = useState(false);
   const [code, setCode] = useState(false);
   useEffect(() => {
     if (new URLSearchParams(location.search).get('expired') === 'true') toast.error(t('login.expired'));
   }, [t]);
   const setModels = (models: readonly string[]) => {
-    setChosen(models);
-    talk.setModels(models);
+    setSelected(models);
+    conversation.setModels(models);
   };
   const send = () => {
     const text = draft.text.trim();
-    if ((text === '' && draft.files.length === 0) || talk.busy || names[0] === '') return;
-    const fault = faultIn(talk.settings);
-    if (fault !== null) {
-      toast.error(`${t(`playground.${fault}`)}: ${t('playground.unreadable')}`);
+    if ((text === '' && draft.files.length === 0) || conversation.busy || names[0] === '') return;
+    const invalid = invalidSetting(conversation.settings);
+    if (invalid !== null) {
+      toast.error(`${t(`playground.${invalid}`)}: ${t('playground.unreadable')}`);
       return;
     }
-    talk.send(text, draft.files, draft.at);
+    conversation.send(text, draft.files, draft.at);
     setDraft(noDraft);
   };
   const asked: Turn = { id: -1, text: draft.text || t('playground.hello'), files: draft.files, answers: [] };
-  const system = talk.settings.system.trim() === '' ? t('playground.defaultSystem') : talk.settings.system;
+  const system =
+    conversation.settings.system.trim() === '' ? t('playground.defaultSystem') : conversation.settings.system;
 
   return (
     <div className="flex h-full flex-col">
       <PageHead title={t('playground.title')}>
-        <button type="button" className="button sm:hidden" aria-expanded={shown} onClick={() => setShown(!shown)}>
+        <button
+          type="button"
+          className="button sm:hidden"
+          aria-expanded={settingsOpen}
+          onClick={() => setSettingsOpen(!settingsOpen)}
+        >
           {t('settings.title')}
         </button>
         <button type="button" className="button" aria-pressed={code} onClick={() => setCode(!code)}>
           <Icon name="log" />
           {t('playground.code')}
         </button>
-        <button type="button" className="button" disabled={talk.turns.length === 0 || talk.busy} onClick={talk.clear}>
+        <button
+          type="button"
+          className="button"
+          disabled={conversation.turns.length === 0 || conversation.busy}
+          onClick={conversation.clear}
+        >
           {t('playground.clear')}
         </button>
       </PageHead>
@@ -197,35 +208,40 @@ export function PlaygroundPage() {
           aria-label={t('settings.title')}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
           tabIndex={0}
-          className={`w-full flex-none overflow-auto border-line sm:w-72 sm:border-r ${shown ? 'max-sm:max-h-[60%] max-sm:border-b' : 'max-sm:hidden'}`}
+          className={`w-full flex-none overflow-auto border-line sm:w-72 sm:border-r ${settingsOpen ? 'max-sm:max-h-[60%] max-sm:border-b' : 'max-sm:hidden'}`}
         >
           <SettingsForm
-            settings={talk.settings}
-            models={chosen}
+            settings={conversation.settings}
+            models={selected}
             {...{ names, known, takes }}
             onModels={setModels}
-            onChange={talk.setSettings}
+            onChange={conversation.setSettings}
           />
         </aside>
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {code ? (
             <Code
-              body={bodyOf(talk.settings, names[0] ?? '', messagesOf([...talk.turns, asked], 0, system), takes[0])}
+              body={bodyOf(
+                conversation.settings,
+                names[0] ?? '',
+                messagesOf([...conversation.turns, asked], 0, system),
+                takes[0],
+              )}
             />
           ) : (
             <Turns
-              turns={talk.turns}
+              turns={conversation.turns}
               names={names}
-              busy={talk.busy}
-              onRetry={talk.retry}
+              busy={conversation.busy}
+              onRetry={conversation.retry}
               onEdit={(at) => {
-                const turn = talk.turns[at];
+                const turn = conversation.turns[at];
                 if (turn !== undefined) setDraft({ text: turn.text, files: turn.files, at });
               }}
-              onGive={talk.give}
+              onResults={conversation.addResults}
             />
           )}
-          <Composer draft={draft} onDraft={setDraft} talk={talk} onSend={send} />
+          <Composer draft={draft} onDraft={setDraft} conversation={conversation} onSend={send} />
         </div>
       </div>
     </div>

@@ -6,10 +6,10 @@ import { Field } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
-import { numberRows, type Settings, seedTerms, type Takes, tokenTerms } from './conversation.ts';
-import { mostModels } from './keep.ts';
+import { useOptionalRead } from '../../lib/read.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
+import { type ModelLimits, numberRows, type Settings, seedBounds, tokenBounds } from './conversation.ts';
+import { maxModels } from './keep.ts';
 
 interface Group {
   readonly desc?: string;
@@ -18,7 +18,7 @@ interface Group {
 
 function GroupField({ group, onChange }: { readonly group: string; readonly onChange: (group: string) => void }) {
   const { t } = useTranslation();
-  const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = useOptionalRead({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <SelectField
       label={t('playground.group')}
@@ -37,16 +37,16 @@ function GroupField({ group, onChange }: { readonly group: string; readonly onCh
 /** Dollars for a million tokens in and out, as the price list has them; '' = it is not there. */
 function usePrice(model: string): string {
   const { t } = useTranslation();
-  const facts = useMoneyFacts();
-  const list = useAside({
+  const details = useMoneyDetails();
+  const list = useOptionalRead({
     queryKey: ['playground-prices'],
     queryFn: () => call('pricing.get'),
     staleTime: 300_000,
   }).data;
   const found = list?.data.find(({ model_name: name }) => name === model);
-  if (found === undefined || facts === null) return '';
+  if (found === undefined || details === null) return '';
   if (found.quota_type === 1) return t('playground.perCall', { price: found.model_price });
-  const input = (found.model_ratio * 1_000_000) / facts.quotaPerUnit;
+  const input = (found.model_ratio * 1_000_000) / details.quotaPerUnit;
   const round = (value: number) => String(Number(value.toPrecision(4)));
   return t('playground.perMillion', { in: round(input), out: round(input * found.completion_ratio) });
 }
@@ -105,7 +105,7 @@ export interface SettingsFormProps {
   readonly names: readonly string[];
   /** Of the account; undefined = not read yet. */
   readonly known: readonly string[] | undefined;
-  readonly takes: readonly (Takes | undefined)[];
+  readonly takes: readonly (ModelLimits | undefined)[];
   readonly onModels: (models: readonly string[]) => void;
   readonly onChange: (some: Partial<Settings>) => void;
 }
@@ -132,7 +132,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
           onRemove={place === 0 ? null : () => onModels(models.filter((_one, at) => at !== place))}
         />
       ))}
-      {models.length >= mostModels ? null : (
+      {models.length >= maxModels ? null : (
         <button
           type="button"
           className="button mb-4 w-full"
@@ -156,7 +156,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
           />
         )}
       </Field>
-      {numberRows.map(({ name, terms, step, rest, refusal }) => (
+      {numberRows.map(({ name, bounds, step, rest, refusal }) => (
         <div key={name} className="relative">
           <NumberField
             label={t(`playground.${name}`)}
@@ -164,13 +164,13 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
             empty="–"
             disabled={refused(refusal)}
             className="w-20 justify-self-end"
-            terms={terms}
+            bounds={bounds}
             value={settings[name]}
             onChange={(value) => onChange({ [name]: value })}
           />
           <input
             type="range"
-            {...terms}
+            {...bounds}
             step={step}
             aria-label={t(`playground.${name}`)}
             className="absolute top-7 right-24 left-0 accent-(--accent)"
@@ -184,7 +184,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
         label={t('playground.maxTokens')}
         empty={t('playground.modelDecides')}
         help={Number.isFinite(cap) ? t('playground.cap', { count: cap }) : undefined}
-        terms={tokenTerms}
+        bounds={tokenBounds}
         value={settings.max_tokens}
         onChange={(value) => onChange({ max_tokens: value })}
       />
@@ -215,7 +215,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
         <NumberField
           label={t('playground.seed')}
           empty={t('playground.modelDecides')}
-          terms={seedTerms}
+          bounds={seedBounds}
           value={settings.seed}
           onChange={(seed) => onChange({ seed })}
         />

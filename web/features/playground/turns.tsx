@@ -9,7 +9,15 @@ import { useMoney } from '../../shell/money.ts';
 import { AnswerText } from './answer.tsx';
 import { type Answer, type Attachment, speedOf, type Turn } from './conversation.ts';
 
-function Bubble({ own, who, children }: { readonly own: boolean; readonly who: string; readonly children: ReactNode }) {
+function Message({
+  own,
+  who,
+  children,
+}: {
+  readonly own: boolean;
+  readonly who: string;
+  readonly children: ReactNode;
+}) {
   return (
     <article
       className={own ? 'ml-auto w-fit max-w-[80%] rounded-3 border border-line bg-sunken px-3 py-2 text-[14px]' : ''}
@@ -59,11 +67,11 @@ export const Files = ({
 function Calls({
   calls,
   results,
-  onGive,
+  onResults,
 }: {
   readonly calls: readonly ToolCall[];
   readonly results: Answer['results'];
-  readonly onGive: ((results: Answer['results']) => void) | null;
+  readonly onResults: ((results: Answer['results']) => void) | null;
 }) {
   const { t } = useTranslation();
   const [given, setGiven] = useState<Answer['results']>(results);
@@ -79,17 +87,17 @@ function Calls({
             rows={2}
             aria-label={t('playground.result', { name })}
             placeholder={t('playground.result', { name })}
-            readOnly={onGive === null}
+            readOnly={onResults === null}
             value={given[id] ?? ''}
             onChange={(event) => setGiven({ ...given, [id]: event.target.value })}
           />
         </div>
       ))}
-      {onGive === null ? null : (
+      {onResults === null ? null : (
         <button
           type="button"
           className="button w-fit"
-          onClick={() => onGive(Object.fromEntries(calls.map(({ id }) => [id, given[id] ?? ''])))}
+          onClick={() => onResults(Object.fromEntries(calls.map(({ id }) => [id, given[id] ?? ''])))}
         >
           {t('playground.giveResults')}
         </button>
@@ -101,7 +109,7 @@ function Calls({
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 
 /** Cost, tokens, times and the row in the log. */
-function Figures({ answer }: { readonly answer: Answer }) {
+function AnswerStats({ answer }: { readonly answer: Answer }) {
   const { t } = useTranslation();
   const money = useMoney();
   const { cost, logId, tokensIn, tokensOut, firstMs, ms } = answer;
@@ -123,10 +131,10 @@ function Figures({ answer }: { readonly answer: Answer }) {
 
 interface PartProps {
   readonly answer: Answer;
-  readonly onGive: ((results: Answer['results']) => void) | null;
+  readonly onResults: ((results: Answer['results']) => void) | null;
 }
 
-function Part({ answer, onGive }: PartProps) {
+function Part({ answer, onResults }: PartProps) {
   const { t } = useTranslation();
   const { text, thinking, calls, state, error } = answer;
   return (
@@ -141,10 +149,10 @@ function Part({ answer, onGive }: PartProps) {
         <p className="text-ink-3">{t('app.loading')}</p>
       ) : null}
       {text === '' ? null : <AnswerText text={text} whole={state !== 'loading'} />}
-      {calls.length === 0 ? null : <Calls calls={calls} results={answer.results} onGive={onGive} />}
+      {calls.length === 0 ? null : <Calls calls={calls} results={answer.results} onResults={onResults} />}
       {error === '' ? null : <p className="break-words text-danger">{error}</p>}
       {state === 'stopped' ? <p className="text-[12px] text-ink-3">{t('playground.stopped')}</p> : null}
-      <Figures answer={answer} />
+      <AnswerStats answer={answer} />
     </div>
   );
 }
@@ -155,12 +163,12 @@ export interface TurnsProps {
   readonly busy: boolean;
   readonly onRetry: (place: number) => void;
   readonly onEdit: (at: number) => void;
-  readonly onGive: (place: number, results: Answer['results']) => void;
+  readonly onResults: (place: number, results: Answer['results']) => void;
 }
 
 const columns = ['grid-cols-1', 'grid-cols-2 max-sm:grid-cols-1', 'grid-cols-3 max-lg:grid-cols-1'] as const;
 
-export function Turns({ turns, names, busy, onRetry, onEdit, onGive }: TurnsProps) {
+export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsProps) {
   const { t } = useTranslation();
   const end = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new words are what moves the view
@@ -180,12 +188,12 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onGive }: TurnsProp
         {/* Shown until something is said, and never sent. */}
         {turns.length === 0 ? (
           <>
-            <Bubble own who={t('playground.you')}>
+            <Message own who={t('playground.you')}>
               <p>{t('playground.hello')}</p>
-            </Bubble>
-            <Bubble own={false} who={names[0] ?? ''}>
+            </Message>
+            <Message own={false} who={names[0] ?? ''}>
               <p>{t('playground.greeting')}</p>
-            </Bubble>
+            </Message>
           </>
         ) : null}
         {turns.map((turn, at) => {
@@ -193,10 +201,10 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onGive }: TurnsProp
           return (
             <section key={turn.id} className="grid grid-cols-[minmax(0,1fr)] gap-3">
               <div className="group">
-                <Bubble own who={t('playground.you')}>
+                <Message own who={t('playground.you')}>
                   <Files files={turn.files} />
                   <p className="break-words whitespace-pre-wrap">{turn.text}</p>
-                </Bubble>
+                </Message>
                 <p className="mt-1 text-right">
                   <button
                     type="button"
@@ -218,22 +226,22 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onGive }: TurnsProp
                       key={place}
                       className={`min-w-0 ${names.length > 1 ? 'rounded-3 border border-line p-3' : ''}`}
                     >
-                      <Bubble own={false} who={name}>
+                      <Message own={false} who={name}>
                         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
                           {answers.map((answer, index) => (
                             <Part
                               // biome-ignore lint/suspicious/noArrayIndexKey: answers follow each other
                               key={index}
                               answer={answer}
-                              onGive={
+                              onResults={
                                 last && !busy && index === answers.length - 1
-                                  ? (results) => onGive(place, results)
+                                  ? (results) => onResults(place, results)
                                   : null
                               }
                             />
                           ))}
                         </div>
-                      </Bubble>
+                      </Message>
                       {busy || answers.length === 0 ? null : (
                         <p className="mt-1 flex gap-1">
                           <button

@@ -8,17 +8,17 @@ import {
   type Answer,
   type Attachment,
   bodyOf,
+  type ModelLimits,
   messagesOf,
   noAnswer,
   type Settings,
-  type Takes,
   type Turn,
 } from './conversation.ts';
 import { type Kept, readKept, writeKept } from './keep.ts';
 
 /** The log is written behind the answer. */
-const billTries = 8;
-const billMs = 600;
+const costAttempts = 8;
+const costRetryMs = 600;
 const keepMs = 400;
 
 export interface Conversation extends Kept {
@@ -30,18 +30,18 @@ export interface Conversation extends Kept {
   /** Asks the last question again. @param place of one model. */
   readonly retry: (place: number) => void;
   /** Hands tools' results to the model at a place. */
-  readonly give: (place: number, results: Readonly<Record<string, string>>) => void;
+  readonly addResults: (place: number, results: Readonly<Record<string, string>>) => void;
   readonly stop: () => void;
   readonly clear: () => void;
 }
 
-export interface Asked {
+export interface ConversationOptions {
   /** Names of the models, by place. */
   readonly names: readonly string[];
-  readonly takes: (model: string) => Takes | undefined;
+  readonly takes: (model: string) => ModelLimits | undefined;
 }
 
-export function useConversation({ names, takes }: Asked): Conversation {
+export function useConversation({ names, takes }: ConversationOptions): Conversation {
   const { t } = useTranslation();
   const [kept, setKept] = useState<Kept>(readKept);
   const [open, setOpen] = useState(0);
@@ -77,9 +77,9 @@ export function useConversation({ names, takes }: Asked): Conversation {
       answers.map((answer, at) => (at === answers.length - 1 ? { ...answer, ...some } : answer)),
     );
 
-  const bill = async (id: number, place: number, requestId: string) => {
-    for (let n = 0; n < billTries && requestId !== ''; n++) {
-      await new Promise((resolve) => setTimeout(resolve, billMs * (n + 1)));
+  const readCost = async (id: number, place: number, requestId: string) => {
+    for (let n = 0; n < costAttempts && requestId !== ''; n++) {
+      await new Promise((resolve) => setTimeout(resolve, costRetryMs * (n + 1)));
       const found = await call('log.self', { request_id: requestId, p: 1, page_size: 1 }).catch(() => null);
       const row = found?.items[0];
       if (row === undefined) continue;
@@ -116,7 +116,7 @@ export function useConversation({ names, takes }: Asked): Conversation {
     } finally {
       setOpen((count) => count - 1);
     }
-    await bill(turn, place, requestId);
+    await readCost(turn, place, requestId);
   };
   const control = (): AbortController => {
     abort.current = new AbortController();
@@ -150,7 +150,7 @@ export function useConversation({ names, takes }: Asked): Conversation {
       }));
       void ask(last.id, place, control());
     },
-    give(place, results) {
+    addResults(place, results) {
       const last = current.current.turns.at(-1);
       if (last === undefined) return;
       editLast(last.id, place, { results });

@@ -6,14 +6,14 @@ import { Sheet } from '../../components/overlay.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { percentText, takesText } from './model-columns.tsx';
+import { modalityText, percentText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 
-export function Compare({ onClose, ...shown }: ComparisonProps & { readonly onClose: () => void }) {
+export function Compare({ onClose, ...props }: ComparisonProps & { readonly onClose: () => void }) {
   const { t } = useTranslation();
   return (
     <Sheet title={t('pricing.compareTitle')} onClose={onClose}>
-      <Comparison {...shown} />
+      <Comparison {...props} />
     </Sheet>
   );
 }
@@ -38,16 +38,16 @@ export function Comparison({ models }: ComparisonProps) {
     </tr>
   );
   /** @param best which of the values is the better one. */
-  const figure = (
+  const metric = (
     label: string,
     of: (one: ModelView) => number | null,
     text: (value: number | null) => string,
     best: (...values: number[]) => number,
   ) => {
     const known = models.flatMap((one) => of(one) ?? []);
-    const wanted = new Set(known).size > 1 ? best(...known) : null;
+    const bestValue = new Set(known).size > 1 ? best(...known) : null;
     return line(label, (one) =>
-      of(one) !== null && of(one) === wanted ? (
+      of(one) !== null && of(one) === bestValue ? (
         <strong className="font-semibold text-success">{text(of(one))}</strong>
       ) : (
         text(of(one))
@@ -71,19 +71,19 @@ export function Comparison({ models }: ComparisonProps) {
           </thead>
           <tbody>
             {line(t('pricing.maker'), (one) => (one.maker === null ? '–' : textIn(one.maker, currentLanguage())))}
-            {figure(t('pricing.in'), (one) => one.input, dollarText, Math.min)}
-            {figure(t('pricing.out'), (one) => one.output, dollarText, Math.min)}
-            {figure(t('pricing.cached'), (one) => one.cached, dollarText, Math.min)}
+            {metric(t('pricing.in'), (one) => one.input, dollarText, Math.min)}
+            {metric(t('pricing.out'), (one) => one.output, dollarText, Math.min)}
+            {metric(t('pricing.cached'), (one) => one.cached, dollarText, Math.min)}
             {models.some((one) => one.perCall !== null)
-              ? figure(t('pricing.perCall'), (one) => one.perCall, dollarText, Math.min)
+              ? metric(t('pricing.perCall'), (one) => one.perCall, dollarText, Math.min)
               : null}
-            {figure(t('pricing.context'), (one) => one.context, sizeText, Math.max)}
-            {figure(t('pricing.longest'), (one) => one.longest, sizeText, Math.max)}
-            {line(t('pricing.takes'), (one) => takesText(t, one.takes))}
+            {metric(t('pricing.context'), (one) => one.context, sizeText, Math.max)}
+            {metric(t('pricing.longest'), (one) => one.longest, sizeText, Math.max)}
+            {line(t('pricing.takes'), (one) => modalityText(t, one.takes))}
             {line(t('pricing.groups'), (one) => one.groups.join(', '))}
             {admin
               ? [
-                  figure(
+                  metric(
                     t('pricing.margin'),
                     marginOf,
                     (value) => (value === null ? '–' : percentText(value)),

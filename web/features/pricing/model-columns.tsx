@@ -14,19 +14,19 @@ export const modelPath = (model: string): string => `/pricing/${encodeURICompone
 /** What of a price is typed in the table. */
 export type PricePart = 'input' | 'output' | 'cached' | 'perCall';
 
-export interface ModelColumnsWanted {
+export interface ModelColumnsOptions {
   readonly t: TFunction;
   readonly admin: boolean;
   /** Absent: prices are not changed here. */
   readonly onPrice?: ((row: ModelView, part: PricePart, dollars: number) => void) | undefined;
 }
 
-const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
+const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 const thin = 0.1;
-const marginLook = (margin: number): string => (margin < 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
+const marginClass = (margin: number): string => (margin < 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
 export const percentText = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-export const takesText = (t: TFunction, takes: readonly string[]): string =>
+export const modalityText = (t: TFunction, takes: readonly string[]): string =>
   takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
 
 /** On a phone, where there is no head. */
@@ -34,7 +34,7 @@ const Small = ({ text }: { readonly text: string }) => (
   <span className="mr-1 text-[11px] text-ink-3 sm:hidden">{text}</span>
 );
 
-export function modelColumns({ t, admin, onPrice }: ModelColumnsWanted): readonly Column<ModelView>[] {
+export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
   const price = (part: PricePart, label: string, key: boolean): Column<ModelView> => ({
     id: part,
     header: label,
@@ -56,7 +56,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsWanted): readonl
             <InlineNumber
               label={t('pricing.priceOf', { part: label, name: row.model })}
               value={value}
-              terms={priceTerms}
+              bounds={priceBounds}
               written={dollarText}
               onSave={(next) => onPrice(row, typed, next)}
             />
@@ -101,7 +101,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsWanted): readonl
       id: 'takes',
       header: t('pricing.takes'),
       sort: (row) => row.takes.length,
-      cell: (row) => <span className="text-ink-2">{takesText(t, row.takes)}</span>,
+      cell: (row) => <span className="text-ink-2">{modalityText(t, row.takes)}</span>,
     },
     price('input', t('pricing.in'), true),
     price('output', t('pricing.out'), true),
@@ -131,7 +131,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsWanted): readonl
       sort: (row) => marginOf(row) ?? Number.MAX_SAFE_INTEGER,
       cell: (row) => {
         const margin = marginOf(row);
-        return margin === null ? '–' : <span className={marginLook(margin)}>{percentText(margin)}</span>;
+        return margin === null ? '–' : <span className={marginClass(margin)}>{percentText(margin)}</span>;
       },
     },
     {

@@ -18,7 +18,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
-import { percentText, takesText } from './model-columns.tsx';
+import { modalityText, percentText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 import type { Models } from './use-models.ts';
 
@@ -72,7 +72,7 @@ function Snippets({ model }: { readonly model: string }) {
   );
 }
 
-function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
+function DetailList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
       {rows.map(([label, value]) => (
@@ -177,7 +177,7 @@ function ForAdmins({ view }: { readonly view: ModelView & { readonly admin: NonN
           </Link>
         }
       >
-        <Facts
+        <DetailList
           rows={[
             [t('pricing.margin'), margin === null ? '–' : percentText(margin)],
             [t('pricing.day'), <TrafficBars key="bars" bars={admin.bars} />],
@@ -237,9 +237,9 @@ export function ModelPage({ model, models }: ModelPageProps) {
       </PageHead>
       <div className="grid grid-cols-2 items-start gap-4 px-5 pb-6 max-lg:grid-cols-1">
         <Card title={t('pricing.abilities')}>
-          <Facts
+          <DetailList
             rows={[
-              [t('pricing.takes'), takesText(t, view.takes)],
+              [t('pricing.takes'), modalityText(t, view.takes)],
               [t('pricing.context'), sizeText(view.context)],
               [t('pricing.longest'), sizeText(view.longest)],
               [t('pricing.interfaces'), endpointTypesOf(model).join(', ') || '–'],

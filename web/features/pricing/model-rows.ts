@@ -77,14 +77,14 @@ export const isPriced = ({ input, per_call: call }: Pick<AdminModel, 'input' | '
   input !== null || call !== null;
 
 /** Words of a prompt for a word of an answer, where nothing was asked yet. */
-const usualMix = { input: 3, output: 1 };
+const defaultMix = { input: 3, output: 1 };
 
 /** What is left of the price after the cost, as a share of it, for the mix of tokens of the last week. @returns null = unknown. */
 export function marginOf({ input, output, admin }: ModelView): number | null {
   if (admin === null || input === null || output === null) return null;
   const { cost_input: costIn, cost_output: costOut, tokens_in: tokensIn, tokens_out: tokensOut } = admin;
   if (costIn === null || costOut === null) return null;
-  const mix = tokensIn + tokensOut === 0 ? usualMix : { input: tokensIn, output: tokensOut };
+  const mix = tokensIn + tokensOut === 0 ? defaultMix : { input: tokensIn, output: tokensOut };
   const price = input * mix.input + output * mix.output;
   return price === 0 ? null : 1 - (costIn * mix.input + costOut * mix.output) / price;
 }
@@ -104,7 +104,7 @@ export const contextSizes = ['32000', '128000', '200000', '1000000'] as const;
 export const modalities = ['text', 'image', 'audio', 'video', 'file'] as const;
 
 /** What the address asks for. */
-export function narrowed(views: readonly ModelView[], url: Pick<Url, 'get'>): ModelView[] {
+export function filtered(views: readonly ModelView[], url: Pick<Url, 'get'>): ModelView[] {
   const [search, takes, maker] = [url.get('q'), url.get('takes'), url.get('maker')];
   const [most, least] = [Number(url.get('out')), Number(url.get('context'))];
   return views.filter(

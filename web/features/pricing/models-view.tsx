@@ -10,7 +10,7 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { useUrl } from '../../lib/url.ts';
 import { Compare } from './compare.tsx';
 import { modelColumns, modelPath } from './model-columns.tsx';
-import { narrowed } from './model-rows.ts';
+import { filtered } from './model-rows.ts';
 import { type Models, priceWith, usePricing } from './use-models.ts';
 
 export interface ModelsViewProps {
@@ -24,10 +24,10 @@ export function ModelsView({ models, bar }: ModelsViewProps) {
   const [, navigate] = useLocation();
   const pricing = useRef(usePricing());
   const [comparing, setComparing] = useState(false);
-  const rows = narrowed(models.views, url);
-  const [chosen, setChosen] = useSelection('');
-  const selection = { chosen, onChange: setChosen };
-  const picked = models.views.filter(({ id }) => chosen.has(id));
+  const rows = filtered(models.views, url);
+  const [selected, setSelected] = useSelection('');
+  const selection = { selected, onChange: setSelected };
+  const picked = models.views.filter(({ id }) => selected.has(id));
   // What is typed is what the table of ratios holds: the price of a group of ratio 1.
   const changes = models.mayPrice && models.ratio === 1;
   const columns = useMemo(

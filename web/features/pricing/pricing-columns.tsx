@@ -5,18 +5,18 @@ import type { Column } from '../../components/table/column.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import type { PriceRow } from './price-rows.ts';
 
-export interface PricingColumnsWanted {
+export interface PricingColumnsOptions {
   readonly t: TFunction;
   /** The group looked at. */
   readonly group: string;
   readonly ratioOf: (group: string) => number;
-  readonly chosen: ReadonlySet<string>;
+  readonly selected: ReadonlySet<string>;
   readonly onPick: (model: string, on: boolean) => void;
   readonly onView: (group: string) => void;
 }
 
-export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<PriceRow>[] {
-  const { t, group, ratioOf, chosen, onPick, onView } = wanted;
+export function pricingColumns(options: PricingColumnsOptions): readonly Column<PriceRow>[] {
+  const { t, group, ratioOf, selected, onPick, onView } = options;
   return [
     {
       id: 'pick',
@@ -26,7 +26,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
           type="checkbox"
           className="size-4 accent-(--accent)"
           aria-label={t('pricing.pickOne', { name: row.model_name })}
-          checked={chosen.has(row.model_name)}
+          checked={selected.has(row.model_name)}
           onChange={(event) => onPick(row.model_name, event.target.checked)}
         />
       ),

@@ -12,10 +12,10 @@ import { sizeText } from '../../lib/currency.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 import { ModelPage } from './model-page.tsx';
-import { contextSizes, isPriced, modalities, narrowed, outputLimits } from './model-rows.ts';
+import { contextSizes, filtered, isPriced, modalities, outputLimits } from './model-rows.ts';
 import { ModelsView } from './models-view.tsx';
 import { RatiosView } from './ratios-view.tsx';
-import { Simulate } from './simulate.tsx';
+import { PriceSimulation } from './simulate.tsx';
 import { priceOf, suggestedIn, Unpriced } from './unpriced.tsx';
 import { type Models, useModels, usePricing } from './use-models.ts';
 
@@ -109,7 +109,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
   const pricing = usePricing();
   const [open, setOpen] = useState<'history' | 'simulate' | null>(null);
   const ratios = url.get('view') === 'ratios';
-  const rows = narrowed(models.views, url);
+  const rows = filtered(models.views, url);
   const unpriced = models.all.filter((one) => !isPriced(one));
   const suggested = models.mayPrice ? suggestedIn(models.all) : [];
   const apply = (some: typeof suggested) =>
@@ -149,7 +149,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
         </Sheet>
       ) : null}
       {open === 'simulate' ? (
-        <Simulate
+        <PriceSimulation
           models={rows.flatMap(({ admin }) => admin ?? [])}
           onClose={() => setOpen(null)}
           onApply={async (prices) => {

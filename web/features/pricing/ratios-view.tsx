@@ -8,7 +8,7 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 import { rowsFor } from './price-rows.ts';
 import { pricingColumns } from './pricing-columns.tsx';
 import { RatioHelp } from './ratio-help.tsx';
@@ -23,7 +23,7 @@ export function RatiosView({ models, bar }: RatiosViewProps) {
   const { t } = useTranslation();
   const url = useUrl();
   const own = useUser()?.group || 'default';
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { list, group } = models;
   const search = url.get('q');
   const rows = useMemo(() => (list === undefined ? [] : rowsFor(list, group, search)), [list, group, search]);
@@ -33,16 +33,16 @@ export function RatiosView({ models, bar }: RatiosViewProps) {
     toast.info(t('pricing.viewing', { group: name, ratio: ratioOf(name) }));
   };
   const onPick = (name: string, on: boolean) =>
-    setChosen(on ? new Set([...chosen, name]) : new Set([...chosen].filter((one) => one !== name)));
+    setSelected(on ? new Set([...selected, name]) : new Set([...selected].filter((one) => one !== name)));
   return (
     <>
       <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-1.5 text-[12px] text-ink-2">
-        {t('pricing.formula', { unit: useMoneyFacts()?.quotaPerUnit ?? '–' })}
+        {t('pricing.formula', { unit: useMoneyDetails()?.quotaPerUnit ?? '–' })}
       </p>
       <DataTable
         caption={t('nav.pricing')}
         rows={rows}
-        columns={pricingColumns({ t, group, ratioOf, chosen, onPick, onView })}
+        columns={pricingColumns({ t, group, ratioOf, selected, onPick, onView })}
         list={models}
         bar={
           <>
@@ -50,8 +50,8 @@ export function RatiosView({ models, bar }: RatiosViewProps) {
             <button
               type="button"
               className="button"
-              disabled={chosen.size === 0}
-              onClick={() => copyOrShow([...chosen].join(','))}
+              disabled={selected.size === 0}
+              onClick={() => copyOrShow([...selected].join(','))}
             >
               <Icon name="copy" />
               {t('pricing.copyChosen')}

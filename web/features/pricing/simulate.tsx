@@ -20,8 +20,8 @@ export type Prices = Record<string, { per_call: number } | { input: number; outp
 
 const days = ['1', '7', '30'] as const;
 const daySeconds = 86_400;
-const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
-export const percentTerms = { min: -100, max: 10_000 } as const;
+const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
+export const percentBounds = { min: -100, max: 10_000 } as const;
 
 const digits = 12;
 /** Every price by so many percent. */
@@ -45,7 +45,7 @@ export interface SimulateProps {
   readonly onClose: () => void;
 }
 
-export function Simulate({ models, onApply, onClose }: SimulateProps) {
+export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const [name, setName] = useState('');
@@ -58,7 +58,7 @@ export function Simulate({ models, onApply, onClose }: SimulateProps) {
   const [error, setError] = useState('');
   const one = models.find(({ model }) => model === name);
   const wrong = name !== '' && one === undefined;
-  const choose = (next: string) => {
+  const select = (next: string) => {
     setName(next);
     setResult(null);
     const found = models.find(({ model }) => model === next);
@@ -66,13 +66,13 @@ export function Simulate({ models, onApply, onClose }: SimulateProps) {
     setOutput(String(found?.output ?? ''));
   };
   const prices = (): Prices => {
-    if (one === undefined) return byPercent(models, valueIn(parseNumber(percent, percentTerms)));
-    const first = valueIn(parseNumber(input, priceTerms));
+    if (one === undefined) return byPercent(models, valueIn(parseNumber(percent, percentBounds)));
+    const first = valueIn(parseNumber(input, priceBounds));
     return {
       [one.model]:
         one.per_call !== null
           ? { per_call: first }
-          : { input: first, output: valueIn(parseNumber(output, priceTerms), first) },
+          : { input: first, output: valueIn(parseNumber(output, priceBounds), first) },
     };
   };
   const run = async () => {
@@ -118,12 +118,12 @@ export function Simulate({ models, onApply, onClose }: SimulateProps) {
           error={wrong ? t('pricing.noMatch') : undefined}
           value={name}
           options={models.map(({ model }) => [model, model])}
-          onChange={choose}
+          onChange={select}
         />
         {one === undefined ? (
           <NumberField
             label={t('pricing.percent')}
-            terms={percentTerms}
+            bounds={percentBounds}
             unit="%"
             value={percent}
             onChange={setPercent}
@@ -132,12 +132,12 @@ export function Simulate({ models, onApply, onClose }: SimulateProps) {
           <div className="grid grid-cols-2 gap-3">
             <NumberField
               label={one.per_call === null ? t('pricing.in') : t('pricing.perCall')}
-              terms={priceTerms}
+              bounds={priceBounds}
               value={input}
               onChange={setInput}
             />
             {one.per_call === null ? (
-              <NumberField label={t('pricing.out')} terms={priceTerms} value={output} onChange={setOutput} />
+              <NumberField label={t('pricing.out')} bounds={priceBounds} value={output} onChange={setOutput} />
             ) : null}
           </div>
         )}

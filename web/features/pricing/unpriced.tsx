@@ -5,18 +5,18 @@ import { Link } from 'wouter';
 import { dollarText } from '../../lib/currency.ts';
 import { type AdminModel, isPriced } from './model-rows.ts';
 
-export type Suggested = AdminModel & { readonly suggestion: NonNullable<AdminModel['suggestion']> };
+export type SuggestedModel = AdminModel & { readonly suggestion: NonNullable<AdminModel['suggestion']> };
 
-export const suggestedIn = (models: readonly AdminModel[]): readonly Suggested[] =>
-  models.filter((one): one is Suggested => !isPriced(one) && one.suggestion !== null);
+export const suggestedIn = (models: readonly AdminModel[]): readonly SuggestedModel[] =>
+  models.filter((one): one is SuggestedModel => !isPriced(one) && one.suggestion !== null);
 
 /** As `ratio.set` takes it. */
-export const priceOf = ({ suggestion }: Suggested) =>
+export const priceOf = ({ suggestion }: SuggestedModel) =>
   suggestion.per_call !== null
     ? { per_call: suggestion.per_call }
     : { input: suggestion.input ?? 0, output: suggestion.output ?? 0 };
 
-function words(t: TFunction, { suggestion }: Suggested): string {
+function words(t: TFunction, { suggestion }: SuggestedModel): string {
   const { like, input, output, per_call: call } = suggestion;
   const price =
     call !== null
@@ -28,11 +28,11 @@ function words(t: TFunction, { suggestion }: Suggested): string {
 }
 
 /** More than these are a list in the settings. */
-const mostShown = 6;
+const maxModels = 6;
 
 export interface UnpricedProps {
   readonly models: readonly AdminModel[];
-  readonly onApply: (some: readonly Suggested[]) => void;
+  readonly onApply: (some: readonly SuggestedModel[]) => void;
 }
 
 export function Unpriced({ models, onApply }: UnpricedProps) {
@@ -43,7 +43,7 @@ export function Unpriced({ models, onApply }: UnpricedProps) {
   return (
     <div className="mx-5 mb-3 flex flex-wrap items-center gap-x-3 gap-y-1 rounded-1 border-l-2 border-warning-solid bg-warning-soft px-3 py-2 text-warning">
       <strong className="font-semibold">{t('pricing.unpriced', { count: unpriced.length })}</strong>
-      {unpriced.slice(0, mostShown).map(({ model }) => {
+      {unpriced.slice(0, maxModels).map(({ model }) => {
         const one = suggested.get(model);
         return (
           <span key={model} className="inline-flex flex-wrap items-center gap-x-1.5">
@@ -67,12 +67,12 @@ export function Unpriced({ models, onApply }: UnpricedProps) {
           </span>
         );
       })}
-      {unpriced.length > mostShown ? (
+      {unpriced.length > maxModels ? (
         <Link
           className="inline-flex min-h-6 items-center text-warning underline"
           href="/setting?tab=operation&block=unset_models"
         >
-          {t('pricing.moreUnpriced', { count: unpriced.length - mostShown })}
+          {t('pricing.moreUnpriced', { count: unpriced.length - maxModels })}
         </Link>
       ) : null}
     </div>

@@ -7,13 +7,13 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { type ListState, useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
-import { offerBack } from '../../lib/undo.ts';
+import { offerUndo } from '../../lib/undo.ts';
 import type { PricePart } from './model-columns.tsx';
 import { type AdminModel, adminViewsOf, type ModelView, viewsOf } from './model-rows.ts';
 import type { PriceList } from './price-rows.ts';
 import type { Prices } from './simulate.tsx';
 
-const nobody: readonly AdminModel[] = [];
+const none: readonly AdminModel[] = [];
 
 export interface Models extends ListState {
   /** The public list; undefined = not known yet. */
@@ -39,12 +39,12 @@ export function useModels(group: string): Models {
     enabled: admin,
     refetchInterval: 300_000,
   });
-  const shown = group || user?.group || 'default';
-  const ratio = list.data?.group_ratio[shown] ?? 1;
-  const all = (admin ? table.data : undefined) ?? nobody;
+  const groupName = group || user?.group || 'default';
+  const ratio = list.data?.group_ratio[groupName] ?? 1;
+  const all = (admin ? table.data : undefined) ?? none;
   const views = useMemo(
-    () => (admin ? adminViewsOf(all, shown, ratio) : list.data === undefined ? [] : viewsOf(list.data, shown)),
-    [admin, all, shown, ratio, list.data],
+    () => (admin ? adminViewsOf(all, groupName, ratio) : list.data === undefined ? [] : viewsOf(list.data, groupName)),
+    [admin, all, groupName, ratio, list.data],
   );
   return {
     pending: list.pending || (admin && table.pending),
@@ -54,7 +54,7 @@ export function useModels(group: string): Models {
     all,
     admin,
     mayPrice: admin && (user?.role ?? 0) >= optionRow('ModelRatio').role,
-    group: shown,
+    group: groupName,
     ratio,
   };
 }
@@ -85,7 +85,7 @@ export function usePricing() {
       await refresh();
       const kept = version;
       if (ok && kept !== null)
-        offerBack({
+        offerUndo({
           back: () => call('ratio.rollback', { version: kept }),
           done: t('pricing.stored', { count: Object.keys(models).length }),
           refresh,

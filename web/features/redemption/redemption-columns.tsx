@@ -6,11 +6,11 @@ import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
-import { undoable } from '../../lib/undo.ts';
+import { runUndoable } from '../../lib/undo.ts';
 
-const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+const classes = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
 
-export interface RedemptionColumnsWanted {
+export interface RedemptionColumnsOptions {
   readonly t: TFunction;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (redemption: Redemption) => void;
@@ -23,10 +23,10 @@ function RedemptionActions({
   refresh,
   onEdit,
   onRemove,
-}: RedemptionColumnsWanted & { readonly row: Redemption }) {
+}: RedemptionColumnsOptions & { readonly row: Redemption }) {
   const toggle = () => {
     const put = (status: number) => call('redemption.update', { id: row.id, status_only: true, status });
-    void undoable({
+    void runUndoable({
       work: () => put(row.status === 1 ? 2 : 1),
       back: () => put(row.status),
       done: t('app.changed', { name: row.name }),
@@ -48,8 +48,8 @@ function RedemptionActions({
   );
 }
 
-export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Column<Redemption>[] {
-  const { t } = wanted;
+export function redemptionColumns(options: RedemptionColumnsOptions): readonly Column<Redemption>[] {
+  const { t } = options;
   return [
     { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
     {
@@ -68,7 +68,7 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
         const status = row.status as 1 | 2 | 3;
         const expired = status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now();
         return (
-          <span className={expired ? 'status status-bad' : looks[status]}>
+          <span className={expired ? 'status status-bad' : classes[status]}>
             {expired ? t('redemption.expired') : t(`redemption.s${status}`)}
           </span>
         );
@@ -103,7 +103,7 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
       id: 'actions',
       header: t('app.actions'),
       key: true,
-      cell: (row) => <RedemptionActions row={row} {...wanted} />,
+      cell: (row) => <RedemptionActions row={row} {...options} />,
     },
   ];
 }

@@ -6,7 +6,7 @@ import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
 export interface RedemptionDialogsProps {
@@ -19,13 +19,13 @@ export interface RedemptionDialogsProps {
 
 export function RedemptionDialogs({ edited, onEdit, removing, onRemove, refresh }: RedemptionDialogsProps) {
   const { t } = useTranslation();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   return (
     <>
-      {edited === null || facts === null ? null : (
+      {edited === null || details === null ? null : (
         <RedemptionDrawer
           redemption={edited === 'new' ? null : edited}
-          facts={facts}
+          details={details}
           onClose={() => onEdit(null)}
           onSaved={(codes) => {
             onEdit(null);

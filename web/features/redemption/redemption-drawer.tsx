@@ -16,47 +16,47 @@ import { useMoney } from '../../shell/money.ts';
 
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];
-const mostCodes = 100;
-export const countTerms = { integer: true, min: 1, max: mostCodes } as const;
+const maxCodes = 100;
+export const countBounds = { integer: true, min: 1, max: maxCodes } as const;
 export const worthBounds = { min: 1 } as const;
 /** Quota of a new code. */
-const usualWorth = 100_000;
+const defaultAmount = 100_000;
 
 export interface RedemptionDrawerProps {
   /** null = new ones. */
   readonly redemption: Redemption | null;
-  readonly facts: MoneyDetails;
+  readonly details: MoneyDetails;
   readonly onClose: () => void;
   /** @param codes the new codes, null after an edit. */
   readonly onSaved: (codes: readonly string[] | null) => void;
 }
 
-export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: RedemptionDrawerProps) {
+export function RedemptionDrawer({ redemption, details, onClose, onSaved }: RedemptionDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
   // The server's word for never is 0 here.
   const stored = redemption?.expired_time ?? 0;
   const first = () => ({
     name: redemption?.name ?? '',
-    quota: moneyIn(redemption?.quota ?? usualWorth, facts),
+    quota: moneyIn(redemption?.quota ?? defaultAmount, details),
     count: '1',
     expires: expiryText(stored),
   });
   const { typed, field, ...form } = useForm(first, async ({ name, quota, count, expires }) => {
-    const worth = valueIn(moneyOf(quota, facts, worthBounds));
+    const worth = valueIn(moneyOf(quota, details, worthBounds));
     const fields = {
       name: name.trim() === '' ? money(worth) : name.trim(),
       quota: worth,
       expired_time: Math.max(0, expiryIn(expires, stored)),
     };
     if (redemption === null) {
-      onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countTerms)) }));
+      onSaved(await call('redemption.create', { ...fields, count: valueIn(parseNumber(count, countBounds)) }));
     } else {
       await call('redemption.update', { id: redemption.id, ...fields });
       onSaved(null);
     }
   });
-  const amount = moneyOf(typed.quota, facts, worthBounds);
+  const amount = moneyOf(typed.quota, details, worthBounds);
 
   return (
     <Sheet
@@ -85,9 +85,9 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
               key={preset}
               type="button"
               className="button"
-              onClick={() => field('quota').onChange(moneyIn(preset * facts.quotaPerUnit, facts))}
+              onClick={() => field('quota').onChange(moneyIn(preset * details.quotaPerUnit, details))}
             >
-              {money(preset * facts.quotaPerUnit, 'whole')}
+              {money(preset * details.quotaPerUnit, 'whole')}
             </button>
           ))}
         </div>
@@ -95,8 +95,8 @@ export function RedemptionDrawer({ redemption, facts, onClose, onSaved }: Redemp
         {redemption === null ? (
           <NumberField
             label={t('redemption.count')}
-            help={t('redemption.countHelp', { most: mostCodes })}
-            terms={countTerms}
+            help={t('redemption.countHelp', { most: maxCodes })}
+            bounds={countBounds}
             {...field('count')}
           />
         ) : null}

@@ -10,7 +10,7 @@ import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
-import { usePaging } from '../../components/pager.tsx';
+import { usePageState } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { useSelection } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
@@ -26,8 +26,8 @@ export function RedemptionPage() {
   const url = useUrl();
   const [edited, setEdited] = useState<Redemption | 'new' | null>(null);
   const [removing, setRemoving] = useState<Redemption | null>(null);
-  const paging = usePaging();
-  const { page, size } = paging;
+  const pageState = usePageState();
+  const { page, size } = pageState;
   const keyword = url.get('q');
   const sort = sortIn(url, redemptionSorts);
   const [picked, setPicked] = useSelection(`${page} ${size} ${keyword} ${sort}`);
@@ -57,7 +57,7 @@ export function RedemptionPage() {
           <AddButton label={t('redemption.add')} onClick={() => setEdited('new')} />
         </>
       }
-      pager={{ ...paging, total: list.data?.total }}
+      pager={{ ...pageState, total: list.data?.total }}
       over={<RedemptionDialogs {...{ edited, removing, refresh }} onEdit={setEdited} onRemove={setRemoving} />}
     >
       <DataTable
@@ -65,7 +65,7 @@ export function RedemptionPage() {
         rows={rows}
         columns={redemptionColumns({ t, refresh, onEdit: setEdited, onRemove: setRemoving })}
         list={list}
-        selection={{ chosen: picked, onChange: setPicked }}
+        selection={{ selected: picked, onChange: setPicked }}
         storeKey="redemptions-table-columns"
         place="redemptions"
         bar={

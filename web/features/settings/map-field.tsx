@@ -2,14 +2,14 @@
 import { useDeferredValue, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OptionKey } from '../../../server/contract/options.ts';
-import { useTried } from '../../components/checked-form.tsx';
+import { useSubmitted } from '../../components/checked-form.tsx';
 import { Field } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { faultOf, type MapRow, type MapShape, rowsIn, textOf } from './option-map.ts';
+import { issueOf, type MapRow, type MapShape, rowsIn, textOf } from './option-map.ts';
 
 /** So many rows are on the page at once: the rest is found by its name. */
-const most = 50;
-const faults = { name: 'settings.map.noName', twice: 'settings.map.twice', number: 'settings.map.noNumber' } as const;
+const maxRows = 50;
+const issues = { name: 'settings.map.noName', twice: 'settings.map.twice', number: 'settings.map.noNumber' } as const;
 
 export interface MapFieldProps {
   readonly option: OptionKey;
@@ -46,7 +46,7 @@ function useRows(value: string, shape: MapShape, onChange: (value: string) => vo
 
 export function MapField({ option, shape, label, help, error, locked, value, onChange }: MapFieldProps) {
   const { t } = useTranslation();
-  const tried = useTried();
+  const submitted = useSubmitted();
   const { rows, change, keyed } = useRows(value, shape, onChange);
   const [asText, setAsText] = useState(false);
   const [search, setSearch] = useState('');
@@ -56,7 +56,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
   const found = (rows ?? []).filter(
     ({ names }) => needle === '' || names.some((name) => name === '' || name.toLowerCase().includes(needle)),
   );
-  const wrong = (row: Keyed) => faultOf(row, rows ?? [], shape);
+  const wrong = (row: Keyed) => issueOf(row, rows ?? [], shape);
   const put = (row: Keyed, some: Partial<MapRow>) =>
     change((rows ?? []).map((one) => (one.key === row.key ? { ...one, ...some } : one)));
   const add = () => {
@@ -64,12 +64,14 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
     change([keyed({ names: Array.from({ length: shape.depth }, () => ''), value: '' }), ...(rows ?? [])]);
     requestAnimationFrame(() => list.current?.querySelector('input')?.focus());
   };
-  const firstFault = (rows ?? []).map(wrong).find((fault) => fault !== null);
+  const firstIssue = (rows ?? []).map(wrong).find((issue) => issue !== null);
   return (
     <Field
       label={label}
       help={help}
-      error={error ?? (tried && firstFault !== undefined && firstFault !== null ? t(faults[firstFault]) : undefined)}
+      error={
+        error ?? (submitted && firstIssue !== undefined && firstIssue !== null ? t(issues[firstIssue]) : undefined)
+      }
     >
       {(ids) => (
         <div className="rounded-2 border border-line-control">
@@ -117,8 +119,8 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
             />
           ) : (
             <ul ref={list} id={ids.id} data-option={option} className="max-h-80 overflow-auto" aria-label={label}>
-              {found.slice(0, most).map((row) => {
-                const fault = wrong(row);
+              {found.slice(0, maxRows).map((row) => {
+                const issue = wrong(row);
                 const name = row.names.join(' → ');
                 return (
                   <li key={row.key} className="flex min-w-0 items-center border-b border-line last:border-0">
@@ -128,8 +130,8 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                         key={at}
                         className="h-8 min-w-0 flex-1 bg-transparent px-2.5 font-mono text-[12px] max-sm:h-11"
                         aria-label={t('settings.map.name')}
-                        aria-invalid={fault === 'name' || fault === 'twice'}
-                        data-unreadable={fault === 'name' || fault === 'twice' || undefined}
+                        aria-invalid={issue === 'name' || issue === 'twice'}
+                        data-unreadable={issue === 'name' || issue === 'twice' || undefined}
                         disabled={locked}
                         value={one}
                         onChange={(event) =>
@@ -138,11 +140,11 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                       />
                     ))}
                     <input
-                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 flex-none text-right max-sm:w-20' : 'min-w-0 flex-1'} ${fault === 'number' ? 'text-danger' : ''}`}
+                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 flex-none text-right max-sm:w-20' : 'min-w-0 flex-1'} ${issue === 'number' ? 'text-danger' : ''}`}
                       inputMode={shape.value === 'number' ? 'decimal' : undefined}
                       aria-label={t('settings.map.valueOf', { name })}
-                      aria-invalid={fault === 'number'}
-                      data-unreadable={fault === 'number' || undefined}
+                      aria-invalid={issue === 'number'}
+                      data-unreadable={issue === 'number' || undefined}
                       disabled={locked}
                       value={row.value}
                       onChange={(event) => put(row, { value: event.target.value })}
@@ -159,9 +161,9 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                   </li>
                 );
               })}
-              {found.length > most ? (
+              {found.length > maxRows ? (
                 <li className="px-2.5 py-2 text-[12px] text-ink-3">
-                  {t('settings.map.more', { count: found.length - most })}
+                  {t('settings.map.more', { count: found.length - maxRows })}
                 </li>
               ) : null}
               {found.length === 0 ? (

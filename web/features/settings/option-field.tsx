@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
-import { SwitchField, TypedField, takesLines } from './option-input.tsx';
+import { isMultiline, SwitchField, TypedField } from './option-input.tsx';
 
 export interface OptionFieldProps {
   readonly option: OptionKey;
@@ -19,7 +19,7 @@ export interface OptionFieldProps {
   /** Edited and not saved yet. */
   readonly draft: boolean;
   /** Its key and its default are told too. */
-  readonly technical: boolean;
+  readonly showKey: boolean;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
   readonly onReset: () => void;
@@ -29,7 +29,7 @@ export function OptionField(props: OptionFieldProps) {
   const { t } = useTranslation();
   const { option, language, value, locked, differs, onChange } = props;
   const { kind, label, secret, fallback } = optionRow(option);
-  const isLong = takesLines(option);
+  const isLong = isMultiline(option);
   const mark = differs && !secret && !locked;
   const state = props.rootOnly
     ? t('settings.rootOnly')
@@ -42,14 +42,14 @@ export function OptionField(props: OptionFieldProps) {
         : '';
   const help = `${textIn(optionRow(option).help, language)} ${state}`.trim();
 
-  const shown = { option, language, value, locked, help, error: props.error, onChange };
+  const fieldProps = { option, language, value, locked, help, error: props.error, onChange };
 
   return (
     <div
       className={`relative min-w-0 ${isLong ? 'sm:col-span-2' : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
     >
-      {kind.name === 'switch' ? <SwitchField {...shown} /> : <TypedField {...shown} />}
-      {props.technical ? (
+      {kind.name === 'switch' ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
+      {props.showKey ? (
         <p className="-mt-3 mb-4 truncate font-mono text-[11px] leading-4 text-ink-3">
           {option}
           {secret || fallback === '' ? '' : ` = ${fallback}`}

@@ -10,7 +10,7 @@ import { SelectField } from '../../components/select.tsx';
 import { ListField } from './list-field.tsx';
 import { MapField } from './map-field.tsx';
 import { mapShapeOf } from './option-map.ts';
-import { numberTerms, optionBounds, shapeOf } from './typed-option.ts';
+import { numberBounds, optionBounds, shapeOf } from './typed-option.ts';
 
 export interface OptionInputProps {
   readonly option: OptionKey;
@@ -23,10 +23,11 @@ export interface OptionInputProps {
 }
 
 const long = new Set(['json', 'ratios', 'lines']);
-const wordy = new Set(['Notice', 'About', 'HomePageContent', 'console_setting.home_text', 'Footer']);
+const multilineOptions = new Set(['Notice', 'About', 'HomePageContent', 'console_setting.home_text', 'Footer']);
 
 /** It is a text of several lines. */
-export const takesLines = (option: OptionKey): boolean => long.has(optionRow(option).kind.name) || wordy.has(option);
+export const isMultiline = (option: OptionKey): boolean =>
+  long.has(optionRow(option).kind.name) || multilineOptions.has(option);
 
 export function SwitchField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { label } = optionRow(option);
@@ -65,7 +66,7 @@ export function TypedField({ option, language, value, locked, help, error, onCha
     return shape === 'money' ? (
       <MoneyField {...shared} empty="" disabled={locked} bounds={optionBounds} />
     ) : (
-      <NumberField {...shared} empty="" disabled={locked} terms={numberTerms(option)} />
+      <NumberField {...shared} empty="" disabled={locked} bounds={numberBounds(option)} />
     );
   }
   if (kind.name === 'choice')
@@ -90,13 +91,13 @@ export function TypedField({ option, language, value, locked, help, error, onCha
     <Field label={textIn(label, language)} help={help} error={error}>
       {(ids) => {
         const shared = { ...ids, disabled: locked, 'data-option': option };
-        if (takesLines(option)) {
+        if (isMultiline(option)) {
           return (
             <textarea
               {...shared}
-              className={`field ${wordy.has(option) ? '' : 'font-mono text-[12px]'}`}
+              className={`field ${multilineOptions.has(option) ? '' : 'font-mono text-[12px]'}`}
               rows={kind.name === 'lines' ? 5 : 6}
-              spellCheck={wordy.has(option)}
+              spellCheck={multilineOptions.has(option)}
               value={value}
               onChange={(event) => onChange(event.target.value)}
             />

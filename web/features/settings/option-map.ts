@@ -54,7 +54,7 @@ const sameNames = (one: MapRow, other: MapRow): boolean => one.names.every((name
 export const isBlank = ({ names, value }: MapRow): boolean => value === '' && names.every((name) => name === '');
 
 /** What is wrong with a row. */
-export function faultOf(row: MapRow, rows: readonly MapRow[], { value }: MapShape): 'name' | 'twice' | 'number' | null {
+export function issueOf(row: MapRow, rows: readonly MapRow[], { value }: MapShape): 'name' | 'twice' | 'number' | null {
   if (isBlank(row)) return null;
   if (row.names.some((name) => name === '')) return 'name';
   if (rows.some((other) => other !== row && sameNames(other, row))) return 'twice';
@@ -73,7 +73,7 @@ export function textOf(rows: readonly MapRow[], { value: type }: MapShape): stri
       inner = inner[name] as Record<string, unknown>;
     }
     inner[last] =
-      type === 'number' && faultOf(row, [], { depth: 1, value: type }) === null ? Number(row.value) : row.value;
+      type === 'number' && issueOf(row, [], { depth: 1, value: type }) === null ? Number(row.value) : row.value;
   }
   return JSON.stringify(object, null, 2);
 }

@@ -17,22 +17,22 @@ export interface PanelProps {
   readonly keys: readonly OptionKey[];
   readonly options: Options;
   /** Keys and defaults are told with the options. */
-  readonly technical?: boolean;
+  readonly showKey?: boolean;
   /** Inside a frame that has its own border. */
   readonly inner?: boolean;
   /** Actions of the panel that are no options. */
   readonly extra?: ReactNode;
 }
 
-export function Panel({ id, title, keys, options, inner = false, technical = false, extra }: PanelProps) {
+export function Panel({ id, title, keys, options, inner = false, showKey = false, extra }: PanelProps) {
   const { t } = useTranslation();
   const language = currentLanguage();
   const role = useUser()?.role ?? 0;
-  const [asking, setAsking] = useState<OptionKey | null>(null);
+  const [confirm, setConfirm] = useState<OptionKey | null>(null);
   const { stored, changed, errors, valueFor, shownFor } = options;
   const changes = keys.filter((key) => changed.includes(key)).length;
   const change = (key: OptionKey, value: string) => {
-    if (optionRow(key).confirm?.value === value) setAsking(key);
+    if (optionRow(key).confirm?.value === value) setConfirm(key);
     else options.change(key, value);
   };
   return (
@@ -62,7 +62,7 @@ export function Panel({ id, title, keys, options, inner = false, technical = fal
               rootOnly={needed > role}
               differs={secret ? isSet : valueFor(key) !== fallback}
               draft={changed.includes(key)}
-              technical={technical}
+              showKey={showKey}
               error={errors[key]}
               onChange={(value) => change(key, value)}
               onReset={() => (secret ? undefined : options.reset(key))}
@@ -71,15 +71,15 @@ export function Panel({ id, title, keys, options, inner = false, technical = fal
         })}
       </div>
       {extra}
-      {asking === null ? null : (
+      {confirm === null ? null : (
         <Confirm
-          title={textIn(optionRow(asking).label, language)}
-          text={textIn(optionRow(asking).confirm ?? { zh: '', en: '' }, language)}
+          title={textIn(optionRow(confirm).label, language)}
+          text={textIn(optionRow(confirm).confirm ?? { zh: '', en: '' }, language)}
           action={t('settings.confirm')}
-          onClose={() => setAsking(null)}
+          onClose={() => setConfirm(null)}
           onConfirm={() => {
-            options.change(asking, optionRow(asking).confirm?.value ?? '');
-            setAsking(null);
+            options.change(confirm, optionRow(confirm).confirm?.value ?? '');
+            setConfirm(null);
           }}
         />
       )}

@@ -161,7 +161,7 @@ export function SettingsPage() {
     const text = `${key} ${label.zh} ${label.en} ${zh} ${en}`.toLowerCase();
     return needle.split(/\s+/).every((word) => text.includes(word));
   };
-  const look = (change: { readonly q?: string; readonly changed?: boolean }) => {
+  const setFilter = (change: { readonly q?: string; readonly changed?: boolean }) => {
     const next = { q: search, changed: onlyChanged, ...change };
     setQuery(
       { tab, ...(next.q === '' ? {} : { q: next.q }), ...(next.changed ? { changed: 'true' } : {}) },
@@ -179,13 +179,13 @@ export function SettingsPage() {
           className="w-56"
           label={t('settings.search')}
           value={search}
-          onChange={(value) => look({ q: value })}
+          onChange={(value) => setFilter({ q: value })}
         />
         <button
           type="button"
           aria-pressed={onlyChanged}
           className={`button ${onlyChanged ? 'bg-accent-soft text-accent-text' : ''}`}
-          onClick={() => look({ changed: !onlyChanged })}
+          onClick={() => setFilter({ changed: !onlyChanged })}
         >
           {t('settings.onlyChanged')}
         </button>
@@ -208,7 +208,7 @@ export function SettingsPage() {
                   <Panel
                     key={`${panel}|${everywhere}`}
                     id={anchorOf(panel)}
-                    technical={everywhere}
+                    showKey={everywhere}
                     title={t(`settings.panel.${panel as 'login'}`)}
                     keys={keys}
                     options={options}

@@ -22,29 +22,33 @@ export function shapeOf(option: OptionKey): 'money' | 'number' | 'other' {
 }
 
 /** The kind of the option knows its bounds; these only say what a number is. */
-export const numberTerms = (option: OptionKey) => ({
+export const numberBounds = (option: OptionKey) => ({
   integer: optionRow(option).kind.name === 'integer',
   min: Number.MIN_SAFE_INTEGER,
 });
 export const optionBounds = { min: -maxQuota } as const;
 
 /** What the field shows for a stored value; a stored text that is no number is shown as it is. */
-export function shownAs(option: OptionKey, stored: string, facts: MoneyDetails | null): string {
+export function displayedValue(option: OptionKey, stored: string, details: MoneyDetails | null): string {
   const value = Number(stored);
   if (stored.trim() === '' || !Number.isFinite(value)) return stored;
   const shape = shapeOf(option);
-  return shape === 'number' ? numberIn(value) : shape === 'money' && facts !== null ? moneyIn(value, facts) : stored;
+  return shape === 'number'
+    ? numberIn(value)
+    : shape === 'money' && details !== null
+      ? moneyIn(value, details)
+      : stored;
 }
 
 /** What is stored for a text. */
-export function storedAs(
+export function storedValue(
   option: OptionKey,
   text: string,
-  facts: MoneyDetails | null,
+  details: MoneyDetails | null,
 ): { readonly text: string } | { readonly problem: Pick<AmountIssue, 'zh' | 'en'> } {
   const shape = shapeOf(option);
   if (shape === 'other') return { text };
-  const amount = shape === 'money' ? moneyOf(text, facts, optionBounds) : parseNumber(text, numberTerms(option));
+  const amount = shape === 'money' ? moneyOf(text, details, optionBounds) : parseNumber(text, numberBounds(option));
   if (amount.kind === 'value')
     return { text: amount.value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 12 }) };
   // Whether it may be empty is for the kind to say.

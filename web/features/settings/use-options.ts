@@ -6,10 +6,10 @@ import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { useUnsaved } from '../../lib/dirty-form.ts';
+import { useDirty } from '../../lib/dirty-form.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
-import { shownAs, storedAs } from './typed-option.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
+import { displayedValue, storedValue } from './typed-option.ts';
 
 export interface Stored {
   readonly value: string;
@@ -22,7 +22,7 @@ const without = (texts: Texts, keys: readonly OptionKey[]): Texts =>
 
 export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => void) {
   const { t } = useTranslation();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const language = currentLanguage();
   const [drafts, setDrafts] = useState<Texts>({});
   const [errors, setErrors] = useState<Texts>({});
@@ -31,7 +31,7 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
   const valueFor = (key: OptionKey): string => {
     const draft = drafts[key];
     if (draft === undefined) return storedFor(key);
-    const read = storedAs(key, draft, facts);
+    const read = storedValue(key, draft, details);
     return 'text' in read ? read.text : draft;
   };
   const changed = optionKeys.filter((key) => {
@@ -40,36 +40,36 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
     // An empty secret leaves the stored one alone.
     return optionRow(key).secret ? draft !== '' : valueFor(key) !== storedFor(key);
   });
-  useUnsaved(changed.length > 0);
+  useDirty(changed.length > 0);
 
   /** @param keys of one panel, or all. */
   const save = async (keys: readonly OptionKey[]) => {
-    const wanted = changed.filter((key) => keys.includes(key));
-    if (wanted.length === 0) return toast.warning(t('settings.unchanged'));
+    const selected = changed.filter((key) => keys.includes(key));
+    if (selected.length === 0) return toast.warning(t('settings.unchanged'));
     const complaints = Object.fromEntries(
-      wanted.flatMap((key) => {
-        const read = storedAs(key, drafts[key] ?? '', facts);
+      selected.flatMap((key) => {
+        const read = storedValue(key, drafts[key] ?? '', details);
         const wrong = 'problem' in read ? read.problem : optionRow(key).kind.check(read.text);
         return wrong === null ? [] : [[key, textIn(wrong, language)]];
       }),
     );
-    setErrors((before) => ({ ...without(before, wanted), ...complaints }));
+    setErrors((before) => ({ ...without(before, selected), ...complaints }));
     // Orders tell the payment service where to call back.
-    if (wanted.some((key) => optionRow(key).panel === 'payment') && (stored.get('ServerAddress')?.value ?? '') === '')
+    if (selected.some((key) => optionRow(key).panel === 'payment') && (stored.get('ServerAddress')?.value ?? '') === '')
       return toast.error(t('settings.addressFirst'));
     if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
-    const switches = wanted.filter((key) => optionRow(key).kind.name === 'switch');
+    const switches = selected.filter((key) => optionRow(key).kind.name === 'switch');
     const failures: Record<string, string> = {};
     let thrown = false;
-    for (const key of [...switches, ...wanted.filter((one) => !switches.includes(one))])
+    for (const key of [...switches, ...selected.filter((one) => !switches.includes(one))])
       await call('option.set', { key, value: valueFor(key) }).catch((error: unknown) => {
         failures[key] = messageOf(error);
         thrown ||= !isAnswered(error);
       });
-    const done = wanted.filter((key) => failures[key] === undefined);
-    setErrors((before) => ({ ...without(before, wanted), ...failures }));
+    const done = selected.filter((key) => failures[key] === undefined);
+    setErrors((before) => ({ ...without(before, selected), ...failures }));
     setDrafts((before) => without(before, done));
-    if (done.length === wanted.length) toast.success(t('settings.saved'));
+    if (done.length === selected.length) toast.success(t('settings.saved'));
     else if (done.length > 0) toast.error(t('settings.partly'));
     else
       toast.error(t(thrown ? 'settings.failedRetry' : 'settings.failed'), { description: Object.values(failures)[0] });
@@ -82,10 +82,10 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
     errors,
     valueFor,
     shownFor: (key: OptionKey): string =>
-      drafts[key] ?? (optionRow(key).secret ? '' : shownAs(key, storedFor(key), facts)),
+      drafts[key] ?? (optionRow(key).secret ? '' : displayedValue(key, storedFor(key), details)),
     change: (key: OptionKey, value: string) => setDrafts((before) => ({ ...before, [key]: value })),
     reset: (key: OptionKey) =>
-      setDrafts((before) => ({ ...before, [key]: shownAs(key, optionRow(key).fallback, facts) })),
+      setDrafts((before) => ({ ...before, [key]: displayedValue(key, optionRow(key).fallback, details) })),
     discard: () => {
       setDrafts({});
       setErrors({});

@@ -9,7 +9,7 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { providerOf } from '../../lib/key-provider.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 
 interface Connection {
   readonly type: number;
@@ -22,8 +22,8 @@ interface Connection {
 /** What is wrong with a key is said before anything is stored. @throws Error in the upstream's words. */
 async function connect({ models, ...channel }: Connection): Promise<void> {
   const fields = { ...channel, models: models.join(','), group: 'default', auto_ban: 1 };
-  const tried = await call('channel.try', fields);
-  if (!tried.success) throw new Error(tried.message);
+  const result = await call('channel.try', fields);
+  if (!result.success) throw new Error(result.message);
   await call('channel.create', fields);
   const [known] = await call('token.list', { p: 0, size: 1 });
   if (known === undefined) await call('token.create', { name: 'first', unlimited_quota: true, expired_time: -1 });
@@ -36,7 +36,7 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
   const [address, setAddress] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
-  const types = useAside({
+  const types = useOptionalRead({
     queryKey: ['channel-types'],
     queryFn: () => call('channel.types'),
     staleTime: 3_600_000,

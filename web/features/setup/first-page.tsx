@@ -8,7 +8,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
 import { useStatus } from '../../shell/status.ts';
@@ -27,7 +27,7 @@ export function FirstPage() {
   const done = useProgress(true);
   const [more, setMore] = useState(false);
   const token = done?.token ?? null;
-  const keyText = useAside({
+  const keyText = useOptionalRead({
     queryKey: ['first-key', token?.id],
     queryFn: () => call('token.key', { id: token?.id ?? 0 }),
     enabled: token !== null,

@@ -6,7 +6,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
 import { useMoney } from '../../shell/money.ts';
-import { Bill } from '../logs/bill.tsx';
+import { CostBreakdown } from '../logs/bill.tsx';
 
 export function SendForMe({ keyText, model }: { readonly keyText: string; readonly model: string }) {
   const { t } = useTranslation();
@@ -49,7 +49,7 @@ export function SendForMe({ keyText, model }: { readonly keyText: string; readon
   );
 }
 
-function factsOf(row: Log): Readonly<Record<string, unknown>> {
+function detailsOf(row: Log): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(row.other || '{}') as Record<string, unknown>;
   } catch {
@@ -62,13 +62,15 @@ const seconds = (ms: unknown): string => (typeof ms === 'number' && ms >= 0 ? `$
 export function FirstRequest({ row }: { readonly row: Log }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const facts = factsOf(row);
+  const details = detailsOf(row);
   return (
     <div className="grid gap-3">
       <p className="flex flex-wrap items-baseline gap-x-5 gap-y-1">
         <span className="status">200</span>
         <code className="font-mono text-[12px]">{row.model_name}</code>
-        <span>{t('setup.times', { first: seconds(facts.frt), whole: seconds(facts.ms ?? row.use_time * 1000) })}</span>
+        <span>
+          {t('setup.times', { first: seconds(details.frt), whole: seconds(details.ms ?? row.use_time * 1000) })}
+        </span>
         <span className="ml-auto">
           {t('setup.tokens', {
             in: row.prompt_tokens.toLocaleString('en'),
@@ -77,7 +79,7 @@ export function FirstRequest({ row }: { readonly row: Log }) {
         </span>
         <strong className="font-semibold">{money(row.quota, 'exact')}</strong>
       </p>
-      <Bill facts={facts} />
+      <CostBreakdown details={details} />
       <p className="flex flex-wrap gap-x-4 gap-y-1 text-[12px]">
         <Link href={`/log?open=${row.id}`}>{t('setup.showLog')}</Link>
         <Link href="/detail">{t('setup.toOverview')}</Link>

@@ -2,7 +2,7 @@
 import type { Channel, Log, Token } from '../../../server/contract/entities.ts';
 import { storedText } from '../../../server/contract/stored-texts.ts';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 
 const requests = 2;
 const liveMs = 1500;
@@ -37,7 +37,7 @@ export const progressKey = ['first-steps'] as const;
 
 /** Looks again until the first request has come. */
 export const useProgress = (enabled: boolean) =>
-  useAside({
+  useOptionalRead({
     queryKey: progressKey,
     queryFn: progress,
     enabled,

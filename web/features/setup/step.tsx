@@ -18,14 +18,14 @@ export interface StepProps {
 
 export function Step({ state, open = state === 'open', title, note, action, children }: StepProps) {
   const { t } = useTranslation();
-  const look = state === 'done' ? 'status' : state === 'open' ? 'status status-wait' : 'status status-off';
+  const className = state === 'done' ? 'status' : state === 'open' ? 'status status-wait' : 'status status-off';
   return (
     <li
       aria-current={state === 'open' ? 'step' : undefined}
       className={`rounded-3 border bg-surface px-4 py-3 ${open ? 'border-accent' : 'border-line-strong'}`}
     >
       <div className="flex items-center gap-3 max-sm:flex-wrap">
-        <h2 className={`${look} ${state === 'later' ? 'font-normal' : 'font-medium'} text-ink-1`}>
+        <h2 className={`${className} ${state === 'later' ? 'font-normal' : 'font-medium'} text-ink-1`}>
           {title}
           <span className="sr-only">{t(state === 'done' ? 'setup.doneMark' : `setup.${state}`)}</span>
         </h2>

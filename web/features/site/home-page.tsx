@@ -13,26 +13,26 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useAside, useRead } from '../../lib/read.ts';
+import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
 
-const doors = [
+const links = [
   ['OpenAI', '/v1/chat/completions'],
   ['OpenAI Responses', '/v1/responses'],
   ['Anthropic', '/v1/messages'],
   ['Gemini', '/v1beta/models/{model}:generateContent'],
 ] as const;
 /** The rest is on the page of prices. */
-const most = 12;
+const maxModels = 12;
 
 type Priced = OutputOf<EndpointOf<'pricing.get'>>['data'][number];
 type Level = OutputOf<EndpointOf<'status.models'>>[string];
 
-const looks: Readonly<Record<Level, string>> = {
+const classes: Readonly<Record<Level, string>> = {
   none: 'status status-off',
   good: 'status',
   slow: 'status status-wait',
@@ -66,13 +66,13 @@ function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: 
 }
 
 const usePrices = () =>
-  useAside({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
+  useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
 
 function Models() {
   const { t } = useTranslation();
-  const perUnit = useMoneyFacts()?.quotaPerUnit;
+  const perUnit = useMoneyDetails()?.quotaPerUnit;
   const list = usePrices();
-  const levels = useAside({
+  const levels = useOptionalRead({
     queryKey: ['model-levels'],
     queryFn: () => call('status.models'),
     refetchInterval: 60_000,
@@ -111,12 +111,12 @@ function Models() {
                 </tr>
               </thead>
               <tbody>
-                {models.slice(0, most).map((model) => (
+                {models.slice(0, maxModels).map((model) => (
                   <tr key={model.model_name}>
                     <td className="max-w-60 truncate font-mono text-[12px]">{model.model_name}</td>
                     <Prices model={model} perUnit={perUnit} />
                     <td>
-                      <span className={looks[levelOf(model)]}>
+                      <span className={classes[levelOf(model)]}>
                         <span className="max-sm:sr-only">{t(`site.level_${levelOf(model)}`)}</span>
                       </span>
                     </td>
@@ -209,7 +209,7 @@ function Introduction() {
   );
 }
 
-function Doors({ address }: { readonly address: string }) {
+function Actions({ address }: { readonly address: string }) {
   const { t } = useTranslation();
   const list = usePrices();
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
@@ -219,7 +219,7 @@ function Doors({ address }: { readonly address: string }) {
         {t('site.call')}
       </h2>
       <dl className="rounded-3 border border-line">
-        {doors.map(([protocol, path]) => (
+        {links.map(([protocol, path]) => (
           <div
             key={protocol}
             className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2"
@@ -298,7 +298,7 @@ export function HomePage() {
         {isAdmin(user) ? <Checklist /> : null}
         <Introduction />
         <Models />
-        <Doors address={address} />
+        <Actions address={address} />
       </div>
     </div>
   );

@@ -16,13 +16,13 @@ import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 
-type Whose = Partial<Record<'user' | 'token', number>> & { readonly tag?: string };
+type StatementScope = Partial<Record<'user' | 'token', number>> & { readonly tag?: string };
 
 /** How far back months are offered. */
-const mostMonths = 24;
+const maxMonths = 24;
 
 const monthsUntil = (now: number): readonly string[] =>
-  Array.from({ length: mostMonths }, (_, back) => {
+  Array.from({ length: maxMonths }, (_, back) => {
     const at = new Date(now);
     return monthAt(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back, 1));
   });
@@ -32,7 +32,7 @@ export const monthName = (month: string, language: string): string =>
     (monthRange(month)?.from ?? 0) * 1000,
   );
 
-function whoseIn(url: Pick<Url, 'get'>): Whose {
+function scopeIn(url: Pick<Url, 'get'>): StatementScope {
   const [user, token, tag] = [Number(url.get('user')), Number(url.get('token')), url.get('tag')];
   if (token > 0) return { token };
   if (tag !== '') return { tag };
@@ -56,12 +56,12 @@ export function logLinkOf(statement: Statement, line: StatementLine, admin: bool
   return `/log?${query}`;
 }
 
-function exported(whose: Whose, month: string): Promise<void> {
-  const query = new URLSearchParams(Object.entries({ ...whose, month }).map(([name, value]) => [name, String(value)]));
+function exported(scope: StatementScope, month: string): Promise<void> {
+  const query = new URLSearchParams(Object.entries({ ...scope, month }).map(([name, value]) => [name, String(value)]));
   return download(`/api/statement/export?${query}`, 'statement.csv');
 }
 
-function Sums({ of }: { readonly of: Statement['total'] }) {
+function Totals({ of }: { readonly of: Statement['total'] }) {
   const money = useMoney();
   return (
     <>
@@ -122,7 +122,7 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
                         {line.refund ? t('statement.refund', { model: line.model }) : line.model}
                       </Link>
                     </td>
-                    <Sums of={line} />
+                    <Totals of={line} />
                   </tr>
                 ))}
               </Fragment>
@@ -131,7 +131,7 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
           <tfoot>
             <tr className="font-semibold">
               <th scope="row">{t('statement.total')}</th>
-              <Sums of={statement.total} />
+              <Totals of={statement.total} />
             </tr>
           </tfoot>
         </table>
@@ -142,13 +142,13 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
 }
 
 /** Recomputes every charge of the month from its own row. */
-function Check({ whose, month }: { readonly whose: Whose; readonly month: string }) {
+function Check({ scope, month }: { readonly scope: StatementScope; readonly month: string }) {
   const { t } = useTranslation();
   const [found, setFound] = useState<Statement['check']>(null);
   const [busy, setBusy] = useState(false);
   const check = async () => {
     setBusy(true);
-    await attempt(async () => setFound((await call('statement.get', { ...whose, month, check: true })).check));
+    await attempt(async () => setFound((await call('statement.get', { ...scope, month, check: true })).check));
     setBusy(false);
   };
   return (
@@ -169,11 +169,11 @@ function Check({ whose, month }: { readonly whose: Whose; readonly month: string
   );
 }
 
-function Month({ whose, month }: { readonly whose: Whose; readonly month: string }) {
+function Month({ scope, month }: { readonly scope: StatementScope; readonly month: string }) {
   const admin = isAdmin(useUser());
   const statement = useRead({
-    queryKey: ['statement', whose, month],
-    queryFn: () => call('statement.get', { ...whose, month }),
+    queryKey: ['statement', scope, month],
+    queryFn: () => call('statement.get', { ...scope, month }),
   }).data;
   return statement === undefined ? <Waiting /> : <StatementSheet statement={statement} admin={admin} />;
 }
@@ -181,7 +181,7 @@ function Month({ whose, month }: { readonly whose: Whose; readonly month: string
 export function StatementPage() {
   const { t, i18n } = useTranslation();
   const url = useUrl();
-  const whose = whoseIn(url);
+  const scope = scopeIn(url);
   const month = url.get('month') || monthAt(Date.now());
   const months = monthsUntil(Date.now());
   return (
@@ -193,7 +193,7 @@ export function StatementPage() {
         <button
           type="button"
           className="button button-primary"
-          onClick={() => void exported(whose, month).catch((error: Error) => toast.error(error.message))}
+          onClick={() => void exported(scope, month).catch((error: Error) => toast.error(error.message))}
         >
           {t('statement.csv')}
         </button>
@@ -206,12 +206,12 @@ export function StatementPage() {
             one,
             monthName(one, i18n.language),
           ])}
-          onChange={(chosen) => url.set('month', chosen)}
+          onChange={(selected) => url.set('month', selected)}
         />
-        <Check key={`${month} ${JSON.stringify(whose)}`} whose={whose} month={month} />
+        <Check key={`${month} ${JSON.stringify(scope)}`} scope={scope} month={month} />
       </div>
-      <Boundary key={`${month} ${JSON.stringify(whose)}`}>
-        <Month whose={whose} month={month} />
+      <Boundary key={`${month} ${JSON.stringify(scope)}`}>
+        <Month scope={scope} month={month} />
       </Boundary>
     </>
   );

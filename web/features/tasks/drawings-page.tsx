@@ -112,7 +112,7 @@ export function DrawingsPage() {
       title={t('nav.drawings')}
       idLabel={t('tasks.drawingId')}
       columns={columns}
-      usual={{ from: now - monthSeconds, to: now + hourSeconds }}
+      initial={{ from: now - monthSeconds, to: now + hourSeconds }}
       banner={
         status?.mj_notify_enabled ? null : (
           <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('tasks.noCallback')}</p>

@@ -12,7 +12,7 @@ import { RangeControl, useRange } from '../../components/range-control.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { SavedFilters } from '../../components/table/saved-filters.tsx';
-import type { Usual } from '../../lib/range.ts';
+import type { DefaultRange } from '../../lib/range.ts';
 import { useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
@@ -36,7 +36,7 @@ export interface TaskListPageProps<Row extends TaskRow> {
   readonly banner?: React.ReactNode;
   readonly place: 'drawings' | 'tasks';
   /** Shown at first. */
-  readonly usual: Usual;
+  readonly initial: DefaultRange;
 }
 
 export function TaskListPage<Row extends TaskRow>({
@@ -46,7 +46,7 @@ export function TaskListPage<Row extends TaskRow>({
   load,
   detail,
   banner,
-  usual,
+  initial,
   place,
 }: TaskListPageProps<Row>) {
   const { t } = useTranslation();
@@ -54,7 +54,7 @@ export function TaskListPage<Row extends TaskRow>({
   const client = useQueryClient();
   const url = useUrl();
   const { page } = url;
-  const { from, to } = useRange(usual);
+  const { from, to } = useRange(initial);
   const [open, setOpen] = useState<Row | null>(null);
   const size = sizeIn(url.get('size'));
   const [id, channel] = [url.get('id'), url.get('channel')];
@@ -67,7 +67,7 @@ export function TaskListPage<Row extends TaskRow>({
       noChannel ? [] : load(admin, { id, channel: Number(channel) || 0, from, to }, page - 1, size),
     refetchInterval: 10_000,
   });
-  const shown = open === null ? null : detail(open);
+  const selected = open === null ? null : detail(open);
   return (
     <>
       <PageHead title={title} />
@@ -76,7 +76,7 @@ export function TaskListPage<Row extends TaskRow>({
         <FilterBar
           filters={[...(admin ? [{ name: 'channel', label: t('tasks.channel') }] : []), { name: 'id', label: idLabel }]}
         >
-          <RangeControl usual={usual} />
+          <RangeControl initial={initial} />
         </FilterBar>
         <button
           type="button"
@@ -110,9 +110,9 @@ export function TaskListPage<Row extends TaskRow>({
         onPage={(next) => url.set('p', String(next))}
         onSize={(next) => url.set('size', String(next))}
       />
-      {shown === null ? null : (
-        <Sheet title={shown.title} onClose={() => setOpen(null)}>
-          {shown.body}
+      {selected === null ? null : (
+        <Sheet title={selected.title} onClose={() => setOpen(null)}>
+          {selected.body}
         </Sheet>
       )}
     </>

@@ -62,7 +62,7 @@ export function TasksPage() {
       title={t('nav.tasks')}
       idLabel={t('tasks.taskId')}
       columns={columns}
-      usual={{ from: Math.floor(new Date().setHours(0, 0, 0, 0) / 1000), to: 0 }}
+      initial={{ from: Math.floor(new Date().setHours(0, 0, 0, 0) / 1000), to: 0 }}
       load={(admin, { id, channel, from, to }, page, pageSize) => {
         const filter = { p: page, page_size: pageSize, task_id: id, start_timestamp: from, end_timestamp: to };
         return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);

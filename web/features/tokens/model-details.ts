@@ -1,7 +1,7 @@
 /** Models that the reader may use, with their price, how long they take and what a usual request of theirs costs. */
 import { completionPriceOf, priceOfRatio } from '../../../server/contract/pricing/format.ts';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
 export interface ModelDetails {
@@ -20,9 +20,9 @@ const dollars = (value: number): string => `$${value < 0.01 && value > 0 ? value
 /** @param group of the key; '' = the reader's own. @returns undefined while the models are not known. */
 export function useModelDetails(group: string): readonly ModelDetails[] | undefined {
   const user = useUser();
-  const names = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
-  const prices = useAside({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') }).data;
-  const traffic = useAside({
+  const names = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const prices = useOptionalRead({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') }).data;
+  const traffic = useOptionalRead({
     queryKey: ['model-traffic'],
     queryFn: () =>
       call(isAdmin(user) ? 'traffic.all' : 'traffic.self', { range: '30d', by: 'model', points: false, limit: 1000 }),
@@ -50,9 +50,13 @@ export function useModelDetails(group: string): readonly ModelDetails[] | undefi
   });
 }
 
-/** @param chosen empty = all. @returns how many usual requests an amount pays for; null = there were none to go by. */
-export function requestsFor(quota: number, facts: readonly ModelDetails[], chosen: readonly string[]): number | null {
-  const some = facts.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
+/** @param selected empty = all. @returns how many usual requests an amount pays for; null = there were none to go by. */
+export function requestsFor(
+  quota: number,
+  details: readonly ModelDetails[],
+  selected: readonly string[],
+): number | null {
+  const some = details.filter(({ name }) => selected.length === 0 || selected.includes(name));
   const requests = some.reduce((sum, one) => sum + one.requests, 0);
   const charge = some.reduce((sum, one) => sum + one.charge, 0);
   return charge <= 0 ? null : Math.floor((quota * requests) / charge);

@@ -5,27 +5,27 @@ import { Icon } from '../../components/icon.tsx';
 import type { ModelDetails } from './model-details.ts';
 
 export interface ModelsFieldProps {
-  readonly facts: readonly ModelDetails[];
+  readonly details: readonly ModelDetails[];
   /** Empty = all. */
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
+  readonly selected: readonly string[];
+  readonly onChange: (selected: readonly string[]) => void;
 }
 
-export function ModelsField({ facts, chosen, onChange }: ModelsFieldProps) {
+export function ModelsField({ details, selected, onChange }: ModelsFieldProps) {
   const { t } = useTranslation();
   const id = useId();
   const [typed, setTyped] = useState('');
   const needle = typed.trim().toLowerCase();
-  const found = facts.filter(({ name }) => name.toLowerCase().includes(needle));
+  const found = details.filter(({ name }) => name.toLowerCase().includes(needle));
   const toggle = (name: string) =>
-    onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
+    onChange(selected.includes(name) ? selected.filter((one) => one !== name) : [...selected, name]);
   /** Lists are pasted, too. */
   const take = () => {
     const names = typed
       .split(/[,\s]+/)
       .map((name) => (found.length === 1 && name !== '' ? (found[0]?.name ?? name) : name))
-      .filter((name) => name !== '' && !chosen.includes(name));
-    if (names.length > 0) onChange([...chosen, ...new Set(names)]);
+      .filter((name) => name !== '' && !selected.includes(name));
+    if (names.length > 0) onChange([...selected, ...new Set(names)]);
     setTyped('');
   };
   return (
@@ -34,13 +34,13 @@ export function ModelsField({ facts, chosen, onChange }: ModelsFieldProps) {
         {t('tokens.models')}
         <span className="font-normal text-ink-3">
           {' · '}
-          {chosen.length === 0
-            ? t('tokens.allModels', { count: facts.length })
-            : t('tokens.ofModels', { chosen: chosen.length, count: facts.length })}
+          {selected.length === 0
+            ? t('tokens.allModels', { count: details.length })
+            : t('tokens.ofModels', { chosen: selected.length, count: details.length })}
         </span>
       </label>
       <div className="field flex h-auto min-h-8 flex-wrap items-center gap-1 py-1">
-        {chosen.map((name) => (
+        {selected.map((name) => (
           <span
             key={name}
             className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-1 bg-accent-soft pl-1.5 font-mono text-[12px] text-accent-text"
@@ -73,7 +73,7 @@ export function ModelsField({ facts, chosen, onChange }: ModelsFieldProps) {
               event.preventDefault();
               take();
             }
-            if (event.key === 'Backspace' && typed === '' && chosen.length > 0) onChange(chosen.slice(0, -1));
+            if (event.key === 'Backspace' && typed === '' && selected.length > 0) onChange(selected.slice(0, -1));
           }}
         />
       </div>
@@ -85,7 +85,7 @@ export function ModelsField({ facts, chosen, onChange }: ModelsFieldProps) {
                 <input
                   type="checkbox"
                   className="size-4 flex-none accent-(--accent)"
-                  checked={chosen.includes(name)}
+                  checked={selected.includes(name)}
                   onChange={() => toggle(name)}
                 />
                 <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{name}</span>

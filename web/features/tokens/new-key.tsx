@@ -5,7 +5,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { allowanceOf, Sentence } from './allowance.tsx';
 import { TestRequest } from './test-request.tsx';
@@ -16,14 +16,14 @@ export interface NewKeyProps {
   readonly onClose: () => void;
   readonly onCopy: (text: string) => void;
   /** It is for somebody else. */
-  readonly onGive: () => void;
+  readonly onShare: () => void;
 }
 
 /** Looks for the first request with the new key until there is one. */
 function FirstRequest({ token: { id, name, created_time: since } }: { readonly token: Token }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const found = useAside({
+  const found = useOptionalRead({
     queryKey: ['first-request', id],
     // By its id: names come again. The name and the time are what the log has an index for.
     queryFn: () =>
@@ -44,7 +44,7 @@ function FirstRequest({ token: { id, name, created_time: since } }: { readonly t
   );
 }
 
-export function NewKey({ token, onClose, onCopy, onGive }: NewKeyProps) {
+export function NewKey({ token, onClose, onCopy, onShare }: NewKeyProps) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const models = useUsableModels(token);
@@ -63,7 +63,7 @@ export function NewKey({ token, onClose, onCopy, onGive }: NewKeyProps) {
       <TestRequest secret={key} model={models[0] ?? ''} />
       <FirstRequest token={token} />
       <p className="mb-5">
-        <button type="button" className="button" onClick={onGive}>
+        <button type="button" className="button" onClick={onShare}>
           {t('tokens.give')}
         </button>
       </p>

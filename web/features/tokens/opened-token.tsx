@@ -5,26 +5,26 @@ import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 import { NewKey } from './new-key.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
 export interface OpenedTokenProps {
   readonly refresh: () => Promise<unknown>;
   /** A key that was just made, by the form or by a rotation. */
-  readonly revealed: Token | null;
-  readonly onReveal: (token: Token | null) => void;
-  readonly onGive: (token: Token) => void;
+  readonly newToken: Token | null;
+  readonly onNewToken: (token: Token | null) => void;
+  readonly onShare: (token: Token) => void;
 }
 
-export function OpenedToken({ refresh, revealed, onReveal, onGive }: OpenedTokenProps) {
+export function OpenedToken({ refresh, newToken, onNewToken, onShare }: OpenedTokenProps) {
   const { t } = useTranslation();
   const url = useUrl();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const openId = Number(url.get('open')) || 0;
-  const opened = useAside({
+  const opened = useOptionalRead({
     queryKey: ['tokens', 'one', openId],
     queryFn: () => call('token.get', { id: openId }),
     enabled: openId > 0,
@@ -33,28 +33,28 @@ export function OpenedToken({ refresh, revealed, onReveal, onGive }: OpenedToken
   const closeDrawer = url.close;
   return (
     <>
-      {facts !== null && (isNew || opened !== undefined) ? (
+      {details !== null && (isNew || opened !== undefined) ? (
         <TokenDrawer
           key={opened?.id ?? 0}
           token={isNew ? null : (opened ?? null)}
-          facts={facts}
+          details={details}
           onClose={closeDrawer}
           onSaved={(token, fresh) => {
             closeDrawer();
             toast.success(fresh ? t('tokens.createdOk') : t('tokens.updatedOk'));
-            if (fresh) onReveal(token);
+            if (fresh) onNewToken(token);
             void refresh();
           }}
         />
       ) : null}
-      {revealed === null ? null : (
+      {newToken === null ? null : (
         <NewKey
-          token={revealed}
-          onClose={() => onReveal(null)}
+          token={newToken}
+          onClose={() => onNewToken(null)}
           onCopy={copyOrShow}
-          onGive={() => {
-            onReveal(null);
-            onGive(revealed);
+          onShare={() => {
+            onNewToken(null);
+            onShare(newToken);
           }}
         />
       )}

@@ -7,7 +7,7 @@ import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 
-const graces = ['0', '1', '24', '168'] as const;
+const gracePeriods = ['0', '1', '24', '168'] as const;
 
 export interface RotationProps {
   readonly token: Token;
@@ -17,7 +17,7 @@ export interface RotationProps {
 
 export function Rotation({ token: { id, name }, onClose, onRotated }: RotationProps) {
   const { t } = useTranslation();
-  const [grace, setGrace] = useState<(typeof graces)[number]>('0');
+  const [grace, setGrace] = useState<(typeof gracePeriods)[number]>('0');
   return (
     <Confirm
       title={t('tokens.rotateTitle', { name })}
@@ -28,7 +28,7 @@ export function Rotation({ token: { id, name }, onClose, onRotated }: RotationPr
           <Segment
             label={t('tokens.graceLabel')}
             value={grace}
-            options={graces.map((hours) => [hours, t(`tokens.grace.${hours}`)])}
+            options={gracePeriods.map((hours) => [hours, t(`tokens.grace.${hours}`)])}
             onChange={setGrace}
           />
           <p className="mt-3">{grace === '0' ? t('tokens.rotateText') : t('tokens.graceText')}</p>

@@ -21,7 +21,7 @@ export interface Allowance {
 }
 
 /** Beyond that their number says more. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 const bold = (text: string): string => `**${text}**`;
 
@@ -44,7 +44,7 @@ export function sentenceOf(allowance: Allowance, t: TFunction, language: string)
     models:
       models.length === 0
         ? t('tokens.sentence.everyModel')
-        : models.length <= mostNamed
+        : models.length <= maxNamed
           ? list(models.map(bold))
           : bold(t('tokens.sentence.someModels', { count: models.length })),
     until: ends[0],

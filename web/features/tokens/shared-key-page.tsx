@@ -11,18 +11,18 @@ import { useMoney } from '../../shell/money.ts';
 import { allowanceOf, Sentence } from './allowance.tsx';
 import { UseWith } from './use-with.tsx';
 
-type Given = OutputOf<EndpointOf<'token.open_shared'>>;
+type SharedKey = OutputOf<EndpointOf<'token.open_shared'>>;
 
 export function SharedKeyPage() {
   const { t, i18n } = useTranslation();
   const money = useMoney();
-  const [given, setGiven] = useState<Given | null>(null);
+  const [shared, setShared] = useState<SharedKey | null>(null);
   const [failed, setFailed] = useState('');
   const [busy, setBusy] = useState(false);
   const open = async () => {
     setBusy(true);
     try {
-      setGiven(await call('token.open_shared', { secret: location.hash.slice(1) }));
+      setShared(await call('token.open_shared', { secret: location.hash.slice(1) }));
       // It shows nothing a second time.
       history.replaceState(history.state, '', location.pathname);
     } catch (failure) {
@@ -33,7 +33,7 @@ export function SharedKeyPage() {
   return (
     <div className="mx-auto w-full max-w-[640px] px-5 py-8">
       <h1 className="mb-2 text-[16px] leading-6 font-semibold">{t('tokens.given.title')}</h1>
-      {given === null ? (
+      {shared === null ? (
         <>
           <p className="mb-4 text-ink-2">{t('tokens.given.text')}</p>
           {failed === '' ? (
@@ -50,16 +50,20 @@ export function SharedKeyPage() {
         <>
           <p className="mb-4 text-ink-2">{t('tokens.given.once')}</p>
           <div className="mb-4 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
-            <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{displayedKey(given.key)}</code>
-            <button type="button" className="button button-primary" onClick={() => copyOrShow(displayedKey(given.key))}>
+            <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{displayedKey(shared.key)}</code>
+            <button
+              type="button"
+              className="button button-primary"
+              onClick={() => copyOrShow(displayedKey(shared.key))}
+            >
               {t('app.copy')}
             </button>
           </div>
           <div className="mb-6">
-            <Sentence allowance={allowanceOf(given, money, i18n.language)} />
+            <Sentence allowance={allowanceOf(shared, money, i18n.language)} />
           </div>
           <h2 className="mb-2 font-semibold">{t('tokens.revealHelp')}</h2>
-          <UseWith token={given} onCopy={copyOrShow} own={false} />
+          <UseWith token={shared} onCopy={copyOrShow} own={false} />
         </>
       )}
     </div>

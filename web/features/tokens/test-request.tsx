@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { call, send, wordsFor } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 
 export interface TestRequestProps {
@@ -49,10 +49,10 @@ async function ask(secret: string, model: string): Promise<Outcome> {
 }
 
 /** The row of the log is written a moment after the answer. */
-function Bill({ requestId }: { readonly requestId: string }) {
+function RequestCost({ requestId }: { readonly requestId: string }) {
   const { t } = useTranslation();
   const money = useMoney();
-  const row = useAside({
+  const row = useOptionalRead({
     queryKey: ['test-request', requestId],
     queryFn: async () => (await call('log.self', { p: 1, page_size: 1, request_id: requestId })).items[0] ?? null,
     refetchInterval: (query) => (query.state.data ? false : 700),
@@ -90,7 +90,7 @@ export function TestRequest({ secret, model }: TestRequestProps) {
               {outcome.ok ? t('tokens.testOk', { ms: outcome.ms }) : t('tokens.testFailed')}
             </p>
             <p className="mt-1 break-words whitespace-pre-wrap">{outcome.text}</p>
-            {outcome.requestId === '' ? null : <Bill requestId={outcome.requestId} />}
+            {outcome.requestId === '' ? null : <RequestCost requestId={outcome.requestId} />}
           </div>
         )}
       </div>

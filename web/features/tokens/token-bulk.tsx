@@ -14,7 +14,7 @@ export interface TokenBulkProps {
   /** Those in sight. */
   readonly rows: readonly Token[];
   /** Those that are chosen, in sight or not. */
-  readonly picked: readonly Token[];
+  readonly tokens: readonly Token[];
   /** Chooses every row that matches, also on other pages; null = all of them are in sight. */
   readonly onAll: (() => Promise<unknown>) | null;
   readonly selection: Selection;
@@ -23,18 +23,18 @@ export interface TokenBulkProps {
 }
 
 /** Names of a question; of many the first ones. */
-const mostNames = 5;
+const maxNames = 5;
 
-export function TokenBulk({ rows, picked, selection, refresh, onCopy, onAll }: TokenBulkProps) {
+export function TokenBulk({ rows, tokens, selection, refresh, onCopy, onAll }: TokenBulkProps) {
   const { t } = useTranslation();
-  const { chosen, onChange } = selection;
+  const { selected, onChange } = selection;
   const [removingMany, setRemovingMany] = useState(false);
-  const inSight = new Set(rows.map(({ id }) => id));
-  const hidden = picked.filter(({ id }) => !inSight.has(id)).length;
-  const names = picked.slice(0, mostNames).map(({ name }) => name);
+  const onPage = new Set(rows.map(({ id }) => id));
+  const hidden = tokens.filter(({ id }) => !onPage.has(id)).length;
+  const names = tokens.slice(0, maxNames).map(({ name }) => name);
   return (
     <>
-      <BulkBar selection={selection} matching={inSight} onAll={onAll}>
+      <BulkBar selection={selection} matching={onPage} onAll={onAll}>
         <button type="button" className="button button-ghost" onClick={onCopy}>
           {t('tokens.copyChosen')}
         </button>
@@ -44,12 +44,12 @@ export function TokenBulk({ rows, picked, selection, refresh, onCopy, onAll }: T
       </BulkBar>
       {removingMany ? (
         <Confirm
-          title={t('tokens.deleteManyTitle', { count: chosen.size })}
+          title={t('tokens.deleteManyTitle', { count: selected.size })}
           text={
             <>
               <p className="mb-2 break-words text-ink-1">
                 {names.join(', ')}
-                {picked.length > names.length ? ` ${t('tokens.andMore', { count: picked.length - names.length })}` : ''}
+                {tokens.length > names.length ? ` ${t('tokens.andMore', { count: tokens.length - names.length })}` : ''}
               </p>
               {hidden === 0 ? null : <p className="mb-2">{t('tokens.notInSight', { count: hidden })}</p>}
               <p>{t('tokens.deleteText')}</p>
@@ -59,7 +59,7 @@ export function TokenBulk({ rows, picked, selection, refresh, onCopy, onAll }: T
           onClose={() => setRemovingMany(false)}
           onConfirm={async () => {
             setRemovingMany(false);
-            if (!(await attempt(() => call('token.delete_many', { ids: [...chosen] })))) return;
+            if (!(await attempt(() => call('token.delete_many', { ids: [...selected] })))) return;
             onChange(new Set());
             await refresh();
           }}

@@ -8,14 +8,14 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
-import { undoable } from '../../lib/undo.ts';
+import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 import { namesIn } from './allowance.tsx';
 import { keyUsage } from './usage.ts';
 
-const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
+const statusClasses = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
-export interface TokenColumnsWanted {
+export interface TokenColumnsOptions {
   readonly t: TFunction;
   readonly language: string;
   readonly money: Money;
@@ -24,18 +24,18 @@ export interface TokenColumnsWanted {
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (token: Token) => void;
   readonly onUse: (token: Token) => void;
-  readonly onGive: (token: Token) => void;
+  readonly onShare: (token: Token) => void;
   readonly onRotate: (token: Token) => void;
   readonly onRemove: (token: Token) => void;
 }
 
 const hint = ({ key }: Token): string => `${displayedKey(key).slice(0, 7)}…${key.slice(-4)}`;
 
-function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
-  const { row, t, refresh, onEdit, onUse, onGive, onRotate, onRemove } = props;
+function TokenActions(props: TokenColumnsOptions & { readonly row: Token }) {
+  const { row, t, refresh, onEdit, onUse, onShare, onRotate, onRemove } = props;
   const toggle = () => {
     const put = (status: number) => call('token.update', { id: row.id, status_only: true, status });
-    void undoable({
+    void runUndoable({
       work: () => put(row.status === 1 ? 2 : 1),
       back: () => put(row.status === 1 ? 1 : 2),
       done: t('app.changed', { name: row.name }),
@@ -52,7 +52,7 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
       ]}
       more={[
         { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
-        { id: 'give', content: t('tokens.give'), onPick: () => onGive(row) },
+        { id: 'give', content: t('tokens.give'), onPick: () => onShare(row) },
         { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
         ...(row.old_key_until === 0
           ? []
@@ -67,9 +67,9 @@ function TokenActions(props: TokenColumnsWanted & { readonly row: Token }) {
 }
 
 /** From this share on the bar warns. */
-const nearlyUsed = 0.9;
+const warningShare = 0.9;
 
-function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { readonly row: Token }) {
+function Spent({ row, t, money }: Pick<TokenColumnsOptions, 't' | 'money'> & { readonly row: Token }) {
   const { spend, used, limit } = keyUsage(row);
   const share = spend === 'none' || limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
   return (
@@ -82,7 +82,7 @@ function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { re
           className="block h-1"
           style={{
             width: `${share * 100}%`,
-            background: share >= nearlyUsed ? 'var(--warning-solid)' : 'var(--accent)',
+            background: share >= warningShare ? 'var(--warning-solid)' : 'var(--accent)',
           }}
         />
       </span>
@@ -96,10 +96,10 @@ function Spent({ row, t, money }: Pick<TokenColumnsWanted, 't' | 'money'> & { re
   );
 }
 
-const mostShown = 2;
+const maxVisible = 2;
 
-export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>[] {
-  const { t, language, money, today } = wanted;
+export function tokenColumns(options: TokenColumnsOptions): readonly Column<Token>[] {
+  const { t, language, money, today } = options;
   return [
     {
       id: 'name',
@@ -119,7 +119,7 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
       key: true,
       cell: (row) => (
         <span className="block">
-          <span className={statusLooks[row.status as 1 | 2 | 3 | 4]}>
+          <span className={statusClasses[row.status as 1 | 2 | 3 | 4]}>
             {t(`tokens.s${row.status as 1 | 2 | 3 | 4}`)}
           </span>
           {row.old_key_until === 0 ? null : (
@@ -144,10 +144,10 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
       cell: (row) => {
         const names = row.model_limits_enabled ? namesIn(row.model_limits) : [];
         if (names.length === 0) return <span className="text-ink-3">{t('tokens.every')}</span>;
-        const rest = names.length - mostShown;
+        const rest = names.length - maxVisible;
         return (
           <span className="text-ink-2" title={names.join('\n')}>
-            {names.slice(0, mostShown).join(', ')}
+            {names.slice(0, maxVisible).join(', ')}
             {rest > 0 ? <span className="text-ink-3"> +{rest}</span> : null}
           </span>
         );
@@ -187,7 +187,7 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
           <span className="text-ink-3">{t('tokens.never')}</span>
         ) : (
           <span title={dateTime(row.expired_time)}>
-            {Math.abs(row.expired_time - Date.now() / 1000) < soonSeconds
+            {Math.abs(row.expired_time - Date.now() / 1000) < warningSeconds
               ? relative(row.expired_time, language)
               : day(row.expired_time, language)}
           </span>
@@ -197,9 +197,9 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
       id: 'actions',
       header: t('app.actions'),
       key: true,
-      cell: (row) => <TokenActions row={row} {...wanted} />,
+      cell: (row) => <TokenActions row={row} {...options} />,
     },
   ];
 }
 
-const soonSeconds = 14 * 86_400;
+const warningSeconds = 14 * 86_400;

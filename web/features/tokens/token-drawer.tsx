@@ -8,7 +8,7 @@ import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf } from './token-form.ts';
 
@@ -18,25 +18,25 @@ const suffix = (): string =>
     '',
   );
 /** @param known undefined = nobody could say. */
-const strangersIn = (chosen: readonly string[], known: readonly string[] | undefined): readonly string[] =>
-  known === undefined ? [] : chosen.filter((name) => !known.includes(name));
+const unknownModels = (selected: readonly string[], known: readonly string[] | undefined): readonly string[] =>
+  known === undefined ? [] : selected.filter((name) => !known.includes(name));
 
 export interface TokenDrawerProps {
   /** null = a new one. */
   readonly token: Token | null;
-  readonly facts: MoneyDetails;
+  readonly details: MoneyDetails;
   readonly onClose: () => void;
   readonly onSaved: (token: Token, fresh: boolean) => void;
 }
 
-export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps) {
+export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerProps) {
   const { t } = useTranslation();
-  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
-  const [strange, setStrange] = useState<readonly string[]>([]);
+  const known = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const [unlisted, setUnlisted] = useState<readonly string[]>([]);
   const { typed, change, field, ...form } = useForm(
-    () => formOf(token, facts),
+    () => formOf(token, details),
     async (typed) => {
-      const fields = fieldsOf(typed, token, facts);
+      const fields = fieldsOf(typed, token, details);
       if (token !== null) return onSaved(await call('token.update', { id: token.id, ...fields }), false);
       const made = await call('token.create', fields);
       for (let count = 1; count < typed.count; count++)
@@ -47,10 +47,10 @@ export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps
   );
 
   const submit = () => {
-    const unknown = strangersIn(typed.models, known);
+    const unknown = unknownModels(typed.models, known);
     // What was allowed before is the owner's business.
-    if (unknown.length === 0 || typed.models.join() === formOf(token, facts).models.join()) return form.submit();
-    setStrange(unknown);
+    if (unknown.length === 0 || typed.models.join() === formOf(token, details).models.join()) return form.submit();
+    setUnlisted(unknown);
   };
 
   return (
@@ -61,19 +61,19 @@ export function TokenDrawer({ token, facts, onClose, onSaved }: TokenDrawerProps
       footer={<FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
     >
       <CheckedForm id="token-form" onSubmit={submit}>
-        <TokenFields {...{ token, facts, field }} form={typed} onChange={change} />
+        <TokenFields {...{ token, details, field }} form={typed} onChange={change} />
         <p role="alert" className="text-danger">
           {form.error}
         </p>
       </CheckedForm>
-      {strange.length === 0 ? null : (
+      {unlisted.length === 0 ? null : (
         <Confirm
           title={t('tokens.unknownModels')}
-          text={t('tokens.unknownModelsText', { names: strange.join(', ') })}
+          text={t('tokens.unknownModelsText', { names: unlisted.join(', ') })}
           action={t('tokens.saveAnyway')}
-          onClose={() => setStrange([])}
+          onClose={() => setUnlisted([])}
           onConfirm={() => {
-            setStrange([]);
+            setUnlisted([]);
             void form.submit();
           }}
         />

@@ -14,7 +14,7 @@ import type { FieldOf } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
 import { day } from '../../lib/format.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { namesIn, Sentence } from './allowance.tsx';
 import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
@@ -24,7 +24,7 @@ import {
   budgetBounds,
   budgetNames,
   expiryAt,
-  limitTerms,
+  limitBounds,
   rateNames,
   type SpendWindow,
   spendWindows,
@@ -46,19 +46,19 @@ interface PartProps {
   readonly form: TokenForm;
   /** null = a new one. */
   readonly token: Token | null;
-  readonly facts: MoneyDetails;
+  readonly details: MoneyDetails;
   readonly onChange: (change: Partial<TokenForm>) => void;
   readonly field: FieldOf<TokenForm>;
 }
 
 /** How much, and in which time. */
-function SpendField({ form, token, facts, onChange }: PartProps) {
+function SpendField({ form, token, details, onChange }: PartProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const { spend } = form;
-  const amount = moneyOf(form.amount, facts, amountBounds(token, spend));
+  const amount = moneyOf(form.amount, details, amountBounds(token, spend));
   /** The amount moves with the choice; a further limit of the same time would contradict it. */
-  const choose = (next: SpendWindow) =>
+  const select = (next: SpendWindow) =>
     onChange({
       spend: next,
       limits: next === 'day' || next === 'month' ? { ...form.limits, [`${next}_budget`]: '' } : form.limits,
@@ -81,7 +81,7 @@ function SpendField({ form, token, facts, onChange }: PartProps) {
             label={t('tokens.spendIn')}
             value={spend}
             options={spendWindows.map((window) => [window, t(`tokens.spend.${window}`)])}
-            onChange={choose}
+            onChange={select}
           />
         </div>
       </div>
@@ -97,9 +97,9 @@ function SpendField({ form, token, facts, onChange }: PartProps) {
             type="button"
             className="button"
             disabled={spend === 'none'}
-            onClick={() => onChange({ amount: moneyIn(preset * facts.quotaPerUnit, facts) })}
+            onClick={() => onChange({ amount: moneyIn(preset * details.quotaPerUnit, details) })}
           >
-            {money(preset * facts.quotaPerUnit, 'whole')}
+            {money(preset * details.quotaPerUnit, 'whole')}
           </button>
         ))}
       </div>
@@ -109,7 +109,7 @@ function SpendField({ form, token, facts, onChange }: PartProps) {
 
 function GroupField({ field }: PartProps) {
   const { t } = useTranslation();
-  const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = useOptionalRead({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <SelectField
       label={t('tokens.group')}
@@ -162,7 +162,7 @@ function LimitFields({ form, onChange }: PartProps) {
             label={t(`tokens.${limit}`)}
             unit={rateUnits[limit] === undefined ? undefined : t(rateUnits[limit])}
             empty={t('tokens.noLimit')}
-            terms={limitTerms}
+            bounds={limitBounds}
             value={form.limits[limit]}
             onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
           />
@@ -173,26 +173,26 @@ function LimitFields({ form, onChange }: PartProps) {
 }
 
 /** What the form says so far; amounts that cannot be read are left out. */
-function LiveSentence({ form, token, facts, models }: PartProps & { readonly models: readonly ModelDetails[] }) {
+function LiveSentence({ form, token, details, models }: PartProps & { readonly models: readonly ModelDetails[] }) {
   const { i18n } = useTranslation();
   const money = useMoney();
   const { spend } = form;
-  const main = moneyOf(form.amount, facts, amountBounds(token, spend));
+  const main = moneyOf(form.amount, details, amountBounds(token, spend));
   const quota = spend === 'none' || main.kind !== 'value' ? null : main.value;
-  const shown = (limit: (typeof budgetNames)[number]): string | null => {
+  const amountOf = (limit: (typeof budgetNames)[number]): string | null => {
     if (limit === `${spend}_budget`) return quota === null ? null : money(quota);
-    const amount = moneyOf(form.limits[limit], facts, budgetBounds);
+    const amount = moneyOf(form.limits[limit], details, budgetBounds);
     return amount.kind === 'value' ? money(amount.value) : null;
   };
   const expiry = expiryOf(form.expires, expiryAt(token));
-  const rpm = parseNumber(form.limits.rpm_limit, limitTerms);
+  const rpm = parseNumber(form.limits.rpm_limit, limitBounds);
   return (
     <Sentence
       allowance={{
         name: form.name.trim(),
         total: spend === 'total' && quota !== null ? money(quota) : null,
-        day: shown('day_budget'),
-        month: shown('month_budget'),
+        day: amountOf('day_budget'),
+        month: amountOf('month_budget'),
         models: form.models,
         until: expiry.kind === 'at' && expiry.seconds > 0 ? day(expiry.seconds, i18n.language) : null,
         networks: namesIn(form.ips).length,
@@ -211,7 +211,7 @@ export function TokenFields(part: PartProps) {
     <>
       <TextField label={t('tokens.name')} autoComplete="off" {...part.field('name')} />
       <SpendField {...part} />
-      <ModelsField facts={models} chosen={form.models} onChange={(chosen) => onChange({ models: chosen })} />
+      <ModelsField details={models} selected={form.models} onChange={(selected) => onChange({ models: selected })} />
       <ExpiryField stored={expiryAt(token)} {...part.field('expires')} />
       <LimitFields {...part} />
       <details className="mb-4">

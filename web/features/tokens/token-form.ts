@@ -14,7 +14,7 @@ export const budgetNames = ['day_budget', 'month_budget'] as const;
 export const rateNames = ['rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 type LimitName = (typeof budgetNames)[number] | (typeof rateNames)[number];
 /** A limit is no limit where it is left empty, never where it is zero. */
-export const limitTerms = { integer: true, min: 1, max: 999_999_999_999 } as const;
+export const limitBounds = { integer: true, min: 1, max: 999_999_999_999 } as const;
 export const budgetBounds = { min: 1 } as const;
 
 export interface TokenForm {
@@ -51,10 +51,10 @@ function amountOf(token: Token | null): number | null {
 /** Epoch seconds; -1 = never. */
 export const expiryAt = (token: Token | null): number => token?.expired_time ?? -1;
 
-/** @param facts null = not known yet; what is in money is filled in when it is. */
-export const formOf = (token: Token | null, facts: MoneyDetails | null): TokenForm => ({
+/** @param details null = not known yet; what is in money is filled in when it is. */
+export const formOf = (token: Token | null, details: MoneyDetails | null): TokenForm => ({
   name: token?.name ?? '',
-  amount: facts === null ? '' : moneyIn(amountOf(token) ?? facts.quotaPerUnit, facts),
+  amount: details === null ? '' : moneyIn(amountOf(token) ?? details.quotaPerUnit, details),
   spend: spendOf(token),
   expires: expiryText(expiryAt(token)),
   models: token?.model_limits_enabled ? namesIn(token.model_limits) : [],
@@ -62,20 +62,20 @@ export const formOf = (token: Token | null, facts: MoneyDetails | null): TokenFo
   group: token?.group ?? '',
   count: 1,
   limits: Object.fromEntries([
-    ...budgetNames.map((name) => [name, facts === null || !token?.[name] ? '' : moneyIn(token[name], facts)]),
+    ...budgetNames.map((name) => [name, details === null || !token?.[name] ? '' : moneyIn(token[name], details)]),
     ...rateNames.map((name) => [name, token?.[name] ? numberIn(token[name]) : '']),
   ]) as TokenForm['limits'],
 });
 
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
-export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyDetails) {
+export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDetails) {
   const { name, amount, spend, models, ips, group, limits } = form;
-  const before = formOf(token, facts);
+  const before = formOf(token, details);
   // What is left goes down while the form is open: an amount that nobody touched is not sent back.
   const untouched = token !== null && amount === before.amount && spend === before.spend;
-  const quota = spend === 'none' ? 0 : valueIn(moneyOf(amount, facts, amountBounds(token, spend)));
+  const quota = spend === 'none' ? 0 : valueIn(moneyOf(amount, details, amountBounds(token, spend)));
   const budget = (window: 'day' | 'month') =>
-    spend === window ? quota : valueIn(moneyOf(limits[`${window}_budget`], facts, budgetBounds), 0);
+    spend === window ? quota : valueIn(moneyOf(limits[`${window}_budget`], details, budgetBounds), 0);
   return {
     name,
     ...(spend !== 'total' || untouched ? {} : { remain_quota: quota }),
@@ -87,6 +87,6 @@ export function fieldsOf(form: TokenForm, token: Token | null, facts: MoneyDetai
     group,
     day_budget: budget('day'),
     month_budget: budget('month'),
-    ...Object.fromEntries(rateNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitTerms), 0)])),
+    ...Object.fromEntries(rateNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
   };
 }

@@ -67,25 +67,25 @@ export function TokensPage() {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const client = useQueryClient();
-  const { url, paging, rows, list, searching, sight, all } = useTokens();
-  const [chosen, setChosen] = useSelection(sight);
+  const { url, pageState, rows, list, searching, scope, all } = useTokens();
+  const [selected, setSelected] = useSelection(scope);
   /** Where rows of other pages are picked too, they are known from here. */
   const [everything, setEverything] = useState<readonly Token[]>([]);
-  const picked = [...new Map([...everything, ...rows].map((row) => [row.id, row])).values()].filter(({ id }) =>
-    chosen.has(id),
+  const tokens = [...new Map([...everything, ...rows].map((row) => [row.id, row])).values()].filter(({ id }) =>
+    selected.has(id),
   );
   const [removing, setRemoving] = useState<Token | null>(null);
   const [using, setUsing] = useState<Token | null>(null);
   const [giving, setGiving] = useState<Token | null>(null);
   const [rotating, setRotating] = useState<Token | null>(null);
-  const [revealed, setRevealed] = useState<Token | null>(null);
+  const [newToken, setNewToken] = useState<Token | null>(null);
   const today = useRequestsToday();
-  const selection = { chosen, onChange: setChosen };
+  const selection = { selected, onChange: setSelected };
   const edit = (row: Token) => url.show(String(row.id));
   const add = () => url.show('new');
   const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] });
-  const copyChosen = () => {
-    const keys = picked.map((row) => `${row.name}    ${displayedKey(row.key)}`);
+  const copySelected = () => {
+    const keys = tokens.map((row) => `${row.name}    ${displayedKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
@@ -95,36 +95,36 @@ export function TokensPage() {
       title={t('tokens.title')}
       actions={
         <>
-          <button type="button" className="button max-sm:hidden" onClick={copyChosen}>
+          <button type="button" className="button max-sm:hidden" onClick={copySelected}>
             {t('tokens.copyChosen')}
           </button>
           <AddButton label={t('tokens.add')} onClick={add} />
         </>
       }
-      pager={{ ...paging, total: null, count: rows.length }}
+      pager={{ ...pageState, total: null, count: rows.length }}
       over={
         <>
           <TokenBulk
-            {...{ rows, picked, selection, refresh }}
-            onCopy={copyChosen}
+            {...{ rows, tokens, selection, refresh }}
+            onCopy={copySelected}
             onAll={
-              paging.page === 1 && rows.length < paging.size
+              pageState.page === 1 && rows.length < pageState.size
                 ? null
                 : async () => {
                     const found = await all();
                     setEverything(found);
-                    setChosen(new Set(found.map(({ id }) => id)));
+                    setSelected(new Set(found.map(({ id }) => id)));
                   }
             }
           />
-          <OpenedToken refresh={refresh} revealed={revealed} onReveal={setRevealed} onGive={setGiving} />
+          <OpenedToken refresh={refresh} newToken={newToken} onNewToken={setNewToken} onShare={setGiving} />
           {giving === null ? null : <ShareKey token={giving} refresh={refresh} onClose={() => setGiving(null)} />}
           {rotating === null ? null : (
             <Rotation
               token={rotating}
               onClose={() => setRotating(null)}
               onRotated={(token) => {
-                setRevealed(token);
+                setNewToken(token);
                 void refresh();
               }}
             />
@@ -141,7 +141,7 @@ export function TokensPage() {
         rows={rows}
         columns={tokenColumns({
           ...{ t, language: i18n.language, money, today, refresh },
-          ...{ onEdit: edit, onUse: setUsing, onGive: setGiving, onRotate: setRotating, onRemove: setRemoving },
+          ...{ onEdit: edit, onUse: setUsing, onShare: setGiving, onRotate: setRotating, onRemove: setRemoving },
         })}
         list={list}
         onOpen={edit}

@@ -2,30 +2,30 @@
 
 import type { Token } from '../../../server/contract/entities.ts';
 import { tokenSorts } from '../../../server/contract/sort.ts';
-import { type Paging, usePaging } from '../../components/pager.tsx';
+import { type PageState, usePageState } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
-import { type ListState, useAside, useList } from '../../lib/read.ts';
+import { type ListState, useList, useOptionalRead } from '../../lib/read.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 
 export interface Tokens {
   readonly url: Url;
-  readonly paging: Paging;
+  readonly pageState: PageState;
   readonly rows: readonly Token[];
   readonly list: ListState;
   readonly searching: boolean;
   /** What decides which rows are shown. */
-  readonly sight: string;
+  readonly scope: string;
   /** Every row that matches, on whatever page. */
   readonly all: () => Promise<readonly Token[]>;
 }
 
 /** What the server gives at once. */
-const piece = 100;
+const pageSize = 100;
 
 export function useTokens(): Tokens {
   const url = useUrl();
-  const paging = usePaging();
-  const { page, size } = paging;
+  const pageState = usePageState();
+  const { page, size } = pageState;
   const [keyword, key] = [url.get('q'), url.get('key')];
   const searching = keyword !== '' || key !== '';
   const sort = sortIn(url, tokenSorts);
@@ -40,25 +40,25 @@ export function useTokens(): Tokens {
   const all = async () => {
     const found: Token[] = [];
     for (let p = 0; ; p++) {
-      const some = await ask(p, piece);
+      const some = await ask(p, pageSize);
       found.push(...some);
-      if (some.length < piece) return found;
+      if (some.length < pageSize) return found;
     }
   };
   return {
     url,
-    paging,
+    pageState,
     rows: list.data ?? [],
     list,
     searching,
-    sight: [page, size, keyword, key, sort].join(' '),
+    scope: [page, size, keyword, key, sort].join(' '),
     all,
   };
 }
 
 /** Requests of the last 24 hours by key; undefined = not known yet. */
 export function useRequestsToday(): ReadonlyMap<number, number> | undefined {
-  const traffic = useAside({
+  const traffic = useOptionalRead({
     queryKey: ['token-traffic'],
     queryFn: () => call('traffic.self', { range: '24h', by: 'token', points: false, limit: 1000 }),
   }).data;

@@ -11,7 +11,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { Select } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useAside } from '../../lib/read.ts';
+import { useOptionalRead } from '../../lib/read.ts';
 
 interface Choice {
   readonly name: string;
@@ -79,16 +79,16 @@ function Step({
 }
 
 /** Named where the account's models are not known. */
-const usualModel = 'gpt-4o-mini';
+const defaultModel = 'gpt-4o-mini';
 
 type UsableToken = Pick<Token, 'name' | 'key' | 'model_limits_enabled' | 'model_limits'>;
 
 /** What the key may ask for, the usual one first. @param own of the reader's account. */
 export function useUsableModels(token: UsableToken, own = true): readonly string[] {
-  const known = useAside({ queryKey: ['models'], queryFn: () => call('user.models'), enabled: own }).data ?? [];
+  const known = useOptionalRead({ queryKey: ['models'], queryFn: () => call('user.models'), enabled: own }).data ?? [];
   const allowed = token.model_limits_enabled ? token.model_limits.split(',').map((name) => name.trim()) : known;
   const usable = allowed.filter((name) => name !== '');
-  return usable.includes(usualModel) ? [usualModel, ...usable.filter((name) => name !== usualModel)] : usable;
+  return usable.includes(defaultModel) ? [defaultModel, ...usable.filter((name) => name !== defaultModel)] : usable;
 }
 
 export interface UseWithProps {
@@ -101,9 +101,9 @@ export interface UseWithProps {
 export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   const { t } = useTranslation();
   const models = useUsableModels(token, own);
-  const [wanted, setWanted] = useState('');
-  const model = wanted || (models[0] ?? usualModel);
-  const [shown, setShown] = useState('curl');
+  const [chosenModel, setChosenModel] = useState('');
+  const model = chosenModel || (models[0] ?? defaultModel);
+  const [selected, setSelected] = useState('curl');
   const key = displayedKey(token.key);
   const origin = location.origin;
   const choices: readonly Choice[] = [
@@ -111,10 +111,10 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
     ...agents.map((agent) => ({
       name: agent.label,
       note: agent.note && textIn(agent.note, currentLanguage()),
-      steps: setupSteps(agent, { url: origin, key, models, model: wanted || modelFor(agent, models) }),
+      steps: setupSteps(agent, { url: origin, key, models, model: chosenModel || modelFor(agent, models) }),
     })),
   ];
-  const chosen = choices.find(({ name }) => name === shown);
+  const choice = choices.find(({ name }) => name === selected);
   return (
     <>
       {models.length < 2 ? null : (
@@ -123,7 +123,7 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
           label={t('tokens.snippetModel')}
           value={model}
           options={models.map((name) => [name, name] as const)}
-          onChange={setWanted}
+          onChange={setChosenModel}
         />
       )}
       <div className="mb-2 flex flex-wrap gap-1">
@@ -131,16 +131,16 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
           <button
             key={name}
             type="button"
-            aria-pressed={name === shown}
-            className={`min-h-6 rounded-1 px-2 text-[12px] ${name === shown ? 'bg-accent-soft text-accent-text' : 'bg-sunken text-ink-2'}`}
-            onClick={() => setShown(name)}
+            aria-pressed={name === selected}
+            className={`min-h-6 rounded-1 px-2 text-[12px] ${name === selected ? 'bg-accent-soft text-accent-text' : 'bg-sunken text-ink-2'}`}
+            onClick={() => setSelected(name)}
           >
             {name}
           </button>
         ))}
       </div>
-      {chosen?.note === undefined ? null : <p className="mb-2 text-ink-2">{chosen.note}</p>}
-      {chosen?.steps.map((step) => (
+      {choice?.note === undefined ? null : <p className="mb-2 text-ink-2">{choice.note}</p>}
+      {choice?.steps.map((step) => (
         <Step key={step.path} step={step} onCopy={onCopy} t={t} />
       ))}
     </>

@@ -7,7 +7,7 @@ import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { isAdmin } from '../../lib/session.ts';
-import { undoable } from '../../lib/undo.ts';
+import { runUndoable } from '../../lib/undo.ts';
 
 /** Others come from other products and are changed by nobody here. */
 const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
@@ -21,17 +21,17 @@ const roleNames: Readonly<Record<number, 'role1' | 'role10' | 'role100'>> = {
 };
 type Action = 'promote' | 'demote' | 'disable' | 'enable';
 
-export interface UserColumnsWanted {
+export interface UserColumnsOptions {
   readonly t: TFunction;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (user: User) => void;
   readonly onClose: (user: User) => void;
 }
 
-function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsWanted & { readonly row: User }) {
+function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & { readonly row: User }) {
   /** Two actions of which each takes the other back. */
   const exchange = (action: Action, back: Action) =>
-    undoable({
+    runUndoable({
       work: () => call('user.manage', { id: row.id, action }),
       back: () => call('user.manage', { id: row.id, action: back }),
       done: `${row.username} · ${t('users.done')}`,
@@ -61,8 +61,8 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsWanted & {
   );
 }
 
-export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] {
-  const { t } = wanted;
+export function userColumns(options: UserColumnsOptions): readonly Column<User>[] {
+  const { t } = options;
   return [
     { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
     {
@@ -152,7 +152,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       id: 'actions',
       header: t('app.actions'),
       key: true,
-      cell: (row) => (row.DeletedAt !== null ? null : <UserActions row={row} {...wanted} />),
+      cell: (row) => (row.DeletedAt !== null ? null : <UserActions row={row} {...options} />),
     },
   ];
 }

@@ -13,7 +13,7 @@ import { SelectField } from '../../components/select.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 export interface UserDrawerProps {
   /** null = a new one. */
@@ -47,7 +47,7 @@ function BindingList({ user }: { readonly user: User }) {
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const first = () => ({
     username: user?.username ?? '',
     display_name: user?.display_name ?? '',
@@ -62,13 +62,13 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
       await call('user.update', {
         ...{ id: user.id, username, display_name, group },
         ...(password === '' ? {} : { password }),
-        ...(added.trim() === '' ? {} : { add_quota: valueIn(moneyOf(added, facts, signedBounds)) }),
+        ...(added.trim() === '' ? {} : { add_quota: valueIn(moneyOf(added, details, signedBounds)) }),
       });
     }
     toast.success(user === null ? t('users.created') : t('users.updated'));
     onSaved();
   });
-  const sum = moneyOf(typed.added, facts, signedBounds);
+  const sum = moneyOf(typed.added, details, signedBounds);
   const more = sum.kind === 'value' ? sum.value : 0;
 
   return (

@@ -14,8 +14,8 @@ import { useMoney } from '../../shell/money.ts';
 import { keyUsage } from '../tokens/usage.ts';
 
 type Overview = OutputOf<EndpointOf<'user.overview'>>;
-const shownRows = 10;
-const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
+const maxRows = 10;
+const statusClasses = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
 function Section({
   title,
@@ -37,7 +37,7 @@ function Section({
   );
 }
 
-function Facts({
+function AccountDetails({
   overview: { user, last_seen_time: seen, last_ip: ip },
   month,
 }: {
@@ -46,7 +46,7 @@ function Facts({
 }) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
-  const facts: readonly (readonly [string, string])[] = [
+  const details: readonly (readonly [string, string])[] = [
     [t('users.spentMonth'), money(month.total.quota)],
     [t('users.used'), money(user.used_quota)],
     [t('users.quota'), money(user.quota)],
@@ -59,7 +59,7 @@ function Facts({
   ];
   return (
     <dl className="mb-6 grid grid-cols-2 gap-x-5 gap-y-4 border-y border-line px-5 py-4 sm:grid-cols-3 xl:grid-cols-6">
-      {facts.map(([name, value]) => (
+      {details.map(([name, value]) => (
         <div key={name}>
           <dt className="text-[12px] text-ink-3">{name}</dt>
           <dd className="text-[16px] leading-6 font-semibold break-words">{value}</dd>
@@ -79,7 +79,7 @@ function Days({ month }: { readonly month: Statement }) {
   const days = Array.from({ length: Math.floor((last - month.from) / 86_400) + 1 }, (_, at) =>
     new Date((month.from + at * 86_400) * 1000).toISOString().slice(0, 10),
   );
-  const most = Math.max(1, ...spent.values());
+  const max = Math.max(1, ...spent.values());
   return (
     <ul className="flex h-16 items-end gap-px px-5" aria-label={t('users.byDay')}>
       {days.map((one) => (
@@ -89,7 +89,7 @@ function Days({ month }: { readonly month: Statement }) {
           title={`${one}: ${money(spent.get(one) ?? 0)}`}
         >
           <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
-          <span className="block w-full bg-(--data-1)" style={{ height: `${((spent.get(one) ?? 0) / most) * 100}%` }} />
+          <span className="block w-full bg-(--data-1)" style={{ height: `${((spent.get(one) ?? 0) / max) * 100}%` }} />
         </li>
       ))}
     </ul>
@@ -131,7 +131,7 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
                   </span>
                 </td>
                 <td>
-                  <span className={statusLooks[key.status as 1 | 2 | 3 | 4]}>
+                  <span className={statusClasses[key.status as 1 | 2 | 3 | 4]}>
                     {t(`tokens.s${key.status as 1 | 2 | 3 | 4}`)}
                   </span>
                 </td>
@@ -166,7 +166,7 @@ function Requests({ username }: { readonly username: string }) {
   const money = useMoney();
   const rows = useRead({
     queryKey: ['user-log', username],
-    queryFn: () => call('log.list', { p: 1, page_size: shownRows, username }),
+    queryFn: () => call('log.list', { p: 1, page_size: maxRows, username }),
   }).data;
   if (rows === undefined) return <Waiting />;
   if (rows.items.length === 0) return <p className="px-5 text-ink-2">{t('users.noRequests')}</p>;
@@ -232,7 +232,7 @@ function Person({ id }: { readonly id: number }) {
           {t('statement.title')}
         </Link>
       </PageHead>
-      <Facts overview={overview} month={month} />
+      <AccountDetails overview={overview} month={month} />
       <Section title={t('users.byDay')}>
         <Days month={month} />
       </Section>

@@ -12,11 +12,11 @@ import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { Confirm } from '../../components/overlay.tsx';
-import { usePaging } from '../../components/pager.tsx';
+import { usePageState } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { useAside, useList } from '../../lib/read.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
@@ -55,19 +55,19 @@ export function UsersPage() {
   const url = useUrl();
   const [path, navigate] = useLocation();
   const [closing, setClosing] = useState<User | null>(null);
-  const paging = usePaging(10);
-  const { page, size } = paging;
+  const pageState = usePageState(10);
+  const { page, size } = pageState;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const sort = sortIn(url, userSorts);
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
-  const edited = useAside({
+  const edited = useOptionalRead({
     queryKey: ['users', 'one', editing],
     queryFn: () => call('user.get', { id: editing }),
     enabled: editing > 0,
   }).data;
   const back = () => navigate(`/user${location.search}`);
   const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
-  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
     queryKey: ['users', page, size, keyword, group, sort],
     queryFn: () =>
@@ -86,7 +86,7 @@ export function UsersPage() {
       title={t('users.title')}
       count={list.data?.total}
       actions={<AddButton label={t('users.add')} onClick={() => navigate(`/user/edit${location.search}`)} />}
-      pager={{ ...paging, total: list.data?.total }}
+      pager={{ ...pageState, total: list.data?.total }}
       over={
         <>
           {path === '/user/edit' || edited !== undefined ? (

@@ -11,31 +11,34 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
-import { useMoney, useMoneyFacts } from '../../shell/money.ts';
+import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 interface TransferProps {
   /** Quota that waits. */
-  readonly earned: number;
-  readonly facts: MoneyDetails;
+  readonly available: number;
+  readonly details: MoneyDetails;
   readonly onTransferred: () => Promise<unknown>;
 }
 
-/** @param earned quota that waits. */
-export const transferBounds = (earned: number, { quotaPerUnit }: MoneyDetails) => ({ min: quotaPerUnit, max: earned });
+/** @param available quota that waits. */
+export const transferBounds = (available: number, { quotaPerUnit }: MoneyDetails) => ({
+  min: quotaPerUnit,
+  max: available,
+});
 
 /** What was earned becomes balance, all of it or a part of at least one unit of currency. */
-function Transfer({ earned, facts, onTransferred }: TransferProps) {
+function Transfer({ available, details, onTransferred }: TransferProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const [amount, setAmount] = useState(() => moneyIn(earned, facts));
-  const least = facts.quotaPerUnit;
-  if (earned < least)
+  const [amount, setAmount] = useState(() => moneyIn(available, details));
+  const least = details.quotaPerUnit;
+  if (available < least)
     return <p className="text-[12px] text-ink-3">{t('wallet.transferLeast', { least: money(least) })}</p>;
-  const bounds = transferBounds(earned, facts);
+  const bounds = transferBounds(available, details);
   return (
     <CheckedForm
       onSubmit={async () => {
-        const quota = valueIn(moneyOf(amount, facts, bounds));
+        const quota = valueIn(moneyOf(amount, details, bounds));
         if (await attempt(() => call('affiliate.transfer', { quota }), t('wallet.transferred'))) await onTransferred();
       }}
     >
@@ -60,7 +63,7 @@ export interface InviteCardProps {
 export function InviteCard({ onTransferred }: InviteCardProps) {
   const { t } = useTranslation();
   const money = useMoney();
-  const facts = useMoneyFacts();
+  const details = useMoneyDetails();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
   const invite = `${location.origin}/register?aff=${invitation}`;
@@ -83,8 +86,8 @@ export function InviteCard({ onTransferred }: InviteCardProps) {
       <button type="button" className="button mb-4" onClick={() => copyOrShow(invite)}>
         {t('app.copy')}
       </button>
-      {facts === null || self.aff_quota === 0 ? null : (
-        <Transfer key={self.aff_quota} earned={self.aff_quota} facts={facts} onTransferred={onTransferred} />
+      {details === null || self.aff_quota === 0 ? null : (
+        <Transfer key={self.aff_quota} available={self.aff_quota} details={details} onTransferred={onTransferred} />
       )}
     </Card>
   );

@@ -9,8 +9,8 @@ import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
-import { useAside } from '../../lib/read.ts';
-import { useMoneyFacts } from '../../shell/money.ts';
+import { useOptionalRead } from '../../lib/read.ts';
+import { useMoneyDetails } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
@@ -20,10 +20,10 @@ const methodNames = { zfb: 'wallet.alipay', wx: 'wallet.wechat', stripe: 'wallet
 export const methodName = (t: TFunction, method: string): string =>
   method in methodNames ? t(methodNames[method as Method]) : method;
 /** A larger payment is a slip of the finger. */
-const mostAmount = 1_000_000_000;
+const maxAmount = 1_000_000_000;
 
 /** As the family answers an order. */
-interface PayAnswer {
+interface PaymentResponse {
   readonly message?: string;
   readonly data?: string | Readonly<Record<string, string>> | { readonly pay_link: string };
   readonly url?: string | undefined;
@@ -36,7 +36,7 @@ interface PaymentPage {
 }
 
 /** @returns where an accepted order is paid; null = nowhere. */
-export function paymentPage({ data, url }: PayAnswer): PaymentPage | null {
+export function paymentPage({ data, url }: PaymentResponse): PaymentPage | null {
   if (typeof data !== 'object') return null;
   if (data.pay_link !== undefined) return { url: data.pay_link, fields: null };
   return url === undefined ? null : { url, fields: data };
@@ -59,19 +59,19 @@ function submitForm(address: string, fields: Readonly<Record<string, string>>): 
 }
 
 /** Whole units. @param least that the site accepts. */
-export const topUpTerms = (least: number, inCurrency: boolean) => ({
+export const topUpBounds = (least: number, inCurrency: boolean) => ({
   integer: true,
   min: least,
-  max: mostAmount,
+  max: maxAmount,
   ...(inCurrency ? { currency: 'usd' } : {}),
 });
 
 /** @returns why there is nothing to pay, in the words of who refused; null = the payment goes on. */
-export const refusalIn = (answer: PayAnswer, otherwise: string): string | null =>
+export const refusalIn = (answer: PaymentResponse, otherwise: string): string | null =>
   answer.message === 'success' ? null : String(answer.data ?? answer.message ?? otherwise);
 
 /** What this site can be paid by. */
-export function useWaysToPay(): readonly Method[] {
+export function usePaymentMethods(): readonly Method[] {
   const status = useStatus().data;
   return [
     ...(status?.enable_online_topup === true ? (['zfb', 'wx'] as const) : []),
@@ -82,30 +82,30 @@ export function useWaysToPay(): readonly Method[] {
 export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const { t } = useTranslation();
   const status = useStatus().data;
-  const ways = useWaysToPay();
+  const methods = usePaymentMethods();
   const least = Math.max(1, status?.min_topup ?? 1);
-  const inCurrency = useMoneyFacts()?.inCurrency !== false;
+  const inCurrency = useMoneyDetails()?.inCurrency !== false;
   const [amount, setAmount] = useState(numberIn(least));
   const [method, setMethod] = useState<Method | null>(null);
   const [error, setError] = useState('');
-  const terms = topUpTerms(least, inCurrency);
-  const read = parseNumber(amount, terms);
-  const anyAmount = parseNumber(amount, { ...terms, min: 0 });
+  const bounds = topUpBounds(least, inCurrency);
+  const read = parseNumber(amount, bounds);
+  const anyAmount = parseNumber(amount, { ...bounds, min: 0 });
   const belowLeast = anyAmount.kind === 'value' && anyAmount.value < least;
-  const wanted = read.kind === 'value' ? read.value : 0;
+  const value = read.kind === 'value' ? read.value : 0;
   const epay = status?.enable_online_topup === true;
-  const chosen = useRef<Method>('zfb');
-  const cost = useAside({
-    queryKey: ['amount', wanted],
-    queryFn: () => call('wallet.amount', { amount: wanted }),
-    enabled: epay && wanted >= least,
+  const selected = useRef<Method>('zfb');
+  const cost = useOptionalRead({
+    queryKey: ['amount', value],
+    queryFn: () => call('wallet.amount', { amount: value }),
+    enabled: epay && value >= least,
   }).data;
 
   const pay = async (by: Method) => {
     setMethod(null);
-    const answer: PayAnswer = await (by === 'stripe'
-      ? call('wallet.stripe_pay', { amount: wanted })
-      : call('wallet.pay', { amount: wanted, payment_method: by })
+    const answer: PaymentResponse = await (by === 'stripe'
+      ? call('wallet.stripe_pay', { amount: value })
+      : call('wallet.pay', { amount: value, payment_method: by })
     ).catch((failure: unknown) => ({ message: isAnswered(failure) ? failure.message : t('wallet.failed') }));
     const refusal = refusalIn(answer, t('wallet.failed'));
     if (refusal !== null) return setError(refusal);
@@ -120,7 +120,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
       <CheckedForm
         onSubmit={() => {
           setError('');
-          setMethod(chosen.current);
+          setMethod(selected.current);
         }}
       >
         <NumberField
@@ -129,7 +129,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
             cost?.message === 'success' ? t('wallet.costs', { money: String(cost.data) }) : t('wallet.least', { least })
           }
           unit={inCurrency ? undefined : t('app.tokens')}
-          terms={terms}
+          bounds={bounds}
           words={(reason) =>
             reason === 'negative' || (reason === 'bounds' && belowLeast) ? t('wallet.tooLittle', { least }) : undefined
           }
@@ -138,16 +138,16 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
           onChange={setAmount}
         />
         <div className="flex flex-wrap gap-2">
-          {ways.map((way) => (
+          {methods.map((option) => (
             <button
-              key={way}
+              key={option}
               type="submit"
               className="button"
               onClick={() => {
-                chosen.current = way;
+                selected.current = option;
               }}
             >
-              {t(methodNames[way])}
+              {t(methodNames[option])}
             </button>
           ))}
         </div>
@@ -155,7 +155,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
       {method === null ? null : (
         <Confirm
           title={t('wallet.confirmTitle')}
-          text={t('wallet.confirmText', { amount: wanted, money: String(cost?.data ?? '–') })}
+          text={t('wallet.confirmText', { amount: value, money: String(cost?.data ?? '–') })}
           action={t('wallet.payNow')}
           onClose={() => setMethod(null)}
           onConfirm={() => void pay(method)}

@@ -6,7 +6,7 @@ import { Card } from '../../components/card.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Pager, usePaging } from '../../components/pager.tsx';
+import { Pager, usePageState } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
@@ -16,16 +16,16 @@ import { OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
 import { InviteCard } from './invite-card.tsx';
 import { RedemptionCard } from './redemption-card.tsx';
-import { methodName, TopUp, useWaysToPay } from './top-up.tsx';
+import { methodName, TopUp, usePaymentMethods } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
 
 export function WalletPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const paging = usePaging();
-  const payable = useWaysToPay().length > 0;
-  const { page, size } = paging;
+  const pageState = usePageState();
+  const payable = usePaymentMethods().length > 0;
+  const { page, size } = pageState;
   const orders = useList({
     queryKey: ['orders', page, size],
     queryFn: () => call('wallet.orders_self', { p: page, page_size: size }),
@@ -78,7 +78,7 @@ export function WalletPage() {
         list={orders}
         empty={<Empty text={t('wallet.noOrders')} />}
       />
-      <Pager {...paging} total={orders.data?.total} />
+      <Pager {...pageState} total={orders.data?.total} />
     </>
   );
 }

@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next';
 import { call } from '../../../lib/api.ts';
 import { messageOf } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
-import { useAside } from '../../../lib/read.ts';
+import { useOptionalRead } from '../../../lib/read.ts';
 import { isRoot, useUser } from '../../../lib/session.ts';
 
 export function BackupNow() {
   const { t } = useTranslation();
   const root = isRoot(useUser());
   const client = useQueryClient();
-  const status = useAside({ queryKey: ['backups'], queryFn: () => call('backup.status'), enabled: root });
+  const status = useOptionalRead({ queryKey: ['backups'], queryFn: () => call('backup.status'), enabled: root });
   const { mutate, error, isPending } = useMutation({
     mutationFn: () => call('backup.run'),
     onSettled: () => client.invalidateQueries({ queryKey: ['backups'] }),

@@ -17,10 +17,10 @@ export function ClearLogs() {
   const { t } = useTranslation();
   const root = isRoot(useUser());
   const [until, setUntil] = useState(() => inputValue(Math.floor(Date.now() / 1000) - monthSeconds));
-  const [asking, setAsking] = useState(false);
+  const [confirm, setConfirm] = useState(false);
   const seconds = Math.floor(new Date(until).getTime() / 1000);
   const clear = async () => {
-    setAsking(false);
+    setConfirm(false);
     await attempt(async () => {
       const removed = await call('log.prune', { target_timestamp: seconds });
       toast.success(t('settings.logsCleared', { count: removed }));
@@ -43,17 +43,17 @@ export function ClearLogs() {
         type="button"
         className="button mb-4 h-8 text-danger"
         disabled={!root}
-        onClick={() => (Number.isNaN(seconds) ? toast.error(t('settings.timeNeeded')) : setAsking(true))}
+        onClick={() => (Number.isNaN(seconds) ? toast.error(t('settings.timeNeeded')) : setConfirm(true))}
       >
         {t('settings.clearLogs')}
       </button>
-      {asking ? (
+      {confirm ? (
         <Confirm
           title={t('settings.clearLogs')}
           text={t('settings.clearText', { time: dateTime(seconds) })}
           action={t('settings.clearLogs')}
           onConfirm={clear}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirm(false)}
         />
       ) : null}
     </div>

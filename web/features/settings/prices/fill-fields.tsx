@@ -9,7 +9,7 @@ import { NumberField } from '../../../components/amount-fields.tsx';
 import { CheckedForm } from '../../../components/checked-form.tsx';
 import { SelectField } from '../../../components/select.tsx';
 import type { ModelRow } from './price-maps.ts';
-import { priceTerms, ratioTerms } from './use-draft.ts';
+import { priceBounds, ratioBounds } from './use-draft.ts';
 
 const modes = ['price', 'ratio', 'both'] as const;
 
@@ -26,13 +26,13 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
   const [value, setValue] = useState('');
   const [completion, setCompletion] = useState('');
 
-  const terms = mode === 'price' ? priceTerms : ratioTerms;
+  const bounds = mode === 'price' ? priceBounds : ratioBounds;
   const fill = () => {
     if (count === 0) return toast.error(t('prices.chooseFirst'));
     if (mode === 'both' && (value.trim() === '' || completion.trim() === ''))
       return toast.error(t('prices.bothNeeded'));
     if (value.trim() === '') return toast.error(t('prices.valueNeeded'));
-    const [first, second] = [valueIn(parseNumber(value, terms)), valueIn(parseNumber(completion, ratioTerms), 0)];
+    const [first, second] = [valueIn(parseNumber(value, bounds)), valueIn(parseNumber(completion, ratioBounds), 0)];
     const rowOf = (name: string): ModelRow =>
       mode === 'price'
         ? { name, price: first, ratio: null, completion: null }
@@ -53,7 +53,7 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
         label={t(mode === 'price' ? 'prices.price' : 'prices.ratio')}
         className="w-32"
         empty=""
-        terms={terms}
+        bounds={bounds}
         words={() => t('prices.notNumberBulk')}
         value={value}
         onChange={setValue}
@@ -63,7 +63,7 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
           label={t('prices.completion')}
           className="w-32"
           empty=""
-          terms={ratioTerms}
+          bounds={ratioBounds}
           words={() => t('prices.notNumberBulk')}
           value={completion}
           onChange={setCompletion}

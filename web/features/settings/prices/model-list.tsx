@@ -101,7 +101,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
   const all = rowsOf(texts);
   const needle = search.trim().toLowerCase();
   const rows = all.filter(({ name }) => name.toLowerCase().includes(needle));
-  const shown = rows.slice((page - 1) * pageSize, page * pageSize);
+  const visible = rows.slice((page - 1) * pageSize, page * pageSize);
   return (
     <>
       <div className="flex items-center gap-2 px-4 py-2.5">
@@ -120,7 +120,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
           {t('prices.add')}
         </button>
       </div>
-      <ModelTable rows={shown} onOpen={setOpen} onRemove={(name) => onChange(withoutModel(texts, name))} />
+      <ModelTable rows={visible} onOpen={setOpen} onRemove={(name) => onChange(withoutModel(texts, name))} />
       <Pager page={page} size={pageSize} total={rows.length} onPage={setPage} />
       {open === null ? null : (
         <ModelDrawer

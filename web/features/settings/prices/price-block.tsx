@@ -10,9 +10,9 @@ import { History } from '../../../components/prices/history.tsx';
 import { Segment } from '../../../components/segment.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
-import { useUnsaved } from '../../../lib/dirty-form.ts';
+import { useDirty } from '../../../lib/dirty-form.ts';
 import { useUser } from '../../../lib/session.ts';
-import { offerBack } from '../../../lib/undo.ts';
+import { offerUndo } from '../../../lib/undo.ts';
 import { Panel } from '../panel.tsx';
 import type { Options } from '../use-options.ts';
 import { ModelList } from './model-list.tsx';
@@ -29,9 +29,9 @@ export interface PriceBlockProps {
 }
 
 /** Brings into view what the address asked for when the page was opened. */
-function useScrolledTo(wanted: boolean) {
+function useScrolledTo(enabled: boolean) {
   const section = useRef<HTMLElement>(null);
-  const asked = useRef(wanted);
+  const asked = useRef(enabled);
   useEffect(() => {
     if (asked.current) section.current?.scrollIntoView({ block: 'start' });
   }, []);
@@ -59,7 +59,7 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
   const role = useUser()?.role ?? 0;
   const [query] = useSearchParams();
   const [draft, setDraft] = useState<MapTexts | null>(null);
-  const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
+  const [confirm, setConfirm] = useState<'save' | 'reset' | null>(null);
   const view = views.find((name) => name === query.get('block')) ?? 'model';
   const textOf = (key: OptionKey): string => options.stored.get(key)?.value ?? optionRow(key).fallback;
   const section = useScrolledTo(query.has('block'));
@@ -70,11 +70,11 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
   };
   const changes: readonly PriceChange[] =
     draft === null ? [] : editedMaps.flatMap((key) => pricesDiffer(key, current[key], draft[key]));
-  useUnsaved(changes.length > 0);
+  useDirty(changes.length > 0);
   const toShipped = pricesDiffer('ModelRatio', current.ModelRatio, optionRow('ModelRatio').fallback);
   const mayReset = role >= optionRow('ModelRatio').role;
   const done = async () => {
-    setAsking(null);
+    setConfirm(null);
     setDraft(null);
     onSaved();
     await client.invalidateQueries({ queryKey: ['ratio'] });
@@ -88,7 +88,7 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
       call('ratio.apply', { values: Object.fromEntries(keys.map((key) => [key, texts[key]])), reason: 'set' });
     if (!(await attempt(() => save(draft)))) return;
     await done();
-    offerBack({
+    offerUndo({
       back: () => save(current),
       done: t('settings.saved'),
       refresh: done,
@@ -114,7 +114,7 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
               type="button"
               className="button"
               disabled={toShipped.length === 0 || !mayReset}
-              onClick={() => setAsking('reset')}
+              onClick={() => setConfirm('reset')}
             >
               {t('prices.reset')}
             </button>
@@ -123,7 +123,7 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
               type="button"
               className={`button ${changes.length > 0 ? 'button-primary' : ''}`}
               disabled={changes.length === 0}
-              onClick={() => setAsking('save')}
+              onClick={() => setConfirm('save')}
             >
               {t('prices.save', { count: changes.length })}
             </button>
@@ -138,21 +138,21 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
       ) : (
         <History onSaved={onSaved} />
       )}
-      {asking === 'save' && draft !== null ? (
+      {confirm === 'save' && draft !== null ? (
         <Changes
           title={t('prices.saveTitle')}
           changes={changes}
           action={t('app.save')}
-          onClose={() => setAsking(null)}
+          onClose={() => setConfirm(null)}
           onConfirm={store}
         />
       ) : null}
-      {asking === 'reset' ? (
+      {confirm === 'reset' ? (
         <Changes
           title={t('prices.resetTitle')}
           changes={toShipped}
           action={t('prices.reset')}
-          onClose={() => setAsking(null)}
+          onClose={() => setConfirm(null)}
           onConfirm={putBack}
         />
       ) : null}

@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../../../components/amount-fields.tsx';
 import { completionOf, followsFamily } from './price-maps.ts';
-import { type Draft, priceTerms, ratioTerms } from './use-draft.ts';
+import { type Draft, priceBounds, ratioBounds } from './use-draft.ts';
 
 interface ChoiceProps<Value extends string> {
   readonly legend: string;
@@ -45,7 +45,7 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
   return (
     <>
       <NumberField
-        terms={priceTerms}
+        bounds={priceBounds}
         words={() => t('prices.notNumber')}
         label={t('prices.input')}
         help={t('prices.isRatio', { value: ratio || '–' })}
@@ -54,7 +54,7 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
         onChange={(value) => typeDollars(value, output)}
       />
       <NumberField
-        terms={priceTerms}
+        bounds={priceBounds}
         words={() => t('prices.notNumber')}
         label={t('prices.output')}
         empty=""
@@ -75,7 +75,7 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
   return (
     <>
       <NumberField
-        terms={ratioTerms}
+        bounds={ratioBounds}
         words={() => t('prices.notNumber')}
         disabled={disabled}
         label={t('prices.ratio')}
@@ -85,7 +85,7 @@ function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { r
         onChange={(value) => typeRatios(value, completion)}
       />
       <NumberField
-        terms={ratioTerms}
+        bounds={ratioBounds}
         words={() => t('prices.notNumber')}
         disabled={disabled}
         label={t('prices.completion')}
@@ -139,7 +139,7 @@ export function PriceFields({ draft, errors }: PriceFieldsProps) {
       {draft.mode === 'request' ? (
         <>
           <NumberField
-            terms={priceTerms}
+            bounds={priceBounds}
             words={() => t('prices.notNumber')}
             label={t('prices.price')}
             error={errors.price}

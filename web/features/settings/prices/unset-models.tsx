@@ -13,12 +13,12 @@ import { type MapTexts, type ModelRow, rowsOf, withModel } from './price-maps.ts
 
 const sizes = [10, 20, 50, 100];
 interface UnsetTableProps {
-  readonly shown: readonly string[];
-  readonly chosen: ReadonlySet<string>;
+  readonly visible: readonly string[];
+  readonly selected: ReadonlySet<string>;
   readonly pick: (names: readonly string[], on: boolean) => void;
 }
 
-function UnsetTable({ shown, chosen, pick }: UnsetTableProps) {
+function UnsetTable({ visible, selected, pick }: UnsetTableProps) {
   const { t } = useTranslation();
   return (
     <table className="sheet-table">
@@ -29,8 +29,8 @@ function UnsetTable({ shown, chosen, pick }: UnsetTableProps) {
               <input
                 type="checkbox"
                 className="size-4 accent-(--accent)"
-                checked={shown.length > 0 && shown.every((name) => chosen.has(name))}
-                onChange={(event) => pick(shown, event.target.checked)}
+                checked={visible.length > 0 && visible.every((name) => selected.has(name))}
+                onChange={(event) => pick(visible, event.target.checked)}
               />
               {t('prices.name')}
             </label>
@@ -38,14 +38,14 @@ function UnsetTable({ shown, chosen, pick }: UnsetTableProps) {
         </tr>
       </thead>
       <tbody>
-        {shown.map((name) => (
+        {visible.map((name) => (
           <tr key={name}>
             <td>
               <label className="flex items-center gap-2">
                 <input
                   type="checkbox"
                   className="size-4 accent-(--accent)"
-                  checked={chosen.has(name)}
+                  checked={selected.has(name)}
                   onChange={(event) => pick([name], event.target.checked)}
                 />
                 {name}
@@ -83,17 +83,17 @@ export function UnsetModels({
   const unset = useList({ queryKey: ['ratio', 'unset'], queryFn: () => call('ratio.unset') });
   const [page, setPage] = useState(1);
   const [size, setSize] = useState(10);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // What was priced a moment ago and is not stored yet is no longer unset.
   const priced = new Set(rowsOf(texts).map(({ name }) => name));
   const models = (unset.data ?? []).filter((name) => !priced.has(name));
-  const shown = models.slice((page - 1) * size, page * size);
+  const visible = models.slice((page - 1) * size, page * size);
   const pick = (names: readonly string[], on: boolean) =>
-    setChosen(on ? new Set([...chosen, ...names]) : new Set([...chosen].filter((name) => !names.includes(name))));
+    setSelected(on ? new Set([...selected, ...names]) : new Set([...selected].filter((name) => !names.includes(name))));
 
   const fill = (rowOf: (name: string) => ModelRow) => {
-    onChange([...chosen].reduce((before, name) => withModel(before, rowOf(name)), texts));
-    setChosen(new Set());
+    onChange([...selected].reduce((before, name) => withModel(before, rowOf(name)), texts));
+    setSelected(new Set());
   };
 
   if (unset.pending) return <Waiting />;
@@ -102,8 +102,8 @@ export function UnsetModels({
     return <p className="px-4 py-5 text-ink-2">{t('prices.noneUnset')}</p>;
   return (
     <>
-      <FillFields count={chosen.size} onFill={fill} />
-      <UnsetTable {...{ shown, chosen, pick }} />
+      <FillFields count={selected.size} onFill={fill} />
+      <UnsetTable {...{ visible, selected, pick }} />
       <div className="flex items-center">
         <Pager page={page} size={size} total={models.length} onPage={setPage} />
         {models.length > 10 ? (

@@ -4,12 +4,12 @@ import { parseNumber } from '../../../../server/contract/amount.ts';
 import { completionFor, inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
 /** Dollars per million tokens, or per request. */
-export const priceTerms = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
-export const ratioTerms = { max: 1_000_000_000 } as const;
+export const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
+export const ratioBounds = { max: 1_000_000_000 } as const;
 
 /** @returns null = empty, NaN = no number. */
 const numberOf = (text: string): number | null => {
-  const amount = parseNumber(text, priceTerms);
+  const amount = parseNumber(text, priceBounds);
   if (amount.kind === 'value') return amount.value;
   return amount.kind === 'invalid' && amount.issue.reason === 'empty' ? null : Number.NaN;
 };
