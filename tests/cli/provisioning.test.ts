@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { apply } from '../../cli/commands/provisioning/provisioning.ts';
 import { openDatabase } from '../../db/open.ts';
+import { atTerminal } from './at-terminal.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 let dir: string;
@@ -202,4 +204,23 @@ test('keys that the operator makes, renews and prints leave a row in the audit t
     ['token.create', 'laptop'],
   ]);
   expect(JSON.stringify(rows)).not.toContain('canary');
+});
+
+test('a person is asked in words before anything goes, and not where nothing goes or is only looked at', async () => {
+  const gone = [
+    { action: 'delete', kind: 'channel', name: 'main', fields: [] },
+    { action: 'update', kind: 'option', name: 'SystemName', fields: ['SystemName'] },
+    { action: 'delete', kind: 'token', name: 'ci', fields: [] },
+  ];
+  const asked = async (planned: readonly object[], language: 'zh' | 'en', dryRun = false) => {
+    const answers = { 'provision.diff': planned, 'provision.apply': planned };
+    const flags = { file, prune: true, dryRun };
+    const { questions, calls } = await atTerminal(apply, { answers, flags, language });
+    return [questions, calls.map(([id]) => id)];
+  };
+  const both = ['provision.diff', 'provision.apply'];
+  expect(await asked(gone, 'zh')).toEqual([['删除 channel main、token ci？'], both]);
+  expect(await asked(gone, 'en')).toEqual([['Delete channel main, token ci?'], both]);
+  expect(await asked(gone.slice(1, 2), 'en')).toEqual([[], both]);
+  expect(await asked(gone, 'en', true)).toEqual([[], ['provision.diff']]);
 });

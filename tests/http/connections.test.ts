@@ -1,3 +1,4 @@
+import { dlopen } from 'bun:ffi';
 import { expect, test } from 'vitest';
 import { type ConnectionLimits, createConnections, type Listener } from '../../server/http/connections.ts';
 import { type Connection, type Descriptors, openDescriptors } from '../../server/http/descriptors.ts';
@@ -199,4 +200,23 @@ test('connections that other threads are answering are nobody’s to end', async
   await system.passed(1000);
   expect(system.ended).toEqual([3, 4, 5]);
   expect([...system.connections.busy()]).toEqual([]);
+});
+
+test('a process that was started with few descriptors takes as many as the system lets it', () => {
+  const openFiles = process.platform === 'darwin' ? 8 : 7;
+  const library = dlopen(process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6', {
+    getrlimit: { args: ['i32', 'ptr'], returns: 'i32' },
+    setrlimit: { args: ['i32', 'ptr'], returns: 'i32' },
+  }).symbols;
+  const limits = new BigUint64Array(2);
+  library.getrlimit(openFiles, limits);
+  const [now = 0n, most = 0n] = limits;
+  try {
+    library.setrlimit(openFiles, BigUint64Array.of(most - 1n, most));
+    expect(openDescriptors()?.limit).toBe(Number(most));
+    library.getrlimit(openFiles, limits);
+    expect(limits[0]).toBe(most);
+  } finally {
+    library.setrlimit(openFiles, BigUint64Array.of(now, most));
+  }
 });
