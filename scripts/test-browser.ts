@@ -1,4 +1,6 @@
-/** The tests of the console in a real browser, against the compiled executable. */
+/** The tests of the console in a real browser, against the compiled executable: `node scripts/launch.mjs test-browser [paths]`. */
 import { runChecks } from './checks.ts';
 
-process.exit(await runChecks({ tests: ['tests/browser'], exclude: [], workers: 2 }));
+const given = process.argv.slice(2);
+const tests = given.length > 0 ? given : ['tests/browser'];
+process.exit(await runChecks({ tests, exclude: [], workers: 2 }));
