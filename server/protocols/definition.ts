@@ -192,6 +192,8 @@ export interface ProtocolDefinition {
   readonly modelInPath?: true;
   /** Usage in a stream comes only when it is asked for. */
   readonly requestsUsage?: true;
+  /** Answers that other models worked on say what each of them took. */
+  readonly namesShares?: true;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;
   /** Beginning of headers that mean something to this dialect alone. */

@@ -4,10 +4,12 @@ import { guardedLookup, text } from '../protocols/shared/json.ts';
 import { looseName } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
+  advisersIn,
   type HostedUse,
   hostedByMember,
   hostedByTools,
   hostedNames,
+  type OtherModel,
   selectsHost,
 } from '../providers/knowledge/builtin-tools.ts';
 import { unsupportedMembers } from '../providers/knowledge/providers.ts';
@@ -110,10 +112,12 @@ export interface RequestedFeatures {
   readonly uses: readonly HostedUse[];
   /** Paths of members that choose another host. */
   readonly hosts: readonly string[];
+  /** Models that may work on the answer besides the one that is named. */
+  readonly others: readonly OtherModel[];
 }
 
 const none: readonly never[] = [];
-export const noFeatures: RequestedFeatures = { modifiers: none, uses: none, hosts: none };
+export const noFeatures: RequestedFeatures = { modifiers: none, uses: none, hosts: none, others: none };
 
 /** Objects that hold the conversation, schemas or the client's own notes: what they call `speed` is no wish. By loose names. */
 const noOptions: ReadonlySet<string> = new Set(
@@ -131,7 +135,12 @@ interface Collected {
   modifiers: RequestedModifier[] | null;
   uses: HostedUse[] | null;
   hosts: string[] | null;
+  others: OtherModel[] | null;
 }
+
+/** Names, or objects that have one. */
+const namedModels = (list: readonly unknown[]): readonly string[] =>
+  list.flatMap((item) => text(item) ?? text((item as Members | null)?.model) ?? none);
 
 /** Wrappers are opened: several clients and upstreams merge `extra_body` and the like into the request. */
 function collect(object: Members, path: readonly string[], into: Collected): void {
@@ -145,7 +154,15 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
         into.modifiers ??= [];
         into.modifiers.push({ path: [...path, key], member, value: found });
       }
+      if (modelLists[member] === 'priced' && Array.isArray(value)) {
+        into.others ??= [];
+        into.others.push(...namedModels(value).map((model) => ({ model, calls: 1, writes: null })));
+      }
       continue;
+    }
+    if (loose === 'tools') {
+      const advisers = advisersIn(value);
+      if (advisers.length > 0) into.others = [...(into.others ?? none), ...advisers];
     }
     const uses = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
     if (uses.length > 0) {
@@ -172,15 +189,15 @@ const read = new WeakMap<Members, RequestedFeatures>();
 export function featuresIn(body: Members): RequestedFeatures {
   const found = read.get(body);
   if (found !== undefined) return found;
-  const into: Collected = { modifiers: null, uses: null, hosts: null };
+  const into: Collected = { modifiers: null, uses: null, hosts: null, others: null };
   collect(body, none, into);
-  const { modifiers, uses, hosts } = into;
-  if (uses !== null && uses.length > maxUses)
+  const { modifiers, uses, hosts, others } = into;
+  if ((uses !== null && uses.length > maxUses) || (others !== null && others.length > maxUses))
     throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });
   const requested =
-    modifiers === null && uses === null && hosts === null
+    modifiers === null && uses === null && hosts === null && others === null
       ? noFeatures
-      : { modifiers: modifiers ?? none, uses: uses ?? none, hosts: hosts ?? none };
+      : { modifiers: modifiers ?? none, uses: uses ?? none, hosts: hosts ?? none, others: others ?? none };
   read.set(body, requested);
   return requested;
 }

@@ -12,7 +12,7 @@ import type { Surcharge } from '../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { LimitMembers } from '../protocols/definition.ts';
-import { allCodecs, commonProtocol } from '../protocols/registry.ts';
+import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
@@ -224,7 +224,7 @@ export function sentModifiers(
   if (requested.modifiers.length === 0 && !overridden && uses.length === 0 && region === '')
     return offer.allowsModifiers ? discounted : nothingSent;
   return {
-    ...modifiersSent(model, offer, requested.modifiers, options),
+    ...modifiersSent(model, offer, requested.modifiers, options, codecFor(protocol).definition.namesShares),
     uses,
     listsTools: listsTools(protocol),
     discounts: offer.allowsModifiers || overridden,
@@ -237,6 +237,7 @@ function modifiersSent(
   { capabilities, allowsModifiers: allowed, upstreamModel }: Offer,
   requested: readonly RequestedModifier[],
   { priceTables: { termRules } }: OfferOptions,
+  namesShares: true | undefined,
 ): Pick<SentModifiers, 'removed' | 'dropped' | 'sent'> {
   const models = [model, upstreamModel];
   const removed: (readonly string[])[] = [];
@@ -244,7 +245,7 @@ function modifiersSent(
   const sent: Record<string, string> = capabilities.region === '' ? {} : { region: capabilities.region };
   for (const { path, member, value } of requested) {
     const priced = () => termRatio(termRules, models, member, value) !== null;
-    if (isPlainTerm(member, value) || (allowed && modelLists[member] === 'priced')) continue;
+    if (isPlainTerm(member, value) || (allowed && namesShares === true && modelLists[member] === 'priced')) continue;
     if (allowed && priced()) sent[member] = value;
     else {
       removed.push(path);
@@ -320,7 +321,7 @@ export class Offers {
     for (const offer of this.kinds) {
       if (modifiers.length === 0 && offer.capabilities.region === '' && offer.capabilities.requested === noFeatures)
         continue;
-      const { sent } = modifiersSent(this.model, offer, modifiers, this.options);
+      const { sent } = modifiersSent(this.model, offer, modifiers, this.options, true);
       const { surcharges } = priceModifiers(termRules, [this.model, offer.upstreamModel], sent, false);
       if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;
     }

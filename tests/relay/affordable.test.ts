@@ -33,6 +33,7 @@ function estimate(over: Partial<Estimate>): Estimate {
     reserveAmount: 0,
     fallback: 10,
     answer: null,
+    others: [],
     ...over,
   };
   return { ...made, reserveAmount: reserveFor(made, made.maxTokens) };

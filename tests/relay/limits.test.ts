@@ -324,6 +324,7 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
       reserveAmount: cost(4096),
       fallback: 100,
       answer: null,
+      others: [],
     };
     for (let available = 0; available < 40_000; available += 97) {
       const tokens = affordableOutput(estimate, available);

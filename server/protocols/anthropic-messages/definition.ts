@@ -16,6 +16,7 @@ export const definition: ProtocolDefinition = {
   claims: (path) => path.startsWith('/v1/messages'),
   chatOperation: 'messages',
   // `?beta=true` and the like.
+  namesShares: true,
   passesQuery: true,
   headerPrefix: 'anthropic',
   headers: { 'anthropic-version': '2023-06-01' },

@@ -174,6 +174,28 @@ function googleSearch(): readonly HostedUse[] {
   return [use('google_search', { listed: true }), use('google_search_prompt', { max: 1, listed: true })];
 }
 
+/** Another model that a request lets work on its answer, and that is paid by its own tokens. */
+export interface OtherModel {
+  readonly model: string;
+  /** How often it may read the whole conversation. */
+  readonly calls: number;
+  /** Tokens that it writes each time; null = it may write the whole answer. */
+  readonly writes: number | null;
+}
+
+/** An adviser's words seldom take more. Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool */
+const adviceTokens = 4096;
+const adviser = /^advisor(?:_\d+)?$/;
+
+/** Models that a list of tools asks for advice. @param value the member `tools`. */
+export const advisersIn = (value: unknown): readonly OtherModel[] =>
+  list(value).flatMap((item): OtherModel[] => {
+    const tool = record(item);
+    const model = text(tool?.model);
+    if (tool === null || model === null || !valuesOf(tool, 'type').some((type) => adviser.test(word(type)))) return [];
+    return [{ model, calls: largest(valuesOf(tool, 'maxuses'), defaultCalls), writes: adviceTokens }];
+  });
+
 /** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
 const nameOf = (raw: string): string => looseWords(raw).slice(0, 64) || 'unnamed';
 const looseWords = (raw: string): string => raw.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');

@@ -10,6 +10,7 @@ import { codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
+import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import type { RequestedFeatures } from '../../routing/features.ts';
 import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
@@ -38,6 +39,23 @@ export interface Estimate extends ReserveSize {
   readonly fallback: number;
   /** Where the length of the answer can be limited. */
   readonly answer: AnswerLimit | null;
+  /** Models that may work on the answer besides. */
+  readonly others: readonly OtherCost[];
+}
+
+/** What another model may take of a request. */
+export interface OtherCost extends OtherModel {
+  readonly prices: Prices;
+}
+
+const noOthers: readonly OtherCost[] = [];
+
+/** Quota that a request of this size costs at most, with all models that may work on it. */
+function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCost[]): number {
+  let sum = reserveEstimate(prices, size);
+  for (const { prices: own, calls, writes } of others)
+    sum += calls * reserveEstimate(own, { ...size, toolCalls: {}, maxTokens: writes ?? size.maxTokens });
+  return sum;
 }
 
 /** What may be written at most, as far as the request and its candidates tell. */
@@ -75,7 +93,13 @@ export function estimate(
     prices,
     route,
     requested,
-  }: { readonly prices: Prices; readonly route: RoutePlan; readonly requested: RequestedFeatures },
+    others,
+  }: {
+    readonly prices: Prices;
+    readonly route: RoutePlan;
+    readonly requested: RequestedFeatures;
+    readonly others: readonly OtherCost[];
+  },
   counted: number | null,
 ): Estimate {
   const { operation, body, prompt } = parsed;
@@ -107,7 +131,7 @@ export function estimate(
     hasAudio: hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
-  return { ...size, prices, reserveAmount: reserveEstimate(prices, size), fallback, answer };
+  return { ...size, prices, reserveAmount: reserveAll(prices, size, others), fallback, answer, others };
 }
 
 /** Thinking needs room, or nothing is left for the answer. */
@@ -160,11 +184,12 @@ const sized = (prices: Prices, size: ReserveSize, fallback = size.promptTokens):
   reserveAmount: reserveEstimate(prices, size),
   fallback,
   answer: null,
+  others: noOthers,
 });
 
 /** The same request with another length of all its answers. */
-export const reserveFor = ({ prices, ...size }: Estimate, maxTokens: number): number =>
-  reserveEstimate(prices, { ...size, maxTokens });
+export const reserveFor = ({ prices, others, ...size }: Estimate, maxTokens: number): number =>
+  reserveAll(prices, { ...size, maxTokens }, others);
 
 type Media = NonNullable<ReserveSize['media']>;
 

@@ -3,10 +3,13 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/features.ts';
 import { allowsModifiers } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
+import { callDetails } from '../../routing/protocol.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { type Affinity, conversationKey, keptIds, referencedIds } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
@@ -14,7 +17,7 @@ import type { Kept } from '../routing/health-report.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { isFreeSelfUse } from './gate.ts';
-import { type Estimate, estimate } from './meter.ts';
+import { type Estimate, estimate, type OtherCost } from './meter.ts';
 import { type Pricing, requestedOf } from './modifiers.ts';
 
 export interface PlanDeps {
@@ -48,11 +51,13 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   const conversation = list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
   const preferred = conversation === null ? null : deps.affinity.find(conversation);
   const candidates = candidatesOf(route.list, deps.random, health, preferred);
-  const size = estimate(parsed, { prices, route, requested }, null);
+  const others = requested.others.length === 0 ? none : othersOf(state, parsed, route, requested.others);
+  const size = estimate(parsed, { prices, route, requested, others }, null);
   return {
     candidates,
     route,
     requested,
+    others,
     prices,
     settings,
     pricing: { tables: settings.priceTables, group, userGroup: user.group },
@@ -68,6 +73,38 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
     showCost: settings.showCost,
     trace: settings.showTrace ? traceOf(list, candidates, health, preferred) : null,
   };
+}
+
+const none: readonly never[] = [];
+
+/**
+ * What other models that the request names may take. They are the caller's choice as much as the first one, so they must be
+ * sold to the caller as well.
+ * @throws AppError channel_unavailable, model_not_found, model_price_unset.
+ */
+function othersOf(
+  state: RelayState,
+  parsed: ParsedRequest,
+  { key, list }: RoutePlan,
+  named: readonly OtherModel[],
+): readonly OtherCost[] {
+  const request = { ...parsed, session: parsed.route.session === true, ordered: false };
+  const { settings } = state;
+  // A translation carries none of them; those that may answer instead go where terms do.
+  const passes = (channel: ChannelSnapshot, { writes }: OtherModel) =>
+    callDetails(channel, request, settings, 'secret')?.translated === false &&
+    (writes !== null ||
+      (codecFor(parsed.protocol).definition.namesShares === true && allowsModifiers(channel, settings)));
+  const passed = named.filter((other) => list.some((tier) => tier.some((channel) => passes(channel, other))));
+  return passed.map((other) => {
+    const { model } = other;
+    const route = state.plan({ ...key, model });
+    const { group } = key;
+    if (route === null)
+      throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
+    if (route.prices === null) throw new AppError('model_price_unset', { model });
+    return { ...other, prices: route.prices };
+  });
 }
 
 interface Continued {
@@ -140,6 +177,8 @@ export interface Plan {
   readonly route: RoutePlan;
   /** What the request asks for besides the model. */
   readonly requested: RequestedFeatures;
+  /** What models cost that may work on the answer besides. */
+  readonly others: readonly OtherCost[];
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;

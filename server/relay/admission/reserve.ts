@@ -31,7 +31,9 @@ export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Pri
   core.authorize.allowModel(principal, parsed.model);
   checkWords(core.state.settings, parsed.prompt);
   checkStorage(core.ledger);
-  return makePlan(core.planning, parsed, principal, free);
+  const plan = makePlan(core.planning, parsed, principal, free);
+  for (const { model } of plan.others) core.authorize.allowModel(principal, model);
+  return plan;
 }
 
 /** Prompts are counted where their bound takes more than this part of what there is. */
