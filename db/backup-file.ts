@@ -41,7 +41,7 @@ function append(target: number, file: string, start: number): void {
   closeSync(source);
 }
 
-/** @param database a file nobody writes to. @throws the system's error when `target` exists or cannot be written. */
+/** @param database a file that no process writes to. @throws the system's error when `target` exists or cannot be written. */
 export async function writeBackup(
   target: string,
   database: string,

@@ -3,9 +3,9 @@ import type { Database } from './open.ts';
 import { createPostgresChangeStream } from './postgres/change-stream.ts';
 import { createChangesRepository, type Feed } from './repositories/changes.ts';
 
-/** Changes told at once; more come with the next question. */
+/** The most changes that one read returns; the next read continues after them. */
 const changesAtOnce = 5000;
-/** Kept although every follower has seen them: whoever was away for a moment needs no more than these. */
+/** Changes kept even after every follower has seen them, for followers that were disconnected for a moment. */
 const keptChanges = 10_000;
 
 /** One writer at a time: numbers become visible in their order. */

@@ -32,6 +32,6 @@ export interface Dialect {
     /** Drops those that ended before a time. @returns how many rows they had. */
     drop(query: Kysely<Schema>, before: number): Promise<number>;
   } | null;
-  /** From here to the end of the transaction nobody else writes the table; called before anything is read. */
+  /** Keeps other writers off the table until the transaction ends; called before anything is read. */
   exclusive(transaction: Kysely<Schema>, table: 'audit'): Promise<void>;
 }

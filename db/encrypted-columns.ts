@@ -2,7 +2,7 @@
 import { isOptionKey, optionRow } from '../server/contract/options.ts';
 import type { SqliteDatabase } from './open.ts';
 
-/** Says which key a value is sealed anew under. @throws when it cannot be read. */
+/** Names the key that a value is encrypted under after re-encryption. @throws when the value cannot be read. */
 export type Rotate = (purpose: string, encrypted: string) => RotatedValue;
 
 export interface RotatedValue {
@@ -36,7 +36,7 @@ export const encryptedColumns: readonly Place[] = [
 /** Something every machine of a site has to be able to open; it is carried along when a site is moved. */
 export const keyProof = { key: 'key_proof', purpose: 'key-proof' };
 
-/** Sealed columns nobody thought of here: what stands in them would be lost with the old key. @param columns all that are called so, with their tables. @throws */
+/** Rejects encrypted columns that are missing from the list here: with the old key their values would be lost. @param columns all with an encrypted column's name, with their tables. @throws */
 export function rejectUnlisted(columns: readonly (readonly [table: string, column: string])[]): void {
   const [unknown] = columns.filter(
     ([table, column]) => !encryptedColumns.some((place) => place.table === table && place.column === column),
@@ -108,7 +108,7 @@ export function rotateSecrets({ raw }: SqliteDatabase, mark: string, rotate: Rot
         raw
           .prepare('UPDATE meta SET value = ? WHERE key = ?')
           .run(rotate(keyProof.purpose, proof).encrypted, keyProof.key);
-      // Old keys are looked up under the former master key: nobody could present them any more.
+      // Old keys are looked up under the former master key, so they can no longer be used.
       raw.exec(endOldKeys);
       raw.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(markName, mark);
       return count;

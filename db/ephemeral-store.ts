@@ -20,9 +20,9 @@ export interface EntryQueue {
   readonly free: number;
   /** Milliseconds between the tries after those; the last holds for all that follow. */
   readonly delaysMs: readonly number[];
-  /** Whoever would have to wait longer is turned away. */
+  /** A caller that would have to wait longer is turned away. */
   readonly maxMs: number;
-  /** Without a try for so long, an origin starts anew. */
+  /** After this long without a try, the count of an origin starts again at zero. */
   readonly windowMs: number;
 }
 
@@ -32,9 +32,9 @@ export interface EphemeralStore {
   put(place: EntryKey, entry: Entry, max: number): Promise<void>;
   /** @param value that of any holder; absent = whatever there is. */
   has(place: EntryKey, value?: string): Promise<boolean>;
-  /** Uses up the one with this value. @returns false when it is not there, or somebody was faster. */
+  /** Uses up the entry with this value. @returns false when it is not there, or another caller was faster. */
   take(place: EntryKey, value: string): Promise<boolean>;
-  /** Makes the place the caller's. @param until epoch milliseconds. @returns false when it is somebody's. */
+  /** Makes the place the caller's. @param until epoch milliseconds. @returns false when another caller has it. */
   claim(place: EntryKey, until: number): Promise<boolean>;
   /** Everything at the place. */
   drop(place: EntryKey): Promise<void>;
@@ -43,7 +43,7 @@ export interface EphemeralStore {
   /** It does not count after all. */
   uncount(place: EntryKey): Promise<void>;
   counted(place: EntryKey): Promise<number>;
-  /** Takes the next place of whoever stands here. @returns milliseconds until it is due, null when turned away. */
+  /** Takes the next place in the queue of this origin. @returns milliseconds until its turn, null when turned away. */
   queue(place: EntryKey, queue: EntryQueue): Promise<number | null>;
   /** Throws away what is over. */
   cleanup(): Promise<void>;

@@ -80,7 +80,7 @@ function createLocalEphemeralStore(now: () => number): EphemeralStore {
   };
 }
 
-/** What lies there tells nothing to whoever reads it. */
+/** Hashes what identifies an entry, so that a copy of the database reveals nothing. */
 function hashing(store: EphemeralStore, hash: (text: string) => string): EphemeralStore {
   const hidden = ({ purpose, key }: EntryKey): EntryKey => ({ purpose, key: hash(`${purpose} ${key}`) });
   const valueAt = ({ purpose }: EntryKey, value: string): string => hash(`${purpose} value ${value}`);

@@ -1,10 +1,10 @@
-/** Whose turn it is, on either engine. */
+/** Job locks of either engine. */
 
 import type { JobLock } from './job-lock.ts';
 import type { Database } from './open.ts';
 import { createPostgresJobLock } from './postgres/job-lock.ts';
 
-/** One process has the file; whoever asks there keeps the time. */
+/** A file belongs to one process, so the caller's own timer is enough. */
 function createLocalJobLock(): JobLock {
   const running = new Set<string>();
   return {

@@ -14,7 +14,7 @@ function appliedIn({ raw }: SqliteDatabase): string[] {
 
 const inMemory = ':memory:';
 
-/** What a migration does now, for whoever waits for it. */
+/** Progress of a migration, for the person who waits for it. */
 export type MigrationStep =
   /** The database is copied aside first. */
   | ({ readonly kind: 'copy'; readonly from: string; readonly to: string } & CopyPlan)

@@ -1,4 +1,4 @@
-/** Names for completions, read beside whoever writes. */
+/** Names for completions, read without waiting for writers. */
 import { openDatabase } from './open.ts';
 
 const queries: Readonly<Record<string, string>> = {

@@ -80,7 +80,7 @@ function openFile(file: string, options: OpenOptions): SqliteDatabase {
     nativeBinding: options.nativeBinding,
     async close() {
       await query.destroy();
-      // A query builder that nobody has asked anything closes nothing.
+      // A query builder that never ran a query has nothing to close.
       if (raw.open) raw.close();
     },
   };

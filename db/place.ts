@@ -23,7 +23,7 @@ export function placeOf(text: string, direct = ''): DatabasePlace {
   return { engine: 'postgres', url: text, ...(direct === '' ? {} : { direct }) };
 }
 
-/** What people are told: never the password. */
+/** The database as people see it: never with its password. */
 export function placeName(place: DatabasePlace): string {
   if (place.engine === 'sqlite') return place.file;
   const parts = URL.parse(place.url);

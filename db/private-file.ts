@@ -9,7 +9,7 @@ export function keepPrivate(file: string): void {
   try {
     closeSync(openSync(file, 'a', 0o600));
   } catch {
-    // Whoever opens the database says why, in its own words.
+    // Opening the database reports the reason in its own words.
     return;
   }
   // Windows has no modes: it says that everybody may read everything, and refuses a change of a file that is in use.
@@ -21,7 +21,7 @@ export function keepPrivate(file: string): void {
     try {
       chmodSync(path, mode & 0o777 & ~othersMay);
     } catch (error) {
-      // Somebody else's file that we may write: theirs to close, and `doctor` says so.
+      // A file of another user that we may write: its owner has to close it, and `doctor` says so.
       if ((error as { code?: unknown }).code !== 'EPERM') throw error;
     }
   }

@@ -42,7 +42,7 @@ export async function openServerSandbox(database: PostgresDatabase): Promise<Ser
     open = false;
     await client.query(how);
   };
-  // The one connection, whoever asks.
+  // There is only one connection, so every caller gets it.
   const shared: PostgresPoolClient = {
     query: client.query.bind(client) as PostgresPoolClient['query'],
     release: () => undefined,

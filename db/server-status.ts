@@ -31,7 +31,7 @@ export interface ServerStatus {
   readonly unassignedLogs: number;
   readonly liveNodes: number;
   readonly versions: number;
-  /** Whoever has kept a transaction that writes open for longest. */
+  /** The connection that has kept a writing transaction open for longest. */
   readonly oldest: {
     readonly pid: number;
     readonly name: string;

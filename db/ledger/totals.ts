@@ -20,7 +20,7 @@ export interface Totals {
   balance(account: number): number;
   /** Change of what the user owes to `overrun`, not written yet. */
   overrun(account: number): number;
-  /** Movements not written yet: everything the relay is told of. */
+  /** Movements not written yet: all that the relay has to be notified of. */
   movements(account: number): number;
 }
 

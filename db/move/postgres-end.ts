@@ -93,7 +93,7 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
   },
 });
 
-/** A transaction that is open and ended by whoever began it. */
+/** An open transaction; its creator ends it. */
 export interface OneTransaction {
   readonly client: PoolClient;
   readonly query: Kysely<Schema>;

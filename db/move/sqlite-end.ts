@@ -6,7 +6,7 @@ import { type Cursor, type MovedRow, type MoveTarget, movedTables } from './tabl
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-/** @param busy whether somebody serves it. */
+/** @param busy whether a process serves it. */
 export function sqliteEnd(database: SqliteDatabase, busy: () => boolean = () => false): MoveTarget {
   const { raw } = database;
   const number = (sql: string): number => Number(raw.prepare<number>(sql).pluck().get() ?? 0);

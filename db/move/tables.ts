@@ -41,7 +41,7 @@ export interface MoveEnd {
   numbers(): Promise<ReadonlyMap<string, number>>;
   /** Changes when anything is written that matters. */
   mark(): Promise<string>;
-  /** @throws AppError move_busy when somebody works on it. */
+  /** @throws AppError move_busy when another process uses it. */
   rejectBusy(): Promise<void>;
 }
 

@@ -45,14 +45,14 @@ const deleteOld = `WITH low AS (SELECT follows FROM nodes WHERE state <> 'expire
   DELETE FROM changes USING marked WHERE changes.xact < marked.forgotten`;
 
 const whole = ({ snapshot, server, standby }: Omit<Found, 'behind'>): Cursor => {
-  if (standby) throw new Error('this server only reads: it may lack what others were told');
+  if (standby) throw new Error('this server only reads: it may lack what others have received');
   return { snapshot, server };
 };
 
 export function createPostgresChangeStream({ pool }: Pick<PostgresDatabase, 'pool'>, atOnce: number): Feed {
   let number = 0;
   let cursor: Cursor | null = null;
-  /** What was told and not acted on yet; the cursor moves when the last of it has been. */
+  /** Changes that were reported and are not processed yet; the cursor moves when the last of them has been. */
   let read: { readonly parts: FeedChanges[]; readonly next: Cursor } | null = null;
 
   const everything = (): FeedChanges => ({ seq: ++number, changes: null });

@@ -115,7 +115,7 @@ export async function rotateSecretsOn(
     await requireExclusive(client, placeName(place));
     const { rows } = await client.query<{ name: string; of: string }>(columns);
     rejectUnlisted(rows.map(({ name, of }) => [name, of]));
-    // Nobody follows.
+    // No node follows the change stream now.
     await client.query("SET LOCAL gateway.quiet = 'on'");
     const count = await rotateAll(client, mark, rotate);
     await client.query('COMMIT');

@@ -10,7 +10,7 @@ const leaseSeconds = 30;
 const refreshMs = 10_000;
 /** Timers of one length meet each other a little early. */
 const early = 0.9;
-/** Whoever did it last does it again, as long as it lives: what it remembers of the last time stays true. */
+/** The node that ran the job last runs it again as long as it lives: what it remembers of the last run stays true. */
 const ownShare = 0.5;
 
 const claim = `INSERT INTO jobs (name, owner, held_until, due)

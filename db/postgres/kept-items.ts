@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 const ownerDays = 30;
 const cleanupMs = 60_000;
 
-/** Losing the last of them costs a client an error, and no money: nobody waits for a disk. */
+/** Losing the last of them costs a client an error, and no money: writes need not wait for a disk. */
 const withoutSync = 'SET LOCAL synchronous_commit = off';
 
 const trim = (where: string, max: string) => `DELETE FROM kept_items WHERE number IN (SELECT number FROM

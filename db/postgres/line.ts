@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 export interface Line {
-  /** @throws the first error. When the line is broken then, nobody knows what the server did. */
+  /** @throws the first error. When the connection is broken by then, what the server did is unknown. */
   send(statements: readonly Statement[]): Promise<readonly Answer[]>;
   readonly broken: boolean;
   /** Whether the server has said since it was asked last that a commit is on its own disk alone. */
@@ -125,7 +125,7 @@ function keptAs(text: string): { readonly name: string } | null {
   return made;
 }
 
-/** Such a failure of a statement that was parsed before says nothing about the statement: the next try parses it anew. */
+/** Such a failure of a prepared statement does not mean that the statement is wrong: the next try parses it again. */
 export const staleCodes: ReadonlySet<string> = new Set(['26000', '42P05', '0A000']);
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;

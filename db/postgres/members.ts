@@ -30,7 +30,7 @@ const counted = `SELECT newest.*,
     (SELECT count(*) FROM holds JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS holds
   FROM (SELECT DISTINCT ON (node) * FROM nodes ORDER BY node, epoch DESC) newest`;
 
-/** One that was forgotten on the spot is nobody's any more. */
+/** A node that was removed at once no longer counts for any limit. */
 const all = `SELECT epoch, node, state, version, schema, started_at, left_at, forgotten_at, figures, leases, leased, holds,
     greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + coalesce((figures::json ->> 'lease_seconds')::int, ${defaultLeaseSeconds}))::bigint AS silent,
     CASE WHEN state = 'expired' AND (leases > 0 OR holds > 0)
@@ -55,9 +55,9 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       return rows[0] ?? null;
     },
     /**
-     * Among how many nodes a limit is shared: those that live, since one that drains lets in whoever comes before its balancer
-     * has noticed, and those that served until a minute ago. A start after another of the same node takes its place; a command
-     * of the terminal that has ended says nothing of itself, and has let in nobody.
+     * Number of nodes that share a limit: those that live, since one that drains admits requests until its balancer
+     * has noticed, and those that served until a minute ago. A node that starts again counts once; a CLI command that has ended
+     * does not renew its row, and has admitted no requests.
      */
     async sharing(): Promise<number> {
       const { rows } = await pool.query<{ n: number }>(

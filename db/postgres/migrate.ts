@@ -14,7 +14,7 @@ interface Applied {
   readonly breaks: number;
 }
 
-/** Any number that nobody else takes in this database. */
+/** An arbitrary advisory lock number, used for nothing else in this database. */
 const lockNumber = 4_747_201_116;
 
 interface SchemaState {
@@ -48,7 +48,7 @@ function rejectNewer(applied: readonly Applied[], known: readonly string[]): voi
   throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
 }
 
-/** @param isMoving whoever fills it may have begun before. @param report told of a database that is there already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
+/** @param isMoving a process that fills it may have begun before. @param report called when a database exists already. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
 export async function migratePostgres(
   database: PostgresDatabase,
   migrations: readonly Migration[] = postgresMigrations,

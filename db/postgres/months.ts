@@ -37,7 +37,7 @@ const hasTable = async (db: Kysely<Schema>, table: string): Promise<boolean> =>
       WHERE relname = ${table} AND relnamespace = current_schema()::regnamespace) AS there`.execute(db)
   ).rows[0]?.there === true;
 
-/** Any number that nobody else takes in this database. */
+/** An arbitrary advisory lock number, used for nothing else in this database. */
 const lockNumber = 4_747_201_117;
 
 /** Rows that came before their month was there lie in the rest and are brought over. */
@@ -46,7 +46,7 @@ const createMonth = ({ table, from, to }: Month, db: Kysely<Schema>): Promise<vo
     await sql`SELECT pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(transaction);
     if (await hasTable(transaction, table)) return;
     const [month, start, end] = [sql.table(table), sql.lit(from), sql.lit(to)];
-    // Whoever writes into the rest meanwhile would write into what is taken out of it.
+    // Writes into the default partition during this would go to rows that are being moved out of it.
     await sql`LOCK TABLE logs_rest IN ACCESS EXCLUSIVE MODE`.execute(transaction);
     await sql`CREATE TABLE ${month} (LIKE logs INCLUDING DEFAULTS)`.execute(transaction);
     await sql`WITH moved AS (DELETE FROM logs_rest WHERE created_at >= ${start} AND created_at < ${end} RETURNING *)
@@ -68,7 +68,7 @@ export async function prepareMonths(db: Kysely<Schema>): Promise<void> {
   await ensureMonths(db, now, now + futureSeconds);
 }
 
-/** Nobody who writes or reads the log waits longer for this; what was not dropped is dropped the next time. */
+/** Readers and writers of the log wait no longer than this; what was not dropped is dropped the next time. */
 const lockTimeout = '3s';
 
 /** Drops the months that ended before a time. @returns how many rows they had. */

@@ -229,7 +229,7 @@ export async function noteDraining(line: Line, epoch: number): Promise<void> {
   ]);
 }
 
-/** It has nothing left that nobody else knows of. */
+/** It has no unreported state left. */
 export async function noteLeft(line: Line, epoch: number): Promise<void> {
   await line.send([
     {

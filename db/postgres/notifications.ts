@@ -1,6 +1,6 @@
 /**
- * A connection of its own that hears what other nodes say with NOTIFY. Behind a pooler that lends connections by the
- * transaction nothing is ever heard, without any error: so it listens to itself first, and again now and then.
+ * A connection of its own for NOTIFY of other nodes. Behind a pooler that lends connections by the transaction nothing ever
+ * arrives, without any error: so it notifies itself first, and again now and then.
  */
 import { Client, type Pool } from 'pg';
 import type { PostgresPlace } from '../place.ts';

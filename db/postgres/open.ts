@@ -61,13 +61,13 @@ export function createPool(url: string, options: PostgresOptions = {}): Pool {
     keepAlive: true,
     application_name: options.name ?? 'gateway',
     types: parsers,
-    // Whoever has a connection waits for nothing else: a transaction that stands still belongs to a process that does. Said
-    // afterwards, because PgBouncer lets nobody in who asks for it at the door.
+    // A connection that is in use waits for nothing else: a stalled transaction belongs to a stalled process. Set
+    // after connecting, because PgBouncer rejects clients that ask for it in the startup message.
     onConnect: async (client) => void (await client.query("SET idle_in_transaction_session_timeout = '60s'")),
   });
-  // A connection that breaks while nobody uses it is replaced by the next who asks.
+  // A connection that breaks while idle is replaced at the next use.
   pool.on('error', () => undefined);
-  // One that breaks while somebody has it says so to whoever asks it next; nobody else listens, and the process would end.
+  // One that breaks in use fails its next query; without another listener the error event would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return withoutNul(pool);
 }

@@ -1,28 +1,28 @@
 /**
- * What nodes tell each other at once, over NOTIFY on a connection of its own: never in a transaction that settles. Behind a
- * pooler that lends connections by the transaction nothing is heard: so all of it is written down for some seconds, too, and
- * whoever does not hear itself reads there.
+ * Messages that nodes send each other at once, over NOTIFY on a connection of its own: never in a transaction that settles.
+ * Behind a pooler that lends connections by the transaction nothing arrives, so each message is also stored for some seconds:
+ * a node that does not receive its own messages reads them there.
  */
 import { Client } from 'pg';
 import type { PostgresPlace } from '../place.ts';
 import { readAsLibpq } from './open.ts';
 
 export interface Wire {
-  /** What the database is away for, is not told. */
+  /** Sends to every node, this one included. Lost while the database is away. */
   send(text: string): void;
-  /** Whether news arrive by themselves. */
+  /** Whether messages arrive over the connection, without polling. */
   isListening(): boolean;
   close(): void;
 }
 
 export interface WireDeps {
-  /** A text that somebody has told, this node's own among them; each is another. */
+  /** A text that some node has sent, this node's own among them; each is different. */
   readonly receive: (text: string) => void;
-  /** Over another connection, as others would. */
-  readonly print: (channel: string, text: string) => Promise<void>;
-  /** Nothing arrives by itself, or it does again. */
+  /** Sends over another connection, as other nodes do. */
+  readonly notify: (channel: string, text: string) => Promise<void>;
+  /** The connection stopped or started receiving. */
   readonly changed: (isListening: boolean) => void;
-  /** Names the channel on which it says something to itself. */
+  /** Unique name of the self-check channel. */
   readonly name: string;
 }
 
@@ -31,17 +31,17 @@ const againMs = 500;
 const connectWithinMs = 5000;
 const pingMs = 5000;
 const answerWithinMs = 5000;
-/** What is said arrives within this time or never. */
+/** A notification arrives within this time or never. */
 const timeoutMs = 2000;
-/** Between two questions whether it still hears. */
+/** Between two self-checks. */
 const checkMs = 10_000;
-/** As seldom as two questions are unanswered, nobody is told of it. */
+/** Up to this many unanswered checks are not reported. */
 const maxMisses = 2;
 const readMs = 250;
 
 const recent = "clock_timestamp() - interval '5 s'";
 const written = `SELECT text FROM node_messages WHERE at > ${recent}`;
-/** A sign of life that leaves nothing behind which nobody reads any more. */
+/** A heartbeat that leaves no rows behind which nothing reads any more. */
 const ping = `DELETE FROM node_messages WHERE at <= ${recent}`;
 const notifyQuery = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
 
@@ -135,10 +135,10 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
 }
 
 /** Whether what is said arrives. */
-function createSelfCheck({ print, changed, name }: Omit<WireDeps, 'receive'>) {
+function createSelfCheck({ notify, changed, name }: Omit<WireDeps, 'receive'>) {
   const own = `gateway_wire_${name}`;
   let isListening = false;
-  /** Questions in a row that nobody heard. */
+  /** Consecutive checks that did not arrive. */
   let misses = 0;
   let received: () => void = () => undefined;
   const judge = (arrives: boolean) => {
@@ -158,23 +158,23 @@ function createSelfCheck({ print, changed, name }: Omit<WireDeps, 'receive'>) {
     async check(holds: () => boolean): Promise<number> {
       const self = Promise.withResolvers<boolean>();
       received = () => self.resolve(true);
-      const isPresent = await print(own, '').then(
+      const sent = await notify(own, '').then(
         () => true,
         () => false,
       );
       const timedOut = setTimeout(() => self.resolve(false), timeoutMs);
-      const arrives = isPresent && (await self.promise);
+      const arrives = sent && (await self.promise);
       clearTimeout(timedOut);
-      // Where nothing was said, or nobody listened, nothing is known.
-      if (isPresent && holds()) judge(arrives);
+      // Without a message or without a listener, nothing is known.
+      if (sent && holds()) judge(arrives);
       return isListening || misses >= maxMisses ? checkMs : againMs;
     },
   };
 }
 
-/** @param isNew is asked of what was said before somebody began to read: that is no news. */
+/** @param isNew is called with messages from before the first read: those are not new. */
 function createReader(received: (text: string) => void, isNew: (text: string) => boolean) {
-  let startedOf = false;
+  let started = false;
   let reading = false;
   return {
     async read(client: Client): Promise<void> {
@@ -182,15 +182,15 @@ function createReader(received: (text: string) => void, isNew: (text: string) =>
       reading = true;
       try {
         const { rows } = await client.query<{ text: string }>(written);
-        for (const { text } of rows) (startedOf ? received : isNew)(text);
-        startedOf = true;
+        for (const { text } of rows) (started ? received : isNew)(text);
+        started = true;
       } catch {
         // The connection is gone, and the next one reads on.
       }
       reading = false;
     },
     rest() {
-      startedOf = false;
+      started = false;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** When somebody was alerted last, and who may need to be. */
+/** When each recipient was alerted last, and who may need to be. */
 import { sql } from 'kysely';
 import type { Database } from '../open.ts';
 
@@ -17,7 +17,7 @@ export interface ExpiringItem {
   readonly expiresAt: number;
 }
 
-/** What operators are told of belongs to nobody. */
+/** Alerts to operators belong to no user. */
 const operators = 0;
 const hourSeconds = 3600;
 const baselineHours = 7 * 24;
@@ -91,10 +91,10 @@ export function createAlertsRepository({ query }: Database) {
         expiresAt,
       }));
     },
-    /** What operators were told of, and when. */
+    /** Alerts that operators have received, and when. */
     history: () =>
       query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', operators).orderBy('kind').execute(),
-    /** As if it had been told at that time. */
+    /** Records the alert as if it had been sent at that time. */
     postpone: async (kind: string, at: number): Promise<void> => {
       await query
         .updateTable('alerts')

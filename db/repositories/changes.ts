@@ -10,17 +10,17 @@ export interface Change {
 export interface FeedChanges {
   /** Where the follower stands once it has acted on them. */
   readonly seq: number;
-  /** null = nobody knows any more: everything has to be read anew. */
+  /** null = the range is not known any more: everything has to be read again. */
   readonly changes: readonly Change[] | null;
 }
 
 /** One follower's own: places mean nothing to another. */
 export interface Feed {
-  /** Asked before everything is read: what slips in between is told once more, which does no harm. */
+  /** Called before everything is read: a change that is written in between is reported once more, which does no harm. */
   last(): Promise<number>;
-  /** @param seq up to where the follower has acted; what it was told and has not acted on is told again. @returns null = nothing. */
+  /** @param seq up to where the follower has processed changes; those it received and has not processed are reported again. @returns null = nothing. */
   after(seq: number): Promise<FeedChanges | null>;
-  /** What may be forgotten on its behalf; null where nobody needs to know. */
+  /** Up to where changes may be deleted for this follower; null where it needs none. */
   position(): string | null;
   /** Forgets what every follower has long seen. */
   trim(): Promise<void>;

@@ -32,7 +32,7 @@ export interface LogFilter {
   readonly retries?: boolean | undefined;
 }
 
-/** Totals beyond this are not counted: the number would cost more than it tells. */
+/** Totals beyond this are not counted: the number would cost more than it is worth. */
 export const maxCounted = 10_000;
 
 /** Column and value of a filter; `isNotSuccess` is none, and stands for an index. */
@@ -61,7 +61,7 @@ export function createLogFilters({ query, dialect }: Database) {
     WHEN logs.type = 5 THEN 'failed' WHEN logs.type NOT IN (0, 2) THEN 'event'
     ${retries ? sql`WHEN ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0 THEN 'retried'` : sql``}
     ELSE 'succeeded' END`;
-  /** '' = nothing went wrong, or nobody wrote down what. */
+  /** '' = nothing went wrong, or no reason was recorded. */
   const errorSql: RawBuilder<string> = sql<string>`CASE WHEN logs.end_reason NOT IN ('completed', 'imported', '')
     THEN coalesce(${dialect.jsonText('logs.other', 'refused')}, ${dialect.jsonText('logs.other', 'failure')}, '') ELSE '' END`;
 
@@ -84,7 +84,7 @@ export function createLogFilters({ query, dialect }: Database) {
     );
   };
 
-  /** By the user's number: names change, and the index is there already. 0 = nobody. */
+  /** By the user's number: names change, and the index is there already. 0 = no user. */
   const userIdOf = async (filter: LogFilter): Promise<number | undefined> => {
     const { username } = filter;
     if (username === undefined || username === '') return undefined;

@@ -28,7 +28,7 @@ export function createTopUpsRepository({ query }: Database) {
     },
     find: (tradeNo: string): Promise<TopUpRow | undefined> =>
       query.selectFrom('top_ups').selectAll().where('trade_no', '=', tradeNo).executeTakeFirst(),
-    /** An order that nobody will pay any more; a payment that arrives all the same still counts. */
+    /** An order that has expired; a payment that arrives all the same still counts. */
     expire: async (tradeNo: string): Promise<void> => {
       await query
         .updateTable('top_ups')

@@ -95,7 +95,7 @@ export const maxTrafficRows = 300;
 const old = (name: string): RawBuilder<number> => sql`${sql.ref(`traffic.${name}`)}`;
 const added = (name: string): RawBuilder<number> => sql`${sql.ref(`excluded.${name}`)}`;
 
-/** Counters are added; a streak that is broken by an answer begins anew; the words are those of the last failure. */
+/** Adds the counters; a success resets a streak of failures; the words are those of the last failure. */
 const merged = {
   ...(Object.fromEntries(trafficCounters.map((name) => [name, sql`${old(name)} + ${added(name)}`])) as Record<
     TrafficCounter,

@@ -111,7 +111,7 @@ export function createUsersRepository({ query, dialect }: Database) {
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
-    /** Also names of closed accounts, and names that are somebody's e-mail and would catch that person's login. */
+    /** Also names of closed accounts, and names that are another user's e-mail and would catch that user's login. */
     nameTaken: async (name: string, exceptId: number): Promise<boolean> =>
       (await query
         .selectFrom('users')
@@ -127,7 +127,7 @@ export function createUsersRepository({ query, dialect }: Database) {
         )
         .limit(1)
         .executeTakeFirst()) !== undefined,
-    /** Also addresses of closed accounts, and addresses that are somebody's username. */
+    /** Also addresses of closed accounts, and addresses that are another user's name. */
     emailTaken: async (email: string, exceptId: number): Promise<boolean> =>
       (await query
         .selectFrom('users')

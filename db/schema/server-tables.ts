@@ -47,7 +47,7 @@ export const serverTables: Readonly<Record<string, ServerTable>> = {
     ],
   },
   ends: {
-    left: 'one row for each request that ended, so that an end counts once: made from postings and logs by whoever fills a server',
+    left: 'one row for each request that ended, so that an end counts once: created from postings and logs when a server is filled',
     sql: [
       `CREATE TABLE ends (
   ref text COLLATE "C" PRIMARY KEY,

@@ -602,7 +602,7 @@ export const tables = {
   changes: table(
     { seq: serial, entity: text, entity_id: text },
     {
-      left: 'changes for followers who run: there are none while a site is moved, and whoever starts reads everything',
+      left: 'changes for followers who run: there are none while a site is moved, and a node reads everything at its start',
       postgres: {
         columns: { xact: 'xid8 NOT NULL DEFAULT pg_current_xact_id()' },
         indexes: ['INDEX changes_xact ON changes (xact)'],

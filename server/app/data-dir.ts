@@ -128,7 +128,7 @@ export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Enviro
   return place;
 }
 
-/** What people are told of it: never the password. @throws AppError database_address */
+/** The data directory as people see it: never with the password. @throws AppError database_address */
 export const databaseName = (files: Pick<DataDirFiles, 'database'>, env: Environment): string =>
   placeName(databasePlace(files, env));
 
@@ -154,8 +154,8 @@ export function ensureDataDir(dir: string): DataDirFiles {
 }
 
 /**
- * The folder for sockets outside of the data directory has a name that anybody on the machine can foresee: whoever made
- * it could put a socket of their own in place of ours and read what is sent there.
+ * The folder for sockets outside of the data directory has a name that any user of the machine can foresee: another user
+ * could create it first, put a socket in place of ours and read what is sent there.
  * @throws AppError socket_dir_foreign where it is not a real folder of this user alone.
  */
 export function checkSocketDir({ dir, socketDir }: DataDirFiles): void {
@@ -214,16 +214,16 @@ function createWhole(file: string, text: string): boolean {
   }
 }
 
-/** Takes the place of an owner that is gone. Only one at a time may: whoever comes second finds the first one alive. */
+/** Takes the lock of an owner that is gone. Only one process at a time may: a second one finds the first alive. */
 function takeOver(files: DataDirFiles, text: string): boolean {
   const turn = `${files.lock}.turn`;
   if (!createWhole(turn, text)) {
-    // Whoever had the turn died with it.
+    // The process that was taking over has died.
     if (ownerIn(turn) === 'dead') rmSync(turn, { force: true });
     return false;
   }
   try {
-    // One that was given back meanwhile is for whoever creates the next.
+    // A lock that was released meanwhile goes to the next process that creates it.
     if (ownerIn(files.lock) !== 'dead') return false;
     const draft = `${files.lock}.${process.pid}`;
     writeFileSync(draft, text, { mode: 0o600 });
@@ -236,7 +236,7 @@ function takeOver(files: DataDirFiles, text: string): boolean {
 
 const lockText = (pid: number): string => JSON.stringify({ pid, started: processStart(pid) } satisfies LockOwner);
 
-/** From here on the folder is another process's: there is no moment in which it is nobody's. */
+/** Hands the folder to another process: there is no moment without an owner. */
 export function releaseLock(files: DataDirFiles, pid: number): void {
   const draft = `${files.lock}.${process.pid}`;
   writeFileSync(draft, lockText(pid), { mode: 0o600 });
@@ -276,7 +276,7 @@ export function lockReleaser(files: DataDirFiles): () => void {
   };
 }
 
-/** What root wrote into a folder of somebody else: the service that uses it has to read it. Below the folder nothing is changed: its owner could put a link there meanwhile. */
+/** Files that root wrote into another user's folder: the service that uses it has to read them. Below the folder nothing is changed: its owner could put a link there meanwhile. */
 function leaveToOwner(dir: string): void {
   const owner = statSync(dir);
   if (process.getuid?.() !== 0 || owner.uid === 0) return;

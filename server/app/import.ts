@@ -1,4 +1,4 @@
-/** Moving in from another gateway, into a file or onto a server, while nobody serves it. */
+/** Imports from another gateway, into a file or onto a server, while no process serves it. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';

@@ -99,7 +99,7 @@ interface Parts {
 /** For whom the folder is opened. */
 export interface DirectReader {
   readonly language?: Language;
-  /** Told what an upgrade of the folder does meanwhile. */
+  /** Called with the progress when the folder is upgraded. */
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
 }
 
@@ -149,7 +149,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
         const overrides = {
           balances: new Balances(),
           counter,
-          // No server, no traffic: nobody's channel gets into trouble here.
+          // No server, no traffic: no channel can fail here.
           failure: () => undefined,
           tasks: services.tasks,
           findSession: () => Promise.reject(new AppError('login_required')),

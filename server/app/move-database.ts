@@ -1,4 +1,4 @@
-/** Moves a site between a file and a server, while nobody serves either. */
+/** Moves a site between a file and a server, while no process serves either. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';

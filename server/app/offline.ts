@@ -1,4 +1,4 @@
-/** Work on a data directory that needs no running services, and work that nobody else may disturb. */
+/** Work on a data directory that needs no running services, and work that needs it exclusively. */
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
 import type { EncryptedSample } from '../../db/encrypted-columns.ts';
@@ -56,7 +56,7 @@ export async function restore(
   }
 }
 
-/** The backup never holds the key: whoever restores it elsewhere has to bring that along. */
+/** The backup never contains the key: restoring it elsewhere requires a copy of the key. */
 function failureWith(file: string, env: Environment, sample: EncryptedSample): AppError | null {
   try {
     vaultFor(file, env, sample);
@@ -87,7 +87,7 @@ export async function databaseSchema(
 /** Names of channels, tokens, users ... for completions; none when they cannot be read. */
 export function existingNames(dataDir: string, noun: string, env: Environment = {}): string[] {
   const { dir, database } = dataDirFiles(dataDir);
-  // Nobody who presses a key waits for a server far away.
+  // Shell completion must not wait for a distant server.
   if (env.DATABASE_URL || !existsSync(database)) return [];
   try {
     return namesIn(database, noun, nativeBindingFor(dir, addonPath));

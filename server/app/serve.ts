@@ -50,7 +50,7 @@ export interface GatewayOptions {
   /** The place of the server that uses the folder now, if there is one. */
   readonly takeOver?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where figures are told; null = nowhere. */
+  /** Address of the metrics listener; null = none. */
   readonly metrics?: MetricsAddress | null;
   /** Default: what matters, as text. */
   readonly log?: LogSettings;
@@ -72,9 +72,9 @@ export interface Gateway extends Omit<StopHandler, 'fail' | 'stopAfterHandover'>
   readonly pending: PendingReport;
   /** Files and connections that may be open at a time; null where the system cannot be asked. */
   readonly descriptors: number | null;
-  /** Resolves when somebody wants this node of several to end. */
+  /** Resolves when this node of several has been requested to stop. */
   readonly drained: Promise<void>;
-  /** Port of the figures; null = nobody asked for them. */
+  /** Port of the metrics listener; null = not configured. */
   readonly metricsPort: number | null;
 }
 
@@ -249,7 +249,7 @@ interface ControlListeners {
   readonly state: RelayState;
   readonly relayThreads: RelayPool;
   readonly before: TakenOver | null;
-  /** Told of users and keys before any relay is. */
+  /** Notified of users and keys before any relay is. */
   readonly slots: (update: Snapshot | SnapshotDelta) => void;
   /** Every relay thread has applied the changes up to this sequence number. */
   readonly applied: (seq: number) => void;
@@ -287,7 +287,7 @@ const receiveControl =
 /** Elsewhere no two servers share a port, so that none can take another's place without a gap. */
 const hasSharedPort = process.platform === 'linux';
 
-/** @param port 0 = whatever the other has. @returns null where nobody serves. @throws AppError take_over_refused */
+/** @param port 0 = whatever the other has. @returns null where no server runs. @throws AppError take_over_refused */
 async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePlace): Promise<TakenOver | null> {
   const owner = lockOwner(files);
   if (owner === null) return null;

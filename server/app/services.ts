@@ -167,11 +167,11 @@ export interface ServiceDeps {
   readonly turns?: JobLock;
   /** Makes a backup and looks it through; default: here and now. */
   readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
-  /** Told what went wrong in jobs. */
+  /** Called with failures of jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Lets whoever guesses wait; default: in real time. */
+  /** Delays a caller that guesses; default: in real time. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
@@ -225,7 +225,7 @@ type NotificationDeps = ServiceDeps & {
   readonly report: (error: unknown) => void;
 };
 
-/** Who is told what outside the console. */
+/** Sends notifications outside of the console. */
 const createNotifications = (deps: NotificationDeps) => ({
   quotaAlerts: createQuotaAlerts({
     ...deps,

@@ -1,4 +1,4 @@
-/** How serving ends: it is told to, something it cannot do without is gone, or another server has taken its place. */
+/** How serving ends: it is asked to stop, something it cannot do without is gone, or another server has taken its place. */
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
@@ -22,14 +22,14 @@ export interface StopHandlerDeps {
   readonly relayThreads: RelayPool;
   readonly print: (line: string) => void;
   readonly ledgerThread: Pick<LedgerThread, 'leaving'>;
-  /** Whoever was before this one is billed through it: until then it cannot go. */
+  /** The server before this one settles its requests through it: until then it cannot stop. */
   readonly before: Promise<unknown> | undefined;
   /** Closes everything when nothing is open any more. */
   readonly close: () => Promise<void>;
 }
 
 const retrySeconds = 5;
-/** Streams that were open when another server came are let end: nobody waits for that. */
+/** Streams that were open at the handover are left to end: the handover does not wait for them. */
 const handoverStopMs = 600_000;
 
 export function createStopHandler({ relayThreads, ledgerThread, print, before, close }: StopHandlerDeps): StopHandler {
@@ -44,7 +44,7 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
       const error = new AppError('thread_died', { thread, reason: why });
       print(error.message);
       isFailed = true;
-      // Why is said to the operator; a client is told what that means for it.
+      // The operator sees the reason; a client sees what it means for its request.
       const reason = new AppError('storage_unavailable', {
         reason: reasonText('thread_gone', { thread }),
         seconds: retrySeconds,

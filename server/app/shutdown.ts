@@ -10,9 +10,9 @@ import type { Relay } from '../relay/relay.ts';
 import { until } from '../threads/watch-thread.ts';
 
 export interface Stop {
-  /** @param delayMs balancers are told, and whoever comes is served. @param graceMs then open requests may end; those that do not are ended, and everything is closed. */
+  /** @param delayMs balancers are notified while new requests are still served. @param graceMs then open requests may end; those that do not are ended, and everything is closed. */
   stop(graceMs: number, delayMs?: number): Promise<void>;
-  /** Somebody is in a hurry: open requests are ended now. */
+  /** Ends open requests now, without the grace period. */
   shutDownNow(): void;
 }
 
@@ -116,7 +116,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     fail(error) {
       hurried = true;
       ending ??= (async () => {
-        // Why is said to the operator; a client is told what that means for it.
+        // The operator sees the reason; a client sees what it means for its request.
         const reason = new AppError('storage_unavailable', {
           reason: reasonText('thread_gone', { thread: error.params.thread ?? '' }),
           seconds: retrySeconds,

@@ -1,4 +1,4 @@
-/** How the store of money stands, as this process sees it: said once on standard error when it changes, told to the control thread for everybody else. */
+/** Watches the state of the ledger store: changes go to standard error once, and to the control thread for everything else. */
 
 import type { LedgerClient } from '../billing/ledger/client.ts';
 import { healthyStorage, type StorageStatus } from '../contract/storage.ts';

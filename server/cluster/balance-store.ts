@@ -37,7 +37,7 @@ export function createBalanceStore({ engine }: DatabasePlace, relayThreads: numb
   };
 }
 
-/** What the ledger's thread is told before any relay knows of a user or key. */
+/** Announces users and keys to the ledger's thread before any relay learns of them. */
 export function slotsFor(
   { slots }: Pick<LedgerThread, 'slots'>,
   { memory, accounts, nodeLease }: Money,

@@ -1,4 +1,4 @@
-/** How much of each lease is spent here: what the node will need while the lease lasts, and which leases nobody uses any more. */
+/** How much of each lease is spent here: what the node will need while the lease lasts, and which leases are idle. */
 
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { LeaseKind } from '../billing/ports.ts';

@@ -1,4 +1,4 @@
-/** Leases this machine's relays spend from: acquired from the ledger when they ask, recalled by other nodes, returned when nobody uses them. */
+/** Leases this machine's relays spend from: acquired from the ledger when they ask, recalled by other nodes, returned when they are idle. */
 
 import { smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
@@ -19,7 +19,7 @@ export interface LeaseManager {
   settled(commands: readonly LedgerCommand[], spared: readonly Spared[]): void;
   /** What a deduction may take is not to lie idle anywhere. */
   recallAll(account: number): Promise<void>;
-  /** Somebody has changed a user or a key: what lies idle of them is leased anew, by the rules of now. */
+  /** A user or a key was changed: what is idle of its leases is acquired again, by the current rules. */
   changed(update: Pick<SlotsUpdate, 'slots'>): void;
   cleanup(): void;
 }

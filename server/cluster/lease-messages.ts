@@ -24,7 +24,7 @@ export interface LeaseMessages {
 export interface LeaseMessagesDeps {
   readonly wire: Pick<Wire, 'send'>;
   readonly epoch: () => number;
-  /** When what was told in this turn goes out. */
+  /** Schedules the send of what was collected in this turn. */
   readonly later: (work: () => void) => void;
 }
 
@@ -75,7 +75,7 @@ export interface LeaseMessageListeners {
   readonly answered: (account: number, by: number, mark: number) => void;
 }
 
-/** @param text as another node, or this one, has told it. */
+/** @param text as another node, or this one, has sent it. */
 export function received(text: string, own: number, { recalled, answered: onResponse }: LeaseMessageListeners): void {
   let message: NodeMessage;
   try {

@@ -13,7 +13,7 @@ export interface SlotsUpdate {
   readonly slots: SlotIndexes;
   /** Flat pairs of key and user. */
   readonly owners: readonly number[];
-  /** They were known before: somebody has changed them. */
+  /** They were known before, so they have been changed. */
   readonly changed: boolean;
   readonly chunks: readonly SharedArrayBuffer[];
 }
@@ -39,7 +39,7 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
   const accounts = createAccounts(memory, true);
   const leased = createLeasedBalances({ memory, accounts });
   const owners = new Map<number, number>();
-  /** Leased for whom nobody has told of yet. */
+  /** Leases whose users or keys are not known here yet. */
   const early: Spared[] = [];
   const subjectOf = (kind: LeaseKind, id: number) => ({
     kind,

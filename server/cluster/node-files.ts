@@ -136,7 +136,7 @@ export function openNodeFiles(
   };
 }
 
-/** Who has the folder: for people, and for whoever finds a copy of it. What keeps others out is the lock on the outbox itself. */
+/** Names the owner of the folder: for people, and for anyone who finds a copy of it. The lock on the outbox itself keeps other processes out. */
 const ownerFile = 'outbox.owner';
 
 interface Owner {

@@ -68,7 +68,7 @@ export interface NodeLedgerListeners {
   readonly health: (health: StoreHealth) => void;
   /** One line for the operator. */
   readonly print: (line: string) => void;
-  /** Somebody wants this node to end. */
+  /** This node has been requested to stop. */
   readonly drain: () => void;
   /** What an upgrade of the database does meanwhile. */
   readonly onMigration?: (step: MigrationStep) => void;
@@ -93,7 +93,7 @@ export async function openNodeLedger(order: NodeOrder, listeners: NodeLedgerList
   return { ...ledger, report: { recovery, pending, migrated, sample } };
 }
 
-/** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
+/** A pooler offers no session; migrations need one, and so do prepared statements. */
 const directPlace = (place: PostgresPlace): PostgresPlace => ({ ...place, url: place.direct ?? place.url });
 
 async function prepare(place: PostgresPlace, onMigration: NodeLedgerListeners['onMigration']) {
@@ -155,7 +155,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
   });
   const wire: Wire = openWire(order.place, {
     receive: (text) => leases.receive(text),
-    print: (channel, text) => heartbeat.notify(channel, text),
+    notify: (channel, text) => heartbeat.notify(channel, text),
     changed: (isListening) => listeners.print(isListening ? listeningAgain : notListening),
     name: randomUUID().replaceAll('-', ''),
   });

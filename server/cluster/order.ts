@@ -1,4 +1,4 @@
-/** What a node's ledger is told at its start. */
+/** Settings that a node's ledger starts with. */
 import type { DatabasePlace } from '../../db/place.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import { AppError } from '../contract/errors.ts';
@@ -7,7 +7,7 @@ import type { SharedMemory } from './lease-store-shared.ts';
 import type { NodeOrder } from './node-ledger.ts';
 import { type NodeFolder, nodeName } from './node-name.ts';
 
-/** What a node owes lies there, and so does its name: whoever finds the one goes by the other. */
+/** Holds what a node has not committed yet, and its name: both belong together. */
 const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {
   const outbox = env.GATEWAY_OUTBOX ?? '';
   return { dir: outbox === '' ? files.dir : outbox, durable: outbox !== '' };
@@ -26,7 +26,7 @@ export function leaseSecondsIn({
   throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${setting}: ${minLease}-${maxLease}` });
 }
 
-/** @returns null where the database is a file that nobody else has. @throws AppError data_dir_unreadable, outbox_unusable */
+/** @returns null where the database is a file, which no other node uses. @throws AppError data_dir_unreadable, outbox_unusable */
 export function nodeOrder(
   place: DatabasePlace,
   files: DataDirFiles,

@@ -1,6 +1,6 @@
 /**
- * The server that machines of a site count together on, Redis or Valkey. Away, slow or frozen it holds nobody up: it is left
- * alone, asked in the background whether it is back, and every machine keeps to its own share until then.
+ * The server that machines of a site count together on, Redis or Valkey. Requests do not wait for it when it is away, slow or
+ * frozen: it is checked in the background, and every machine keeps to its own share until it is back.
  */
 import { rateScripts, type SiteRatesDeps } from '../relay/admission/site-rates.ts';
 
@@ -18,7 +18,7 @@ export interface RedisDeps {
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** Longer than this nobody waits to be counted. */
+/** Requests wait no longer than this to be counted. */
 const timeoutMs = 250;
 const againMs = 1000;
 /** One site's keys lie together, where the server is itself several. */

@@ -73,7 +73,7 @@ export type AlertKindName = keyof typeof alertKinds;
 export const alertKindNames = Object.keys(alertKinds) as AlertKindName[];
 export const alertKind = (name: AlertKindName): AlertKind => alertKinds[name];
 
-/** Who can be told, in the order of the settings page. */
+/** Recipients, in the order of the settings page. */
 export const alertTargetNames = [
   'mail',
   'webhook',

@@ -273,7 +273,7 @@ function quotaOfAmount({ digits, maxDecimals: places }: Exact, quotaPerUnit: num
 
 const defaultDecimals = 6;
 
-/** With as many decimals as tell every quota from its neighbours. */
+/** With enough decimals to distinguish every quota from its neighbours. */
 function amountOfQuota(quota: number, quotaPerUnit: number): Exact {
   const unit = fractionOf(quotaPerUnit);
   const places = Math.max(defaultDecimals, Math.ceil(Math.log10(quotaPerUnit)));

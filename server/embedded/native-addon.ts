@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Root runs no code from a folder that somebody else writes to, and leaves none there that they could not read. */
+/** Root runs no code from a folder that another user can write to, and leaves none there that they could not read. */
 const rootFolder = '/var/cache/gateway';
 const isForeignToRoot = (dir: string): boolean =>
   process.getuid?.() === 0 && (statSync(dir, { throwIfNoEntry: false })?.uid ?? 0) !== 0;

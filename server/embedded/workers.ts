@@ -35,7 +35,7 @@ function newThread(name: ThreadName): Worker {
   return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
 }
 
-/** It reads its modules while others get ready, and begins its work when whoever starts it orders that. */
+/** The worker loads its modules while others get ready, and begins its work when its creator orders that. */
 export function startEarly(name: ThreadName): void {
   if (waiting.has(name)) return;
   const thread = newThread(name);
@@ -44,13 +44,13 @@ export function startEarly(name: ThreadName): void {
   waiting.set(name, thread);
 }
 
-/** Ends those that nobody has started since. */
+/** Ends the workers that have not been started since. */
 export function endEarly(): void {
   for (const thread of waiting.values()) thread.terminate();
   waiting.clear();
 }
 
-/** Whoever starts it gets another one, and its error. */
+/** A caller that starts it gets another worker, and its error. */
 function remove(event: Event): void {
   event.preventDefault();
   for (const [name, thread] of waiting) if (thread === event.target) waiting.delete(name);

@@ -29,7 +29,7 @@ export interface OldServerDeps {
 /** A full batch, and a slow disk. */
 const leaveMs = 5000;
 const controlMs = 1000;
-/** Whoever was about to follow may need a moment to end. */
+/** The process that was about to follow may need a moment to end. */
 const lockAttempts = 50;
 const lockEveryMs = 100;
 /** Connections that had been begun for this server, and clients that keep theirs, come over in this time. */

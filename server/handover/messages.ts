@@ -42,7 +42,7 @@ export interface Line<Out> {
   end(): void;
 }
 
-/** @param ended called once, whoever ended it. */
+/** @param ended called once, by whichever side ended it. */
 export function openLine<In, Out>(socket: Socket, receive: (message: In) => void, ended: () => void): Line<Out> {
   let rest = '';
   socket.setEncoding('utf8');

@@ -17,7 +17,7 @@ export interface TakenOver {
   readonly pid: number;
   /** It lets go of the database. @throws AppError take_over_refused; then it serves on. */
   release(): Promise<void>;
-  /** What is open there is held here, and its bills are taken. Resolves when somebody may be let in. */
+  /** Holds what open requests there have reserved, and takes over their bills. Resolves when requests may be admitted. */
   reserve(deps: ReserveDeps): Promise<void>;
   /** This server listens. @param listeners on the port. @param endpoint where the other hands on what still comes to it. */
   open(listeners: number, endpoint: string): void;

@@ -76,7 +76,7 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
     // Its own socket takes this one's place.
     server.close();
     rmSync(path, { force: true });
-    // It may have died meanwhile: then nobody serves unless this one does.
+    // The new process may have died meanwhile: then no process serves unless this one does.
     if (successor === line) line.send({ kind: 'released' });
     else takeBack();
   };
@@ -138,7 +138,7 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
   const listen = (): void => {
     rmSync(path, { force: true });
     server = createServer(attend);
-    // Without it nobody can follow, and everything else is as it is.
+    // Without it no process can follow, and everything else is as it is.
     server.on('error', () => undefined);
     server.listen(path, () => chmodSync(path, 0o600));
     server.unref();

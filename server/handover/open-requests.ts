@@ -1,4 +1,4 @@
-/** What open requests of one server hold of everybody's money, and the same held by the server that follows it: until they have ended, nobody can spend it twice. */
+/** Reservations of the old process's open requests, held a second time by the new process, so that the money cannot be spent twice before they end. */
 
 import type { Money } from '../billing/balances/balances.ts';
 import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';

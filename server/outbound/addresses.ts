@@ -1,4 +1,4 @@
-/** Which addresses the gateway may be sent to by what somebody typed. Everything that is not plainly public is not. */
+/** Which user-supplied addresses the gateway may call. All that are not plainly public are refused. */
 import { BlockList, isIP } from 'node:net';
 
 const notPublic4 = [
@@ -18,7 +18,7 @@ const notPublic4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Prefixes that carry an address of version 4 inside are refused whole: nobody needs them to reach a public host. */
+/** Prefixes that embed an IPv4 address are refused whole: no public host needs them. */
 const notPublic6 = [
   '::/96',
   '::ffff:0:0/96',

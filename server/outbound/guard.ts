@@ -1,5 +1,5 @@
 /**
- * Calls to addresses that somebody else chose: webhooks, discovery documents, price lists, pictures.
+ * Calls to addresses that users or upstreams chose: webhooks, discovery documents, price lists, pictures.
  * The name is resolved once, every answer must be public, the checked answer is the one that is dialled, and no redirect is followed.
  */
 import { lookup } from 'node:dns/promises';

@@ -1,5 +1,5 @@
 /**
- * Calls to addresses that users choose, carried by a worker of the operator's: whoever is called sees the worker's address, never this one.
+ * Calls to addresses that users choose, sent through a worker of the operator's: the receiver sees the worker's address, never this one.
  * What the guard refuses by its looks is refused before the worker is asked; a name is resolved where the worker runs.
  */
 import { isIP } from 'node:net';

@@ -42,7 +42,7 @@ interface FieldReaders {
   /** The word for effort. */
   readonly effort: (body: Json) => unknown;
   readonly budget: (body: Json) => unknown;
-  /** It is told not to think. */
+  /** The request switches thinking off. */
   readonly off: (body: Json) => boolean;
   readonly limit: (body: Json) => unknown;
 }

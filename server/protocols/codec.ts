@@ -44,7 +44,7 @@ export interface ResponseContext {
   readonly created: number;
   /** OpenAI chat: the client asked for a usage frame. */
   readonly includeUsage: boolean;
-  /** Local count of the prompt, for dialects that tell it before the upstream does. */
+  /** Local count of the prompt, for dialects that report it before the upstream does. */
   readonly promptTokens?: number;
   /** Called once where the items of the answer are needed; what is not over yet ends where it is. */
   readonly made?: (items: () => readonly MadeItem[]) => void;

@@ -115,7 +115,7 @@ function targetEdit(call: CallDetails): BodyEdit | null {
   };
 }
 
-/** @returns features without which no rule bites; 0 = they do not tell. */
+/** @returns features without which no rule applies; 0 = they do not decide. */
 const featuresOf = ({ list }: Rules): number =>
   list.every(
     ({ row, path }) => row.demand.kind === 'absent' && (featureOf(path.at(-1)?.key ?? '') & Feature.strays) !== 0,

@@ -96,7 +96,7 @@ function headersFor(
 ): HeaderPlan {
   const credential = keyHeader(provider);
   const keys = credential === null ? [] : [credential];
-  // Where the client has none of its own: the network library must not tell its name.
+  // Where the client has none of its own: the network library must not send its name.
   const agent: Record<string, string> = { 'user-agent': 'gateway' };
   if (channel.organization !== '') agent['openai-organization'] = channel.organization;
   if (request.operation === 'realtime')

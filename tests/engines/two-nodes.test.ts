@@ -20,7 +20,7 @@ let database: Database;
 let clock: number;
 /** What was mailed, whichever node did it. */
 let letters: Mail[];
-/** How long somebody who guessed had to wait. */
+/** How long a client that guessed had to wait. */
 let waits: number[];
 
 beforeEach(async () => {
@@ -39,11 +39,11 @@ const node = (name: string): Promise<Services> =>
     node: name,
     setupCode: `code of ${name}`,
     ledger: { execute: async () => ({ status: 'done' }), healthy: () => ({ ok: true }) },
-    relayTest: () => Promise.reject(new Error('nobody tests')),
+    relayTest: () => Promise.reject(new Error('no test is run')),
     sendMail: async (mail) => void letters.push(mail),
     version: 'test',
     now: () => clock,
-    // Real time passes for whoever waits for another node.
+    // Real time passes while a node waits for another.
     pause: async (ms) => {
       waits.push(ms);
       await Bun.sleep(1);
@@ -65,7 +65,7 @@ const requester = (ip: string) => ({ ip, language: 'en', deviceCookie: '', userI
 const root = { username: 'root', password: 'password1', confirmPassword: 'password1', selfUse: false, demo: false };
 const mail = { SMTPServer: 'mail.example', ServerAddress: 'https://gw.example', EmailVerificationEnabled: 'true' };
 
-test('an address is proven, and a password set anew, on another node than the letter was asked of', async () => {
+test('an address is verified, and a password reset, on another node than the one that sent the letter', async () => {
   const [first, second] = await twoNodes(mail);
   await first.setup.run(root);
   await first.accounts.sendCode('ann@example.com', requester('198.51.100.7'));
@@ -125,7 +125,7 @@ test('what Telegram has signed opens an account on one node alone', async () => 
   expect(await codeOf(second.oauth.telegramLogin(signed, '', arrival))).toBe('oauth_invalid');
 });
 
-test('whoever guesses at two nodes waits as at one, and is let through as at one', async () => {
+test('a client that guesses at two nodes waits as at one, and is admitted as at one', async () => {
   const [first, second] = await twoNodes();
   await first.setup.run(root);
   const client = { ip: '203.0.113.9', userAgent: '', deviceCookie: '' };
@@ -174,7 +174,7 @@ test('new accounts of a network are counted over all nodes', async () => {
   expect(await register(second, 'one-more')).toBe('done');
 });
 
-test('every node takes the set-up code that any of them has printed; one that starts anew has another', async () => {
+test('every node takes the set-up code that any of them has printed; a node that starts again has another', async () => {
   const [first, second] = await twoNodes();
   await first.setup.shareCode();
   await second.setup.shareCode();
@@ -184,7 +184,7 @@ test('every node takes the set-up code that any of them has printed; one that st
   const again = await createServices({
     ...{ database, vault, passwords, node: 'first', setupCode: 'another', version: 'test', now: () => clock },
     ledger: { execute: async () => ({ status: 'done' }), healthy: () => ({ ok: true }) },
-    relayTest: () => Promise.reject(new Error('nobody tests')),
+    relayTest: () => Promise.reject(new Error('no test is run')),
   });
   await again.setup.shareCode();
   expect(await codeOf(second.setup.checkCode('another'))).toBe('done');

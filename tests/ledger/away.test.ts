@@ -1,4 +1,4 @@
-/** What a node makes of a database that cannot be reached: who needs it is told at once, in words of ours; the driver's are for the operator. */
+/** What a node does while its database cannot be reached: callers get an error at once, in our own words; the driver's are for the operator. */
 import { expect, test } from 'vitest';
 import { createPostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import type { Line } from '../../db/postgres/line.ts';
@@ -39,7 +39,7 @@ const content: Line = {
     statements.map(({ text }) => ({ rows: [{ epoch: 1, seq: 1 }], command: text === 'COMMIT' ? 'COMMIT' : '' })),
 };
 
-test('it is away from the first connection that fails until one succeeds, and the operator is told of both once', async () => {
+test('it is away from the first connection that fails until one succeeds, and the operator is notified of both once', async () => {
   let gone = true;
   const { store, messages } = storeOver(async () => {
     if (gone) throw rejected();

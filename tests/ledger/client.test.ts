@@ -26,7 +26,7 @@ test('answers that end one after another in one turn of the event loop travel to
   expect(results).toEqual(Array(5).fill({ status: 'done' }));
 });
 
-/** A port that answers when it is told to, and a clock that is moved by hand. */
+/** A port that answers on demand, and a clock that is moved by hand. */
 function handClient() {
   let at = 0;
   const ticks: (() => void)[] = [];
@@ -79,7 +79,7 @@ test('a thread that did not turn for ten seconds does not take its own sleep for
   expect(client.healthy().ok).toBe(true);
 });
 
-test('how long the oldest has waited is told to the millisecond, sleep or not', () => {
+test('the waiting time of the oldest is exact to the millisecond, sleep or not', () => {
   const { client, pass, answer } = handClient();
   expect(client.waitedMs()).toBe(0);
   void client.execute(settle('a', 1, 10));

@@ -35,7 +35,7 @@ const failures = [
 ] as const;
 
 test.each(failures)(
-  '%s: paid work is refused from the first failed commit on with the reason, reads go on, no end is told before its bill, nothing is lost',
+  '%s: paid work is refused from the first failed commit on with the reason, reads go on, no end is delivered before its bill, nothing is lost',
   async (_name, begin, end) => {
     const { services, ledger } = gateway;
     const before = await gateway.balance();

@@ -21,7 +21,7 @@ test.each([
   ['less than eight times the need is little: what is needed and no more', 79, {}, 10],
   ['eight times the need is not little', 80, {}, 40],
   ['less than is needed is nothing', 1000, { leased: 991 }, 0],
-  ['but for whoever can do with less', 1000, { leased: 991, partial: true }, 9],
+  ['except for a caller that accepts less', 1000, { leased: 991, partial: true }, 9],
   ['nothing below nothing', 1000, { leased: 1001, partial: true }, 0],
 ])('%s', (_name, left, terms, expected) => {
   expect(granted(left, terms)).toBe(expected);

@@ -247,7 +247,7 @@ test('a settlement that the schema turns down is kept and stops paid work, the o
   expect(engine.health()).toEqual({ ok: true });
 });
 
-test('trouble that ends while nobody may ask is noticed by a write of our own', async () => {
+test('trouble that ends without requests is noticed by a write of our own', async () => {
   let broken = true;
   const { engine, submit } = await failing(() => (broken ? driverError('SQLITE_FULL') : null));
   submit(grant('refused', 1, 10));

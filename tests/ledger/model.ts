@@ -43,7 +43,7 @@ export const copyOf = (model: Model): Model => ({
 
 const add = (map: Map<number, number>, id: number, amount: number) => map.set(id, (map.get(id) ?? 0) + amount);
 
-/** Nobody goes below nothing: the rest is owed, and paid back out of what comes next. */
+/** No balance drops below zero: the rest is a debt, and is paid from the next credit. */
 function charge(model: Model, userId: number, amount: number): void {
   const have = model.balances.get(userId) ?? 0;
   add(model.balances, userId, -Math.min(have, amount));

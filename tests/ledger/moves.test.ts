@@ -130,7 +130,7 @@ test.each<[string, LedgerCommand, string]>([
   ['another worth', redeem(1, 1, 501), 'mismatch'],
   ['a code under another ref', { ...redeem(1, 1, 500), ref: 'redeem:2' }, 'invalid'],
   ['an order that does not exist', topUp('T9', 1, 700), 'closed'],
-  ['an order of somebody else', topUp('T1', 2, 700), 'mismatch'],
+  ['an order of another user', topUp('T1', 2, 700), 'mismatch'],
   ['another amount', topUp('T1', 1, 701), 'mismatch'],
   ['more than was earned', transfer('n', 1, 1), 'insufficient'],
   ['a refund of nothing', refund('r', 1, 1), 'closed'],

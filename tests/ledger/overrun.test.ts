@@ -42,7 +42,7 @@ test('what a settlement costs beyond the balance goes to overrun; the user stops
   expect(results).toEqual([{ status: 'done' }]);
   expect(await each(balance(1), balance(Account.overrun), unpaid(1))).toEqual([0, -3, 3]);
   expect(await balance(Account.revenue)).toBe(1013);
-  // The relay has taken 1013 off; it is told of the 3 that somebody else paid.
+  // The relay has taken 1013 off; it receives the 3 that another user paid.
   expect(events).toMatchObject([{ userId: 1, delta: 3, overrun: 3 }]);
   const [row] = await state.rows<{ quota: number; other: string }>('SELECT quota, other FROM logs');
   expect(row?.quota).toBe(1013);

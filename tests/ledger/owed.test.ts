@@ -41,7 +41,7 @@ test('what is owed goes to the next place when the first is full, and is settled
   await database.close();
 });
 
-test('a settlement that the rules turn down is told and its line is kept', async () => {
+test('a settlement that the rules reject is reported and its line is kept', async () => {
   const { database, store } = await state();
   const places = [place('one')];
   const path = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20)]);

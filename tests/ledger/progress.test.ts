@@ -16,7 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const grant = (n: number) => ({ type: 'grant', ref: `g${n}`, userId: 1, amount: 5, at: 1, log: null }) as const;
 
-test('a byte flipped inside of the log is told by how many postings are missing', async () => {
+test('a flipped byte in the middle of the log is reported with the number of missing postings', async () => {
   const file = join(dir, 'gateway.db');
   const database = await openMigrated(file);
   database.raw.exec('INSERT INTO accounts (id) VALUES (1)');
@@ -45,7 +45,7 @@ test('a byte flipped inside of the log is told by how many postings are missing'
   await database.close();
 });
 
-test('a note that nobody can read says nothing', () => {
+test('an unreadable note is ignored', () => {
   const file = join(dir, 'gateway.db');
   for (const text of ['', '{', '{"last":"x","at":1}', '[]']) {
     writeFileSync(progressFile(file), text);

@@ -7,7 +7,7 @@ import { createLeaseMessages, received } from '../../server/cluster/lease-messag
 
 const [account, requester, holder, key] = [7, 1, 2, 70];
 
-/** Time that passes when it is told to; whatever falls due is done in its order, and what comes of it at once. */
+/** A clock moved by hand; due timers run in order, and what follows from them at once. */
 function createHandClock() {
   let at = 1000;
   const due: { readonly at: number; readonly work: () => void }[] = [];
@@ -56,7 +56,7 @@ function asking(holders: readonly number[] = [holder]) {
           ...{ tokenMax: 0, tokenBound: 'limit', holders },
         };
       });
-      // What is read is read before it is told.
+      // Reads happen before the message arrives.
       await new Promise<void>((resolve) => clock.after(5, resolve));
       return { grants };
     },
@@ -93,7 +93,7 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   });
   await pass(100);
   expect(marks).toEqual([1, 2]);
-  // Told late, or read again where NOTIFY does not arrive.
+  // Received late, or read again where NOTIFY does not arrive.
   leases.onResponse(account, holder, 1);
   await pass(300);
   expect([answers, marks]).toEqual([null, [1, 2]]);
@@ -102,7 +102,7 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   expect(answers).toBe('exhausted');
 });
 
-test('what is given after a refusal serves whoever asks after it, at once', async () => {
+test('what is returned after a refusal serves the next request at once', async () => {
   const { books: state, ask, pass } = asking([]);
   const answers: LeaseAnswer[] = [];
   const request = () => void ask().then((answer) => answers.push(answer));
@@ -130,7 +130,7 @@ test('a crowd that comes together costs the books no more than one', async () =>
   expect(state.asked - before).toBe(before);
 });
 
-test('while the database is away nobody waits for it: who needs more than lies here is told at once, and nothing is asked', async () => {
+test('while the database is away no request waits for it: a request that needs more than lies here is refused at once, and nothing is sent', async () => {
   let [unavailable, requested, looks] = [true, 0, 0];
   const leases = createLeases({
     leaseStore: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
@@ -146,7 +146,7 @@ test('while the database is away nobody waits for it: who needs more than lies h
       looks++;
       return unavailable;
     },
-    // Time stands still: nobody can wait.
+    // The clock is stopped: waiting would never end.
     now: () => 0,
     after: () => undefined,
   });
@@ -212,7 +212,7 @@ test('what was granted in full and has been taken back is asked for again, and i
   expect(recalls).toEqual([]);
 });
 
-test('recalls of one turn travel together: whoever was named in any of them gives back', () => {
+test('recalls of one turn travel together: each node named in any of them returns its lease', () => {
   const sent: string[] = [];
   const works: (() => void)[] = [];
   const messages = createLeaseMessages({

@@ -168,7 +168,7 @@ test('exactness 13: a commit that hangs is not waited for: ends are kept nearby,
   expect(balanceOf(database.raw, 1)).toBe(85);
 });
 
-test('a batch of which nobody knows comes again as it was, before anything else', async () => {
+test('a batch with an unknown outcome is sent again unchanged, before anything else', async () => {
   let cut = true;
   const store = distant(() => {
     if (!cut) return 'done';
@@ -241,7 +241,7 @@ test('an epoch that is given out a second time replaces nothing of the first', (
   expect(files.acknowledged.marks()).toEqual([batch(1, 'after')]);
 });
 
-test('a full disk is reported by whoever keeps a batch, and found again before the next', () => {
+test('a full disk is reported by the process that writes a batch, and checked again before the next', () => {
   files.close();
   files = openNodeFiles(dir, { now: () => now, maxPages: 40 });
   expect(() => files.acknowledged.check()).not.toThrow();
@@ -332,7 +332,7 @@ test.each(['at once', 'later'])(
   },
 );
 
-test('an outbox is one process’s: another is told who has it', () => {
+test('an outbox belongs to one process: another one gets an error that names the owner', () => {
   expect(() => openNodeFiles(dir, { now: () => now })).toThrow(
     expect.objectContaining({ code: 'outbox_locked', params: expect.objectContaining({ dir, pid: process.pid }) }),
   );

@@ -91,7 +91,7 @@ test('of a small balance nothing is leased ahead, and what a request leaves goes
   expect([requested, back]).toEqual([[], ['account 7']]);
 });
 
-test('what nobody used for a span goes back', () => {
+test('what was idle for a span is returned', () => {
   lent();
   at += spanMs;
   uses.cleanup();

@@ -152,7 +152,7 @@ test('a resolver that changes its mind is asked once: the checked answer is the 
   visits.length = 0;
 });
 
-test('a redirect is an error, and nobody follows it', async () => {
+test('a redirect is an error, and is not followed', async () => {
   const call = createGuard({
     resolve: async () => [{ address: '127.0.0.2', family: 4 }],
     isAllowed: (address) => address === '127.0.0.2',

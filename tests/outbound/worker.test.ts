@@ -52,7 +52,7 @@ test('without a worker calls go out from here', async () => {
   expect([direct, carried]).toEqual([['https://hook.example/a'], []]);
 });
 
-test('the worker is told address, method, heads and body, with its key, and its answer is the answer', async () => {
+test('the worker gets address, method, headers and body, with its key, and its response is returned', async () => {
   const answer = await call('https://hook.example/a?b=c', {
     method: 'POST',
     headers: { authorization: 'Bearer secret' },

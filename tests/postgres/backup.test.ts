@@ -120,7 +120,7 @@ test('the backup of a file is restored into a server, and one that stopped goes 
   });
   expect(await codeOf(half)).toBe(String(stop));
   await restoreToServer(order);
-  // Only where nobody is connected any more a copy can be made.
+  // A copy can be made only while no client is connected.
   const name = new URL(place.url).pathname.slice(1);
   await requested(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
   await requested(`DROP DATABASE ${name}_copy`);
@@ -189,7 +189,7 @@ test('a server is looked after like a file: its schema, what is not whole, room 
 
 test('the commands of the terminal do so on a server', async () => {
   const site = await soundSite();
-  // Nobody has the key under which these are sealed.
+  // The key that these are encrypted under is gone.
   const { raw } = openDatabase(join(site, 'gateway.db'));
   for (const table of ['tokens', 'channels', 'redemptions', 'second_factors', 'webhook_secrets'])
     raw.exec(`DELETE FROM ${table}`);

@@ -19,7 +19,7 @@ const program = `
   console.log(JSON.stringify(rows));
 `;
 
-test('a connection that breaks while somebody has it fails the next question, and nothing ends of it', async () => {
+test('a connection that breaks in use fails the next query, and the process goes on', async () => {
   const child = Bun.spawn([process.execPath, '-e', program], {
     env: { ...process.env, SERVER: testServer },
     timeout: 20_000,

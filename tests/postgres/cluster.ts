@@ -74,7 +74,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   const add = (map: Map<string, number>, of: string, by: number) => map.set(of, (map.get(of) ?? 0) + by);
   const free = (of: string): number => (connect.get(of) ?? 0) - (held.get(of) ?? 0);
   const others = () => peers.filter((peer) => peer.name !== name);
-  // As NOTIFY does: in a while, and not to whoever is frozen.
+  // As NOTIFY does: after a while, and not to frozen nodes.
   const wire = (peer: ClusterNode, work: () => void) =>
     setTimeout(() => {
       if (!peer.frozen) work();

@@ -13,7 +13,7 @@ let standby: Standby | null = null;
 beforeAll(async () => {
   const bin = postgresPrograms();
   if (bin === null) throw new Error('PostgreSQL is not installed');
-  // Whatever does not ask for it itself waits for nobody.
+  // A commit waits for the standby only where it asks for that itself.
   server = await startPostgres(bin, "synchronous_standby_names = 'ANY 1 (walreceiver)'\nsynchronous_commit = local");
 }, 120_000);
 afterAll(() => server.remove());
@@ -29,7 +29,7 @@ afterEach(async () => {
   await site.drop();
 });
 
-/** Somebody, or a server that is stopped, ends the wait: the commit is done here, and COMMIT says that all is well. */
+/** An operator, or a server that is stopped, ends the wait: the commit is done here, and COMMIT succeeds. */
 const endWait = () =>
   expect
     .poll(

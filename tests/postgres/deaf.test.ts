@@ -52,7 +52,7 @@ async function leaseAll(node: ServingNode, key: string, { need, count }: Record<
   expect(leased).toBe(balance);
 }
 
-/** Whoever is told to come again does so; what the holder itself uses now and then does not go back by itself. */
+/** Retries as a client does after a 503; what the holder itself uses now and then is not returned by itself. */
 async function comesOver(holder: ServingNode, other: ServingNode, key: string): Promise<number> {
   for (;;) {
     const { status } = await other.chat(key, ask);
@@ -61,7 +61,7 @@ async function comesOver(holder: ServingNode, other: ServingNode, key: string): 
   }
 }
 
-test('what lies idle with one node comes to another that asks, and the operator is told why it takes longer', async () => {
+test('an idle lease of one node comes to another that asks, and the operator learns why it takes longer', async () => {
   const [holder, other] = await Promise.all([site.start({ url: proxy.url }), site.start({ url: proxy.url })]);
   const key = await site.furnish(holder);
   await expect
@@ -72,7 +72,7 @@ test('what lies idle with one node comes to another that asks, and the operator 
   await knows(other, key);
   await leaseAll(holder, key, { need: await needOf(holder, key), count: 20 });
   expect(await comesOver(holder, other, key)).toBe(200);
-  // Whoever has nothing left says so, too: a refusal is no matter of time.
+  // A node that has nothing left answers, too: a refusal does not need a timeout.
   await setBalance(holder, 0);
   expect(await rowOf()).toEqual({ balance: 0, leased: 0 });
   expect((await other.chat(key, ask)).status).toBe(403);

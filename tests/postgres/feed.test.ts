@@ -64,7 +64,7 @@ async function follow(feed: Feed, from: number) {
   const check = async (): Promise<Reported> => {
     const reported: Reported = { keys: [], everything: 0 };
     for (let changes = await feed.after(seq); changes !== null; changes = await feed.after(seq)) {
-      if (reported.keys.length > 2000) throw new Error('told the same again and again');
+      if (reported.keys.length > 2000) throw new Error('the same changes were reported again and again');
       if (changes.changes === null) {
         reported.everything++;
         seq = await feed.last();
@@ -83,7 +83,7 @@ async function follower(place: Pick<Site, 'database'> = site) {
   return { feed, ...(await follow(feed, await feed.last())) };
 }
 
-test('section 8: what commits out of the order of its numbers is told, each once', async () => {
+test('section 8: changes that commit out of the order of their numbers are reported, each once', async () => {
   const [one, other] = [await session(), await session()];
   const { look: check } = await follower();
   // The lower number, and the higher transaction; and the other way round.
@@ -139,7 +139,7 @@ test('section 8: a long foreign transaction delays no news; only what may be for
   expect(BigInt(feed.position() ?? 0)).toBeGreaterThan(BigInt(before ?? 0));
 });
 
-test('section 8: 1,000 changes by concurrent writers with long transactions: none missed on three nodes, each told by the first look that began after its commit', async () => {
+test('section 8: 1,000 changes by concurrent writers with long transactions: none missed on three nodes, each reported by the first read that began after its commit', async () => {
   const random = randomOf(16);
   const nodes = await Promise.all([follower(), follower(), follower()]);
   const committed = new Set<string>();
@@ -189,7 +189,7 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
   expect(everything.every((times) => times === 0)).toBe(true);
 });
 
-test('what was told and not acted on is told again; more than fits is told in parts', async () => {
+test('changes that were not processed are reported again; more than fits is reported in parts', async () => {
   const feed = createPostgresChangeStream(site.database, 3);
   const seq = await feed.last();
   expect(await feed.after(seq)).toBeNull();
@@ -209,7 +209,7 @@ test('what was told and not acted on is told again; more than fits is told in pa
 test('everything that was to be read and was not is to be read again', async () => {
   const feed = createChangeStream(site.database);
   const seq = await feed.last();
-  // Reading the rows failed: nobody has acted on it.
+  // Reading the rows failed: no change was processed.
   expect((await feed.after(seq - 1))?.changes).toBeNull();
   expect(await feed.after(seq)).toBeNull();
 });

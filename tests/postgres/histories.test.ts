@@ -50,7 +50,7 @@ function postgresBooks(): HistoryBooks {
           return await store.apply(commands);
         } catch (error) {
           if ((error as { code?: unknown }).code !== 'ECONNRESET' && !store.isUncertain(error)) throw error;
-          // Whoever does not know asks again, with the same.
+          // A client without an answer repeats its command.
           if (!store.isUncertain(error)) return null;
         }
       }

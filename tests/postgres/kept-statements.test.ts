@@ -86,7 +86,7 @@ test.each([
   expect([await site.balance(1), await site.balance(2)]).toEqual([1000 - 70, 1000 - 80]);
 });
 
-test('a pooler lets in whoever asks for nothing of a session’s own, and nobody else', async () => {
+test('a pooler admits clients that need nothing of their own session, and no others', async () => {
   const pooler = await startProxy(site.url, { mute: true });
   const place = { engine: 'postgres', url: pooler.url } as const;
   const ask = [{ text: 'SELECT $1::int AS one', values: [1] }];

@@ -68,7 +68,7 @@ test('exactness 10: money that a frozen node holds is not used up: the answer sa
   const started = performance.now();
   expect(await nodeOf(1).admit('c', 1, 60)).toBe('elsewhere');
   expect(performance.now() - started).toBeGreaterThan(1900);
-  // What nobody could carry is refused at once.
+  // What no node could have is refused at once.
   const requested = performance.now();
   expect(await nodeOf(1).admit('d', 1, 101)).toBe('exhausted');
   expect(performance.now() - requested).toBeLessThan(1900);
@@ -222,7 +222,7 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       ends.map(({ ref, asked: requested }) => ({ ref, asked: requested })),
       `seed ${seed}`,
     ).toEqual(expected);
-    // Nothing was spent that was not there, but for what came back after somebody had settled for it.
+    // Nothing was spent beyond the balance, except what was returned after another had settled for it.
     expect(
       ends.filter(
         ({ ref, account, asked: requested, paid }) =>
@@ -230,7 +230,7 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       ),
       `seed ${seed}`,
     ).toEqual([]);
-    // Who had nothing left by then is charged by overrun, and nobody else in anybody's place.
+    // A node without a balance by then charges its own user's overrun, never another user's.
     expect(ends.filter(({ ref, account }) => ![accounts.get(ref), Account.overrun].includes(account))).toEqual([]);
     for (const id of [1, 2]) {
       const requested = ends.filter(({ ref }) => accounts.get(ref) === id).reduce((sum, one) => sum + one.asked, 0);

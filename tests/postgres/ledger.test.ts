@@ -78,7 +78,7 @@ test('one command of each kind moves what it moves on SQLite', async () => {
   );
 });
 
-test('two nodes that are told of the same order, code and request at once: each counts once', async () => {
+test('two nodes that get the same order, code and request at once: each counts once', async () => {
   const other = site.node({ name: 'other' });
   await site.addOrder('T', 1, 700);
   await site.addCode(1, 500);
@@ -95,7 +95,7 @@ test('two nodes that are told of the same order, code and request at once: each 
   expect(await site.balance(2)).toBe(1000 - 60);
 });
 
-test('a name with NUL is written without it, and holds up nobody', async () => {
+test('a name with NUL is written without it, and delays no batch', async () => {
   const odd = { ...settle('r', 1, 0), model: 'a\0b"\\{},', username: '\ud800' };
   expect(await apply(node, { ...odd, log: { ...log('r', 1, 0), model: 'a\0b"\\{},' } })).toEqual(['done']);
   expect(await site.rows('SELECT model_name FROM logs')).toEqual([{ model_name: 'a\ufffdb"\\{},' }]);
@@ -111,7 +111,7 @@ test('a node whose clock is ahead begins no day and no month for the others', as
   ]);
 });
 
-test('exactness 2: a settlement pays from its own lease, then from what nobody leased, the rest from overrun', async () => {
+test('exactness 2: a settlement pays from its own lease, then from what is not leased, the rest from overrun', async () => {
   const other = site.node({ name: 'other' });
   await apply(node, grant('g', 1, 100));
   expect([await lease(node, 1, 40), await lease(other, 1, 50), await lease(other, 1, 20)]).toEqual([40, 50, 0]);
@@ -189,7 +189,7 @@ test('what a thawed node had in flight is covered by what was set aside for it',
   expect(await standing(1)).toEqual({ balance: 40, leased: 40, overrun: 0 });
 });
 
-test('a deduction takes what nobody has leased', async () => {
+test('a deduction takes what is not leased', async () => {
   await apply(node, grant('g', 1, 100));
   await lease(node, 1, 70);
   expect(await apply(node, deduct('d', 1, 31), deduct('e', 1, 30))).toEqual(['refused', 'done']);
@@ -214,7 +214,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('exactness 1: what came of a move is known until it was told, whatever else is lost meanwhile', async () => {
+test('exactness 1: the outcome of a move is known until it was delivered, whatever else is lost meanwhile', async () => {
   let cut: (text: string) => 'before' | 'after' | null = () => null;
   const shaky = site.node({ name: 'shaky', broken: (text) => cut(text) });
   const { store } = shaky;
@@ -291,7 +291,7 @@ test('what was turned down by the database is not kept', async () => {
 test('exactness 4: a pooler that leads an open connection to an older copy is found out by the next transaction', async () => {
   await apply(node, grant('g', 1, 100));
   const [before] = await site.rows<{ seq: number }>('SELECT seq FROM nodes');
-  // Nothing of it is in the copy, and nobody has closed a connection.
+  // The copy has none of it, and no connection was closed.
   await apply(node, { type: 'note', ref: 'x', log: { ...log('x', 1, 0), type: 5 } });
   for (const text of ["DELETE FROM ends WHERE ref = 'note:x'", 'DELETE FROM logs']) await site.rows(text);
   await site.rows('UPDATE nodes SET seq = $1', before?.seq);

@@ -1,4 +1,4 @@
-/** A new master key for a site that lies on PostgreSQL: while no node lives, all of it or nothing, and nobody goes on with the old one. */
+/** A new master key for a site on PostgreSQL: while no node lives, all of it or nothing, and no node goes on with the old one. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

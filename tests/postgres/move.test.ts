@@ -171,7 +171,7 @@ test('a move whose connection is cut says that the same command goes on where it
   expect((await moveToFile({ dataDir: back, server: place })).continued).toBeGreaterThan(100);
 });
 
-test('a source that was changed after the first try is brought over anew', async () => {
+test('a source that was changed after the first try is copied again', async () => {
   const from = await site();
   const place = await server();
   const stop = new Error('stopped');

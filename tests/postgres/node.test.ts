@@ -26,7 +26,7 @@ test('a node on PostgreSQL relays and bills', async () => {
   expect(await site.rows('SELECT * FROM leases')).toEqual([]);
 });
 
-test('a node that brings another master key is told so, and does not start', async () => {
+test('a node with another master key gets an error that says so, and does not start', async () => {
   const node = await site.start();
   await site.furnish(node);
   const other = { env: { GATEWAY_SECRET_KEY: 'a key of another site altogether' } };
@@ -42,7 +42,7 @@ test('two nodes cannot have one outbox: the second says who has it and does not 
   );
   expect((await node.chat(key, ask)).status).toBe(200);
   expect(await site.rows("SELECT node FROM nodes WHERE state = 'live'")).toHaveLength(1);
-  // Whoever is killed has it no longer.
+  // A node that was killed has lost it.
   await node.stop('SIGKILL');
   const next = await site.start({ env });
   expect((await next.chat(key, ask)).status).toBe(200);

@@ -51,7 +51,7 @@ test('all are listed: as lines for scripts, as JSON, as names alone', async () =
   expect(lines.map((line) => line.split('\t').slice(0, 2))).toEqual(names.map((name) => [name, 'live']));
 });
 
-test('what ails one is told in the reader’s language, and as a code in JSON', async () => {
+test('a node’s trouble is described in the reader’s language, and as a code in JSON', async () => {
   const failure = { code: 'storage', params: { detail: 'ECONNREFUSED' } };
   const insert = `INSERT INTO nodes (node, run, version, schema, expires_at, started_at, follows, figures)
     SELECT 'ails', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, '${JSON.stringify({ trouble: failure })}' FROM nodes LIMIT 1`;
@@ -114,7 +114,7 @@ test('one that is gone is forgotten on purpose alone: later, or now, and what it
     .poll(async () => (await site.rows('SELECT 1 FROM holds WHERE observed > 0')).length, { timeout: 60_000 })
     .toBe(1);
   await dies?.stop('SIGKILL');
-  // As if nobody had heard of it for long enough.
+  // As if it had been silent for long enough.
   await site.rows(`UPDATE nodes SET expires_at = clock_timestamp() - interval '30 s' WHERE node = '${name}'`);
   await expect.poll(() => stateOf(name), { timeout: 60_000 }).toBe('gone');
 

@@ -1,4 +1,4 @@
-/** A failover to an older copy of the database: whatever a person was told is in the books again, with the rows that belong to it. */
+/** A failover to an older copy of the database: what a client got as a result is in the ledger again, with the rows that belong to it. */
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ afterEach(async () => {
   await site.administer(`DROP DATABASE IF EXISTS ${name}_lost WITH (FORCE)`);
 });
 
-/** Nobody is connected meanwhile. */
+/** No client is connected meanwhile. */
 const alone = async (work: () => Promise<unknown>) => {
   await site.administer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
   await site.quiet();
@@ -92,7 +92,7 @@ test('a redemption and a top-up that were confirmed are in the books again: the 
   expect(next.output()).not.toMatch(sentAgain);
 }, 120_000);
 
-test('a code and an order that the older copy has never seen cost nobody what they gave', async () => {
+test('a code and an order that the older copy lacks cost no user what they brought', async () => {
   const node = await start();
   const key = await site.furnish(node);
   await serves(node, key);

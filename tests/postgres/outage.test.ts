@@ -49,7 +49,7 @@ test('the database hangs: requests go on within what is leased, their ends are d
   expect(await violations(node)).toEqual([]);
 });
 
-test('the database is gone: who has a lease is served and the node is ready until leases end, who has none is told to come again, in words of ours', async () => {
+test('the database is gone: users with a lease are served and the node is ready until leases end, the others get an error to retry, in words of ours', async () => {
   const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox'), GATEWAY_LEASE_SECONDS: '10' };
   const node = await site.start({ url: proxy.url, env });
   const key = await site.furnish(node);
@@ -90,7 +90,7 @@ test('the database is gone: who has a lease is served and the node is ready unti
   expect(await billed()).toBe(before);
 });
 
-test('exactness 5: without a durable folder an answer waits for its bill, and newcomers are told to come again', async () => {
+test('exactness 5: without a durable folder a response waits for its bill, and new requests get an error to retry', async () => {
   const node = await site.start({ url: proxy.url });
   const key = await site.furnish(node);
   await warm(node, key);

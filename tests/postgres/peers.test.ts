@@ -74,7 +74,7 @@ test('who did it last does it again when it is due; another when that one does n
   await hanging;
 });
 
-test('work that fails is told, and its turn ends', async () => {
+test('work that fails is reported, and its job lock is released', async () => {
   const turns = createJobLock(site.database, 'a');
   const fails = async () => {
     throw new Error('upstream');
@@ -192,7 +192,7 @@ test('what one machine learns of a channel the others know, whatever their clock
   expect(await site.rows("SELECT follows::text FROM nodes WHERE node = 'alpha'")).toEqual([{ follows: '7' }]);
 });
 
-test('limits are shared by all that may let somebody in and by those who have lately: never is more let in in a minute than they say', async () => {
+test('limits are shared by all nodes that may admit a request and by those that lately could: no minute admits more than the limit', async () => {
   const stats = JSON.stringify({ relays: 1 });
   const members = createMembers(site.database);
   const [clock, settings] = [{ now: 1e9 }, { groupLimits: new Map(), modelRequests: null } as unknown as RelaySettings];
@@ -230,7 +230,7 @@ test('limits are shared by all that may let somebody in and by those who have la
   expect(await both(alpha)).toBe(5);
   await members.drain('alpha');
   clock.now += 30_000;
-  // One drains: it serves whoever comes, and what it has let in is in the same minute.
+  // A draining node serves what comes, and what it admitted counts in the same minute.
   expect(await both(alpha, beta)).toBe(5);
   await site.rows("UPDATE nodes SET state = 'expired', left_at = 1 WHERE node = 'alpha'");
   clock.now += 20_000;
@@ -266,7 +266,7 @@ test('the first proves its key by sealing something, the others by reading it', 
   }
 });
 
-test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
+test('a flood of conversations is sent in few messages, and what is known of channels always', async () => {
   const { createHealthBroadcast } = await import('../../server/threads/control/health-broadcast.ts');
   const messages: string[] = [];
   const timers: (() => void)[] = [];
@@ -309,7 +309,7 @@ test('a node is drained, and forgotten when it is gone; what it may still owe is
   await expect(nodes.forget('alpha', 'none')).rejects.toMatchObject({ code: 'node_owes' });
   await nodes.forget('alpha', 'write-off');
   expect((await nodes.list()).nodes).toEqual([]);
-  // Nobody knows it any more.
+  // It is forgotten.
   await expect(nodes.forget('alpha', 'write-off')).rejects.toMatchObject({ code: 'node_unknown' });
   await expect(nodes.drain('alpha')).rejects.toMatchObject({ code: 'node_unknown' });
   await site.rows('DELETE FROM leases');

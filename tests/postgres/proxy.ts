@@ -6,7 +6,7 @@ export type Fate = 'passes' | 'late' | 'lost' | 'unanswered';
 export interface Stretch {
   /** The same address, through here. */
   readonly url: string;
-  /** What was asked for that nobody can have here. */
+  /** What was asked for and is not available here. */
   readonly rejected: readonly string[];
   /** What becomes of the next COMMIT. */
   next: () => Fate;
@@ -34,7 +34,7 @@ function withoutNotices(): (chunk: Buffer) => Buffer {
   };
 }
 
-/** What PgBouncer lets in with its usual settings; it closes the door to whoever asks for more. */
+/** What PgBouncer accepts with its usual settings; it rejects clients that ask for more. */
 const requested = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
 const protocol = 196_608;
 
@@ -69,7 +69,7 @@ function beyondTransactions(): (chunk: Buffer) => string | null {
   };
 }
 
-/** @param mute as behind a pooler that lends connections by the transaction: NOTIFY is heard by nobody, and what is a session's own is refused. */
+/** @param mute as behind a pooler that lends connections by the transaction: NOTIFY reaches no one, and what needs a session is refused. */
 export async function startProxy(url: string, { mute = false } = {}): Promise<Stretch> {
   const to = new URL(url);
   const sockets = new Set<Socket>();

@@ -56,7 +56,7 @@ async function machine(settings = settingsWith({})): Promise<Machine> {
   return { rates, messages };
 }
 
-/** Whoever has never been seen is counted as soon as the server answers, and behind whatever this machine had told it. */
+/** A new caller is counted as soon as the server answers, after the earlier calls of this machine. */
 async function answers(rates: SiteRates): Promise<void> {
   const other = principal({ rpm: 1_000_000 });
   const noop = {
@@ -70,7 +70,7 @@ async function answers(rates: SiteRates): Promise<void> {
 async function attempts(rates: SiteRates, who: Principal, tokens = 0, output = 0): Promise<SiteVisit | string> {
   try {
     const site = await rates.enter(who);
-    if (site === null) return 'nobody counts';
+    if (site === null) return 'no server counts';
     try {
       await site.reserve(tokens, output);
     } catch (error) {
@@ -165,7 +165,7 @@ test('model requests: failures leave the good ones, and the refusal says how lon
   expect(seconds).toBeLessThanOrEqual(63);
 });
 
-test('away, frozen or emptied: nobody waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
+test('away, frozen or emptied: no request waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
   const { rates, messages } = await machine();
   const who = principal({ rpm: 4 });
   expect(typeof (await attempts(rates, who))).toBe('object');
@@ -174,7 +174,7 @@ test('away, frozen or emptied: nobody waits long or is refused for it, each mach
   const frozen = [await attempts(rates, who), await attempts(rates, who)];
   // A server that is frozen does not end either.
   process.kill(redis.pid, 'SIGCONT');
-  expect(frozen).toEqual(['nobody counts', 'nobody counts']);
+  expect(frozen).toEqual(['no server counts', 'no server counts']);
   expect(messages.slice(before).filter((line) => line.includes('is away'))).toHaveLength(1);
   await answers(rates);
   expect(messages.at(-1)).toContain('answers again');
@@ -186,7 +186,7 @@ test('away, frozen or emptied: nobody waits long or is refused for it, each mach
   flush.close();
   expect(typeof (await attempts(rates, who))).toBe('object');
   await redis.stop();
-  expect(await attempts(rates, who)).toBe('nobody counts');
+  expect(await attempts(rates, who)).toBe('no server counts');
 });
 
 test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {

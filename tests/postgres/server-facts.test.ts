@@ -11,7 +11,7 @@ afterAll(() => site.drop());
 
 const details = (now = Date.now()) => serverStatus(site.database, now);
 
-test('a server of Debian is told as it is', async () => {
+test('a server of Debian is described as it is', async () => {
   expect(await details()).toMatchObject({
     fsync: 'on',
     isolation: 'read committed',
@@ -35,7 +35,7 @@ test('a clock that is wrong shows', async () => {
   expect(Math.round((await details(Date.now() + 3_600_000)).clockLeadMs / 60_000)).toBe(60);
 });
 
-test('whoever keeps a transaction open is named, in another database too', async () => {
+test('the session that keeps a transaction open is named, in another database too', async () => {
   const address = new URL(site.url);
   address.pathname = '/postgres';
   const client = new Client({ connectionString: address.href, application_name: 'forgotten' });

@@ -35,7 +35,7 @@ export interface ServingSite {
   start(options?: StartOptions): Promise<ServingNode>;
   /** A command of the terminal. */
   run(args: readonly string[], options?: StartOptions & { readonly input?: string }): Promise<Ran>;
-  /** The same, for whoever gives it a terminal. */
+  /** The same, for tests that give it a terminal. */
   command(args: readonly string[]): readonly string[];
   environment(): Readonly<Record<string, string>>;
   /** Folder of a node's own. */
@@ -92,7 +92,7 @@ export async function openServingSite(): Promise<ServingSite> {
     environment: () => environment({}),
     administer: requested,
     async quiet() {
-      // Whoever was about to come in is ended as well.
+      // A process that was about to take over is ended as well.
       const ending = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`;
       while ((await requested(ending)).length > 0) await Bun.sleep(10);
     },
@@ -159,7 +159,7 @@ export async function openServingSite(): Promise<ServingSite> {
   };
 }
 
-/** As whoever is told to come again does. @returns the first answer that is none of those. */
+/** Retries as a client does after a 503. @returns the first other response. */
 export async function insist(ask: () => Promise<Response>): Promise<Response> {
   for (;;) {
     const answer = await ask();
@@ -204,7 +204,7 @@ export const answersAfter =
     answers(response, received);
   };
 
-/** A site with an upstream that answers whatever it is asked, until it is told otherwise. */
+/** A site with an upstream that answers whatever it is asked, until a test changes that. */
 export async function openSellingSite(): Promise<SellingSite> {
   const [site, upstream] = await Promise.all([openServingSite(), startUpstream(answers)]);
   return {

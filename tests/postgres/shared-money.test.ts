@@ -101,7 +101,7 @@ test('exactness 2.2: an administrator takes from a balance what lies idle with o
   expect(await violations()).toEqual([]);
 });
 
-test('the limit of a key holds over all nodes, and billing endpoints tell what the books say', async () => {
+test('the limit of a key holds over all nodes, and billing endpoints return what the ledger says', async () => {
   expect((await nodeOf(0).chat(key, ask)).status).toBe(200);
   const [{ quota } = { quota: 0 }] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
   const limited = (await nodeOf(0).client.call('token.create', {
@@ -202,7 +202,7 @@ test('nodes are killed under load and start again: what clients saw is billed, o
   expect((await balance(1))?.overrun).toBe(0);
 });
 
-test('what nobody uses goes back by itself, and a node that stops leaves nothing behind', async () => {
+test('an idle lease is returned by itself, and a node that stops leaves nothing behind', async () => {
   for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
   expect((await balance(1))?.leased).toBeGreaterThan(0);
   await expect.poll(async () => (await balance(1))?.leased, { timeout: 60_000 }).toBe(0);

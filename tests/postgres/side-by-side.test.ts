@@ -26,7 +26,7 @@ const connected = async (): Promise<Client> => {
   return client;
 };
 
-/** Processes of nodes that wait for somebody's lock. */
+/** Processes of nodes that wait for a lock of another. */
 const waiting = () =>
   site.rows(
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'gateway ledger' AND pg_blocking_pids(pid) <> '{}'",
@@ -35,7 +35,7 @@ const waiting = () =>
 const statuses = async ({ store }: TestNode, ...commands: Parameters<TestNode['store']['apply']>[0]) =>
   (await store.apply(commands)).results.map(({ status }) => status);
 
-test('exactness 11: a node that stands still before its COMMIT holds up nobody who settles for others', async () => {
+test('exactness 11: a node that stands still before its COMMIT delays no node that settles for others', async () => {
   const [status, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let stands = false;
   const slow = site.node({
@@ -64,7 +64,7 @@ test('exactness 11: a node that stands still before its COMMIT holds up nobody w
   expect(answer).toEqual(['done']);
   gate.resolve();
   await stood.catch(() => undefined);
-  // Whoever stands for too long is cut off, and comes again.
+  // A node that stands still for too long is disconnected, and retries.
   await expect
     .poll(() => statuses(slow, settle('r', 1, 7)).catch(() => []), { timeout: 60_000 })
     .toEqual([expect.stringMatching(/^(done|duplicate)$/)]);
@@ -79,7 +79,7 @@ test.each([
   ['a batch', ({ store }: TestNode) => store.apply([settle('r', 2, 1), settle('q', 1, 1)])],
   ['leases', ({ store }: TestNode) => store.move([leaseOf(2), leaseOf(1)], store.epoch())],
 ])(
-  'exactness 11: %s locks accounts by their numbers, then keys: whoever waits for the first has none of the others',
+  'exactness 11: %s locks accounts by their numbers, then keys: a transaction that waits for the first holds none of the others',
   async (_what, work) => {
     const node = site.node();
     await statuses(node, grant('g', 1, 100), grant('h', 2, 100));
@@ -96,7 +96,7 @@ test.each([
   },
 );
 
-test('exactness 11: a transaction that settles tells nobody: NOTIFY makes all commits of a server follow one another', async () => {
+test('exactness 11: a transaction that settles sends no NOTIFY: it makes all commits of a server follow one another', async () => {
   const sent: string[] = [];
   const node = site.node({ sending: (statement) => void sent.push(statement) });
   await statuses(node, grant('g', 1, 100));

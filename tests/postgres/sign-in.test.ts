@@ -27,7 +27,7 @@ async function send(node: ServingNode, method: string, path: string, body: unkno
   return { ...((await response.json()) as Answer), status: response.status, cookie: cookie.join('; ') };
 }
 
-test('the site is set up at one node with the code that the other has printed, and whoever is inside there is inside here', async () => {
+test('the site is set up at one node with the code that the other has printed, and a session of one node is valid at the other', async () => {
   const [first, second] = nodes;
   const code = /\b[0-9a-f]{16}\b/.exec(first.output())?.[0] ?? '';
   expect(code).not.toBe('');

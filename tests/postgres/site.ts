@@ -42,7 +42,7 @@ export interface NodeOptions {
   readonly url?: string;
   readonly name?: string;
   readonly broken?: (statement: string) => 'before' | 'after' | null;
-  /** Told of each statement. */
+  /** Called with each statement. */
   readonly sending?: (statement: string) => void;
   /** All of a transaction is written, and its COMMIT goes when this resolves. */
   readonly committing?: () => Promise<void>;

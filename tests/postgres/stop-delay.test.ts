@@ -1,4 +1,4 @@
-/** A node is taken out behind a balancer that only asks whether each is ready: nobody is refused. */
+/** A node is taken out behind a balancer that only checks whether each is ready: no request is refused. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -73,7 +73,7 @@ test.each(['a signal', 'an order in the books'])('by %s', async (how) => {
     // Whom the balancer has sent already, or sends still, is served.
     expect((await goes.chat(key, ask)).status).toBe(200);
     await expect.poll(() => balancer.ready(), { timeout: 60_000 }).toEqual([portOf(stays)]);
-    // Nobody waits for the one that goes any more.
+    // No request waits for the stopping node any more.
     await asking.more(10);
     // The delay is over.
     goes.process.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** Commands of the terminal on a site that lies on PostgreSQL, with and without a server on their folder; nodes that are told to end. */
+/** CLI commands on a site on PostgreSQL, with and without a server on their folder; nodes that are asked to stop. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ test('a command takes from a balance what lies idle with a serving node, and giv
   expect((await node.chat(key, ask)).status).toBe(403);
   await run('user', 'quota', 'add', 'root', '1000');
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  // Commands leave nobody behind.
+  // Commands leave no node behind.
   expect(await site.rows("SELECT epoch FROM nodes WHERE state <> 'expired'")).toHaveLength(1);
 });
 
@@ -76,7 +76,7 @@ test('an address that is none of ours is said to be that, before anything is ope
   expect([unavailable.code, unavailable.err]).toEqual([7, expect.stringContaining('cannot be reached')]);
 });
 
-test('the schema is told without touching it', async () => {
+test('the schema is described without changing it', async () => {
   expect(await run('db', 'status')).toMatchObject({
     schema: newestPostgres,
     path: expect.not.stringContaining('password'),
@@ -91,7 +91,7 @@ test('a node that is to be drained ends what it has open, gives everything back 
   const open = other.chat(key, ask).then(({ status }) => status);
   await expect.poll(() => site.upstream.requests.length, { timeout: 60_000 }).toBe(before + 1);
   await site.rows("UPDATE nodes SET state = 'draining' WHERE epoch = (SELECT max(epoch) FROM nodes)");
-  // From then on it lets nobody in.
+  // From then on it admits no requests.
   const prompts = () =>
     fetch(`${other.url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } }).then(
       ({ status }) => status,

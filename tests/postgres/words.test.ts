@@ -25,7 +25,7 @@ const changed = (change: (url: URL) => void): string => {
   return url.href;
 };
 
-test('nobody listens there, and the password is not repeated', async () => {
+test('the port is closed, and the password is not repeated', async () => {
   const error = await errorOf(
     changed((url) => {
       url.port = '1';
@@ -80,7 +80,7 @@ test('TLS: wanted by the server, not trusted, trusted', async () => {
   }
 });
 
-test('a standby that only reads will do for whoever only reads', async () => {
+test('a read-only standby suffices for reading', async () => {
   const { url, drop } = await newDatabase();
   await requested(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
   expect((await errorOf(url)).code).toBe('database_read_only');

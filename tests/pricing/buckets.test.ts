@@ -1,4 +1,4 @@
-/** The table of buckets: whatever stands in it is charged, held, told in the log row and explained. */
+/** The table of buckets: every bucket is charged, reserved, written to the log row and explained. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { optionRow, options } from '../../server/contract/options.ts';
@@ -37,7 +37,7 @@ const pricesWith = (over: Partial<Record<PriceOptionKey, unknown>>) => {
 const plain = pricesWith({ ModelRatio: { [model]: 10 } });
 const one = (name: BucketName, tokens = 1) => ({ ...emptyUsage, [name]: tokens });
 
-test.each(bucketNames)('a token of %s alone is charged, told in the log row and explained', (name) => {
+test.each(bucketNames)('a token of %s alone is charged, written to the log row and explained', (name) => {
   const usage = one(name);
   const quota = quotaOf(usage, plain);
   expect(quota).toBeGreaterThan(0);
@@ -178,7 +178,7 @@ test.each(mediaBuckets)('what a prompt carries of %s is bounded before it runs',
   expect(bound.media[name]).toBeGreaterThan(0);
 });
 
-test('video is told apart where the upstream does, and costs what words cost where nobody says', () => {
+test('video is counted separately where the upstream does, and otherwise costs what text costs', () => {
   const details = [
     { modality: 'TEXT', tokenCount: 20 },
     { modality: 'VIDEO', tokenCount: 2_580 },

@@ -22,7 +22,7 @@ test.each([
   expect(modelLimits(model)).toMatchObject({ output, thinking: thinks, known: true });
 });
 
-test('a model that nobody has heard of has the documented default', () => {
+test('an unknown model has the documented default', () => {
   for (const name of ['', 'gpt', 'my-own-model', 'x'.repeat(1000), '-', 'a/b/c'])
     expect(modelLimits(name)).toBe(unknownModel);
   expect(modelLimits('my-own-model-thinking')).toMatchObject({ output: unknownModel.output, thinking: true });

@@ -232,7 +232,7 @@ const sourceless: readonly ProtocolId[] = ['ollama-chat'];
 const targets = (Object.keys(codecs) as ProtocolId[]).filter((id) => !sourceless.includes(id));
 
 test.each(cited.flatMap(([name, events]) => targets.map((target) => [name, target, events] as const)))(
-  'a source told by %s reaches clients of %s',
+  'a source written by %s reaches clients of %s',
   (_name, target, events) => {
     const codec = codecs[target];
     const whole = JSON.parse(JSON.stringify(codec.translation.encodeResponse(events, context)));
@@ -301,7 +301,7 @@ test('a refusal in many pieces is one block, pictures and the rest keep their tu
   });
 });
 
-test('thoughts: sealed ones arrive whole, foreign seals are marked, those that say nothing are not told', () => {
+test('thoughts: encrypted ones arrive whole, foreign signatures are marked, empty ones are left out', () => {
   const thought = (index: number, text: string, seal: object): ChatEvent[] => [
     { type: 'reasoning-start', index },
     ...(text === '' ? [] : [{ type: 'reasoning-delta' as const, index, text }]),
@@ -350,7 +350,7 @@ const frames = {
   last: { type: 'message_stop' },
 };
 
-test('Messages: doubled starts, pings, blocks nobody knows, corrected counts', () => {
+test('Messages: doubled starts, pings, unknown blocks, corrected counts', () => {
   const events = readStream(
     messages,
     sse(
@@ -402,7 +402,7 @@ test.each([
   ['pieces that say something else', { city: '' }, ['{"city":"Rome"}'], { city: 'Rome' }],
   ['the start alone', { city: 'Paris' }, [], { city: 'Paris' }],
   ['neither', {}, [], {}],
-])('Messages: arguments in %s are told once', (_name, input, chunks, expected) => {
+])('Messages: arguments in %s are written once', (_name, input, chunks, expected) => {
   const stream = sse(
     { type: 'message_start', message: { id: 'msg_1' } },
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f', input } },
@@ -418,7 +418,7 @@ test.each([
   expect(meaning(readStream(messages, stream)).calls).toEqual([{ id: 'a', name: 'f', input: expected }]);
 });
 
-test('Messages: a refusal tells why, an error in the middle closes what is open', () => {
+test('Messages: a refusal has its reason, an error in the middle closes what is open', () => {
   const refusal = { type: 'refusal', category: null, explanation: 'Not this' };
   const rejected = readStream(
     messages,
@@ -438,7 +438,7 @@ test('Messages: a refusal tells why, an error in the middle closes what is open'
   ]);
 });
 
-test('the start of a Messages stream tells a prompt that was counted here', () => {
+test('the start of a Messages stream has the prompt’s tokens as counted here', () => {
   const writer = messages.translation.writer({ ...context, promptTokens: 55 });
   const started = writer.write({ type: 'response-start', id: null, model: null, created: null });
   expect(started).toContain('"input_tokens":55');
@@ -464,7 +464,7 @@ test('calls come back under the names and in the kind that the client knows', ()
   ]);
 });
 
-test('calls of bundled tools come back to a Responses client with their bundle told apart, streamed and whole', () => {
+test('calls of bundled tools come back to a Responses client with their bundle in a field of its own, streamed and whole', () => {
   const request = codecs['openai-responses'].translation.decodeRequest(
     {
       model: 'm',
@@ -558,7 +558,7 @@ test('a Gemini client is given the seals of thoughts and calls in one piece, mar
   ]);
 });
 
-test('Gemini: a part that nobody here knows is kept as it came, one without any words is nothing', () => {
+test('Gemini: an unknown part is kept as it came, one without any words is nothing', () => {
   const raw = { executableCode: { language: 'PYTHON', code: 'print(1)' } };
   const content = { parts: [{ text: '' }, { text: '', thoughtSignature: 'sig' }, raw] };
   const events = codecs['gemini-generate'].upstream.decodeResponse({ candidates: [{ content, finishReason: 'STOP' }] });
@@ -567,7 +567,7 @@ test('Gemini: a part that nobody here knows is kept as it came, one without any 
   ]);
 });
 
-test('Responses: a refusal that its finished item calls a text is told once, and ends no block that never began', () => {
+test('Responses: a refusal that its finished item calls a text is written once, and ends no block that never began', () => {
   const position = { output_index: 0, content_index: 0 };
   const events = readStream(
     codecs['openai-responses'],

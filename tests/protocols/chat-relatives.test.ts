@@ -12,7 +12,7 @@ const streamed = (chunks: readonly Record<string, unknown>[], done = true) => {
   return [...events, ...(done ? reader.feed({ event: '', data: '[DONE]' }) : []), ...reader.end()];
 };
 
-test('words that stand in text and in delta are told once', () => {
+test('words that stand in text and in delta are written once', () => {
   const chunk = (words: string, more: Record<string, unknown> = {}) => ({
     choices: [{ index: 0, text: words, delta: { token_id: 1, role: 'assistant', content: words }, ...more }],
   });
@@ -23,7 +23,7 @@ test('words that stand in text and in delta are told once', () => {
   expect(meaning(streamed([thinking, chunk('Hi')]))).toMatchObject({ text: 'Hi', thoughts: 'hm' });
 });
 
-test('words that stand in text alone are told too', () => {
+test('words that stand in text alone are written too', () => {
   const chunk = (words: string, delta?: Record<string, unknown>) => ({ choices: [{ index: 0, text: words, delta }] });
   expect(meaning(streamed([chunk('a'), chunk('b', {})])).text).toBe('ab');
 });
@@ -54,11 +54,11 @@ test.each([
     '{"detail":[{"loc":["body","messages",0],"msg":"Field required"},{"loc":["body","seed"],"msg":"Bad"}]}',
     'body.messages.0: Field required; body.seed: Bad',
   ],
-])('what a validator found wrong is told: %s', (body, message) =>
+])('a validator’s findings are in the message: %s', (body, message) =>
   expect(upstream.decodeError(422, body)).toMatchObject({ status: 422, message }),
 );
 
-test('why a stream was stopped early is told', () => {
+test('the reason why a stream was stopped early is reported', () => {
   const events = streamed(
     [
       { choices: [{ index: 0, delta: { content: 'a' } }] },
@@ -120,7 +120,7 @@ test.each(['openai-chat', 'anthropic-messages', 'gemini-generate'] as const)(
   },
 );
 
-test('a cited file is told by its name and id where a dialect wants an address', () => {
+test('a cited file has its name and id where a dialect wants an address', () => {
   const text = {
     type: 'output_text',
     text: 'As it says.',

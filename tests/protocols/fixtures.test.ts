@@ -54,14 +54,17 @@ test.each(having('response'))(
   },
 );
 
-test.each(having('request'))('%s: the request told in its own dialect is the same', (_name, { dialect, request }) => {
-  const { decodeRequest, encodeRequest } = codecs[dialect].translation;
-  const body = request ?? {};
-  const dropped: string[] = [];
-  const decoded = decodeRequest(body, { model: String(body.model), stream: body.stream === true });
-  expect(JSON.parse(JSON.stringify(encodeRequest(decoded, dropped)))).toEqual(body);
-  expect(dropped).toEqual([]);
-});
+test.each(having('request'))(
+  '%s: the request encoded in its own dialect is the same',
+  (_name, { dialect, request }) => {
+    const { decodeRequest, encodeRequest } = codecs[dialect].translation;
+    const body = request ?? {};
+    const dropped: string[] = [];
+    const decoded = decodeRequest(body, { model: String(body.model), stream: body.stream === true });
+    expect(JSON.parse(JSON.stringify(encodeRequest(decoded, dropped)))).toEqual(body);
+    expect(dropped).toEqual([]);
+  },
+);
 
 /** Words that a person wrote or a tool answered. */
 const wordsOf = (value: unknown): string[] => {
@@ -75,7 +78,7 @@ const wordsOf = (value: unknown): string[] => {
 };
 
 test.each(having('request').flatMap(([name, fixture]) => dialects.map((to) => [name, to, fixture] as const)))(
-  '%s: told in %s, every word arrives or is written down as lost',
+  '%s: encoded in %s, every word arrives or is listed as lost',
   (_name, to, { dialect, request }) => {
     const body = request ?? {};
     const decoded = codecs[dialect].translation.decodeRequest(body, { model: 'some-model', stream: true });

@@ -195,7 +195,7 @@ function checkAnswer(codec: Codec, body: unknown): void {
   for (const event of events) if (event.type === 'usage') checkUsage(event.usage);
   const usage = codec.upstream.readUsage(body);
   if (usage !== null) checkUsage(usage);
-  // Whatever it was can be told to every client.
+  // Every result can be encoded for every client.
   for (const { translation } of Object.values(codecs)) {
     JSON.stringify(translation.encodeResponse(events, context));
     const writer = translation.writer(context);
@@ -243,7 +243,7 @@ test.each(dialects)('%s: events in any order become frames that can be read', (i
   });
 });
 
-test('requests with anything anywhere are refused as the client’s mistake or told, never more', () => {
+test('requests with anything anywhere are refused as the client’s mistake or encoded, never more', () => {
   const cases = fc.tuple(fc.constantFrom(...requests), fc.constantFrom(...dialects), changes);
   fuzz(4000, cases, ([body, from, list]) => {
     try {

@@ -1,4 +1,4 @@
-/** Nothing of a request is lost without a word: a member whose absence nobody would notice is listed, or stands here with the reason why that is well. */
+/** No member of a request is lost silently: a lost member is listed, or stands here with the reason why its loss does no harm. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,9 +26,9 @@ const written = fixtures.flatMap(({ name, dialect, request }): Requested[] =>
   request === null ? [] : [{ name, from: dialect, body: request }],
 );
 
-/** Members by place, `*` = any item of a list, and why nobody misses them. */
+/** Members by path, `*` = any item of a list, and why their loss does no harm. */
 const harmless: readonly (readonly [RegExp, string])[] = [
-  [/^(model|stream)$/, 'told beside the body'],
+  [/^(model|stream)$/, 'outside of the body'],
   [/(^|\.)role$/, 'the only one that fits the place'],
   [/(^|\.)(type|media_type|mimeType)$/, 'follows from what stands beside it'],
   [/cache_control(\.type|\.ttl)?$/, 'the others cache by themselves; of two lifetimes the longer is asked for'],
@@ -56,7 +56,7 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/^(messages|input)\.\*\.content$/, 'empty'],
   [/^input\.\*\.content\.\*\.annotations$/, 'empty'],
   [/^tools$|^generationConfig$/, 'empty'],
-  [/^tools\.\*\.(defer_loading|eager_input_streaming)$/, 'hints about loading: every tool is told plainly'],
+  [/^tools\.\*\.(defer_loading|eager_input_streaming)$/, 'hints about loading: every tool is sent in full'],
   [/\.(input_schema|parameters|parametersJsonSchema)(\.properties|\.\$schema)?$/, 'a tool without arguments'],
   [/functionResponse\.(id|name)$/, 'results belong to their calls in order'],
   [/^generationConfig\.(responseMimeType)$/, 'follows from the schema'],
@@ -128,7 +128,7 @@ const cases = [...written, ...recorded].flatMap((requested) =>
   dialects.filter((to) => to !== requested.from).map((to) => [requested.name, to, requested] as const),
 );
 
-test.each(cases)('%s, told in %s: what is lost is listed', (_name, to, requested) => {
+test.each(cases)('%s, encoded in %s: what is lost is listed', (_name, to, requested) => {
   const places = silentLosses(requested, to);
   expect(places.filter((place) => !harmless.some(([known]) => known.test(place)))).toEqual([]);
 });

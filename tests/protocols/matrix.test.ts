@@ -13,7 +13,7 @@ const written = fixtures.flatMap(({ name, events }) =>
 );
 const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = { ...namedScenarios, ...Object.fromEntries(written) };
 
-/** A dialect without a word for what was in the cache tells the whole prompt. */
+/** A dialect without a field for cached tokens reports the whole prompt. */
 const cacheless: readonly ProtocolId[] = ['ollama-chat'];
 const meant = (events: readonly ChatEvent[], ...through: readonly ProtocolId[]) => {
   const { cached, ...rest } = meaning(events);
@@ -24,7 +24,7 @@ const cases = Object.entries(scenarios).flatMap(([name, events]) =>
   dialects.flatMap((from) => dialects.map((to) => [name, from, to, events] as const)),
 );
 
-test.each(cases)('%s: streamed by %s, told anew in %s', (_name, from, to, events) => {
+test.each(cases)('%s: streamed by %s, translated to %s', (_name, from, to, events) => {
   const first = readStream(codecs[from], encoder.encode(streamOf(codecs[from], events)));
   const second = readStream(codecs[to], encoder.encode(streamOf(codecs[to], first)));
   expect(meant(second, from, to)).toEqual(meant(events, from, to));

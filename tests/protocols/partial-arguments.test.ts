@@ -84,7 +84,7 @@ test.each([
   expect(JSON.stringify(calls[0]?.input)).toBe(JSON.stringify(input));
 });
 
-test('a call that breaks off is told as far as it came', () => {
+test('a call that breaks off is written as far as it came', () => {
   const { calls } = meaning(eventsOf(streamed.slice(0, 3)));
   expect(calls.map(({ input }) => input)).toEqual([{ recipe: { name: 'Lasagne "x"' } }]);
 });
@@ -112,7 +112,7 @@ test('ids that are made up differ between the answers of one conversation', () =
   expect(new Set(ids).size).toBe(2);
 });
 
-test('a name in quotes is told as it is, whatever is escaped in it', () => {
+test('a name in quotes is written as it is, whatever is escaped in it', () => {
   const args = [piece("$['it\\'s']", { stringValue: 'a' }), piece('$["say \\"hi\\" to C:\\\\"]', { numberValue: 2 })];
   const events = eventsOf([
     frame([{ name: 'cook', willContinue: true }]),

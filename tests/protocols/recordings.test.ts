@@ -77,7 +77,7 @@ test.each(cases.map((one) => [one.name, one] as const))('%s is read, and underst
   }
 });
 
-// Whoever has recordings has both kinds.
+// A full set of recordings has both kinds.
 if (recorded.length > 0) {
   test('both kinds of recording and the dialects read here are among them', () => {
     const found = new Set(

@@ -4,7 +4,7 @@ import { plainSchema } from '../../server/protocols/gemini-generate/decode-reque
 import { codecs } from '../../server/protocols/registry.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
-/** A request told anew in another dialect, and what was lost on the way. */
+/** A request translated to another dialect, and what was lost on the way. */
 function translated(from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) {
   const path = { model: String(body.model), stream: body.stream === true };
   const request = codecs[from].translation.decodeRequest(body, path);
@@ -82,7 +82,7 @@ test.each([
   expect(JSON.stringify(made.messages.slice(2))).toContain('next');
 });
 
-test('instructions lead or keep their place; nobody else’s marks and words for roles are sent', () => {
+test('instructions lead or keep their position; only known marks and role names are sent', () => {
   const { made, dropped } = messages({
     system: [{ type: 'text', text: 'Be brief', cache_control: { type: 'ephemeral', ttl: '1h' } }],
     messages: [
@@ -321,7 +321,7 @@ const own: readonly (readonly [ProtocolId, Record<string, unknown>])[] = [
   ],
 ];
 
-test.each(own)('%s: told in its own dialect, a request stays what it was', (id, body) => {
+test.each(own)('%s: encoded in its own dialect, a request stays what it was', (id, body) => {
   const { made, dropped } = translated(id, id, body);
   expect(made).toEqual(body);
   expect(dropped).toEqual([]);
@@ -401,7 +401,7 @@ test('Ollama: results belong to their calls by id, by name, or in order', () => 
     ['tool-result', 'call_1'],
     ['tool-result', 'call_0'],
   ]);
-  // Of two calls of one name the first is answered first; nobody asked for the third.
+  // Of two calls of one name the first is answered first; there is no third call.
   expect(received([call('f'), call('f')], [{ tool_name: 'f' }, { tool_name: 'f' }, { tool_name: 'f' }])).toEqual([
     ...called,
     ['tool-result', 'call_0'],

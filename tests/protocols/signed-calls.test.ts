@@ -8,7 +8,7 @@ import { codecs } from '../../server/protocols/registry.ts';
 
 const context = { model: 'm', responseId: 'r', created: 1, includeUsage: true };
 
-/** What a Gemini upstream with signatures says, as a chat client is told it. */
+/** What a Gemini upstream with signatures writes, as a chat client receives it. */
 function encoded(frames: readonly unknown[]): string {
   const reader = codecs['gemini-generate'].upstream.reader();
   const writer = codecs['openai-chat'].translation.writer(context);

@@ -155,7 +155,7 @@ test.each([
   expect(effortOf({ budget, effort: null, includeThoughts: null })).toBe(word);
 });
 
-test('Cohere: a block ends where the stream says so, or with the message; a refusal is told as text', () => {
+test('Cohere: a block ends where the stream says so, or with the message; a refusal is written as text', () => {
   const read = (...events: object[]) => {
     const reader = codecs['cohere-chat'].upstream.reader();
     return events.flatMap((event) => reader.feed({ event: '', data: JSON.stringify(event) })).map(({ type }) => type);
@@ -259,7 +259,7 @@ test('a whole answer keeps the name that its maker gave it where it has the form
   expect(named('msg_7')).toMatchObject({ id: `chatcmpl-${context.responseId}` });
 });
 
-test('Responses: what nobody here knows is told as it came; a choice nobody made is automatic', () => {
+test('Responses: unknown items are written as they came; a choice that was not made is automatic', () => {
   const { translation } = codecs['openai-responses'];
   const raw = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
   const writer = translation.writer(context);

@@ -68,7 +68,7 @@ test('without another limit a frame may have 16 MiB', () => {
   expect(() => new SseSplitter().push(new Uint8Array(maxLength + 1))).toThrow(RangeError);
 });
 
-test('events that one newline separates are told apart by the first that has data, however the stream is cut', () => {
+test('events separated by one newline are split at the first that has data, however the stream is cut', () => {
   const bytes = new TextEncoder().encode(': hello\n\ndata: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n');
   const dataOf = (size: number): string[] => {
     const splitter = new SseSplitter();

@@ -23,7 +23,7 @@ export function framesOf(bytes: Uint8Array, cuts: readonly number[] = []): strin
   return rest.length > 0 ? [...frames, new TextDecoder().decode(rest)] : frames;
 }
 
-/** Lines of objects, for clients that are told those, as the events they were made of. */
+/** Lines of objects, for clients that get those, as the events they were made of. */
 const eventsOf = (bytes: Uint8Array): Uint8Array => {
   const text = new TextDecoder().decode(bytes);
   return text.startsWith('{') ? encoder.encode(text.replace(/^(.+)\n/gm, 'data: $1\n\n')) : bytes;
@@ -50,7 +50,7 @@ export function meaning(events: readonly ChatEvent[]) {
     ),
     // The dialects have one word for both.
     finish: finish.unified === 'refusal' ? 'content_filter' : finish.unified,
-    // All that was read: not every dialect tells its kinds apart.
+    // All that was read: not every dialect distinguishes its kinds.
     input:
       usage === null
         ? null

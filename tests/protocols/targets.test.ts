@@ -31,7 +31,7 @@ const bare: ChatRequest = {
 const effort = (word: string) => ({ effort: word, budget: null, includeThoughts: null });
 const budget = (tokens: number) => ({ effort: null, budget: tokens, includeThoughts: null });
 
-/** A request told to a model of a provider. */
+/** A request encoded for a model of a provider. */
 function translated(to: ProtocolId, [provider, model]: readonly [string, string], requested: Partial<ChatRequest>) {
   const dropped: string[] = [];
   const request = {
@@ -68,7 +68,7 @@ describe('sampling', () => {
   const claude = ['temperature', 'top_p', 'top_k'];
 
   test.each(['claude-opus-4-7', 'claude-opus-4-8', 'claude-sonnet-5', 'claude-fable-5', 'claude-opus-5-5'])(
-    'none of it reaches %s, and each loss is told',
+    'none of it reaches %s, and each loss is listed',
     (model) => {
       for (const provider of ['anthropic', 'aws', 'vertex']) {
         const { made, dropped } = translated('anthropic-messages', [provider, model], sampling);
@@ -78,7 +78,7 @@ describe('sampling', () => {
     },
   );
 
-  test('models that take it are told it', () => {
+  test('models that take it get it', () => {
     const { made, dropped } = translated('anthropic-messages', ['anthropic', 'claude-sonnet-4-6'], {
       temperature: 0.3,
       topK: 5,
@@ -127,7 +127,7 @@ describe('efforts and limits', () => {
     // The table of limits says that it does not think.
     ['together', 'Qwen/Qwen2.5-7B-Instruct-Turbo', 'high', undefined],
     ['fireworks', 'accounts/fireworks/models/deepseek-v4-pro', 'low', 'high'],
-  ])('%s %s is told %s as %s', (provider, model, word, expected) => {
+  ])('%s %s gets %s as %s', (provider, model, word, expected) => {
     const { made, dropped } = translated('openai-chat', [provider, model], { reasoning: effort(word) });
     expect(made.reasoning_effort).toBe(expected);
     expect(dropped.length > 0).toBe(word !== expected);
@@ -178,7 +178,7 @@ describe('an answer without a limit is as long as the model can write', () => {
   });
 });
 
-describe('how a model is told to think', () => {
+describe('how thinking is requested from a model', () => {
   test.each([
     ['claude-opus-4-8', effort('high'), { type: 'adaptive' }, 'high'],
     ['claude-opus-4-8', budget(10_000), { type: 'adaptive' }, 'high'],
@@ -299,7 +299,7 @@ test.each([
   ['cohere-chat', 'cohere', 'command-a-reasoning-08-2025', 'high', { thinking: { type: 'enabled' } }],
   ['ollama-chat', 'ollama', 'gpt-oss:20b', 'xhigh', { think: 'high' }],
   ['ollama-chat', 'ollama', 'llama3-7b', 'high', {}],
-] as const)('%s: %s %s is told %s as %j', (to, provider, model, word, expected) => {
+] as const)('%s: %s %s gets %s as %j', (to, provider, model, word, expected) => {
   const { made } = translated(to, [provider, model], { reasoning: effort(word) });
   const { reasoning, thinking, think } = made as Record<string, unknown>;
   expect(JSON.parse(JSON.stringify({ reasoning, thinking, think }))).toEqual(expected);
@@ -324,14 +324,14 @@ test('a tool that cannot be forced is offered, where forcing is refused', () => 
   expect(translated('anthropic-messages', ['anthropic', 'claude-opus-4-8'], requested).made.tool_choice).toEqual({
     type: 'any',
   });
-  // It would think although nobody asked.
+  // It would think without being asked to.
   expect(translated('anthropic-messages', ['anthropic', 'claude-opus-5'], requested).made).toMatchObject({
     tool_choice: { type: 'any' },
     thinking: { type: 'disabled' },
   });
 });
 
-test.each(dialects)('%s: a model that nobody knows is told what was said', (to) => {
+test.each(dialects)('%s: an unknown model gets the request as it was', (to) => {
   const requested = { temperature: 0.5, maxTokens: 900_000 };
   const { made, dropped } = translated(to, ['custom', 'my-own-model'], requested);
   const text = JSON.stringify(made);

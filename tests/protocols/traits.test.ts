@@ -105,7 +105,7 @@ const requestOf = (id: ProtocolId): Record<string, unknown> => {
   return translation.encodeRequest(common, []);
 };
 
-test.each(ids)('%s: an error is told with its words, whole and in a stream', (id) => {
+test.each(ids)('%s: an error has its message, whole and in a stream', (id) => {
   const error = { status: 429, type: 'rate_limit_error', code: 'slow', message: 'too fast', requestId: 'r1' };
   expect(JSON.stringify(codecs[id].client.encodeError(error))).toContain('too fast');
   expect(codecs[id].client.encodeStreamError(error)).toContain('too fast');

@@ -29,7 +29,7 @@ test.each([
   ['/v1beta/models/m:streamGenerateContent?alt=sse', false],
   ['/v1beta/models/m:streamGenerateContent?key=k&alt=sse', false],
   ['/v1beta/models/m:generateContent', false],
-])('%s is told as a list: %s', (url, expected) => expect(transformFor(url) !== null).toBe(expected));
+])('%s is written as a list: %s', (url, expected) => expect(transformFor(url) !== null).toBe(expected));
 
 const typesIn = (events: readonly ChatEvent[]): string[] =>
   [...streamOf(codecs['openai-responses'], events).matchAll(/^event: (.*)$/gm)].map((match) => match[1] ?? '');
@@ -54,7 +54,7 @@ test('a summary of thoughts is opened once, before its first word, and closed on
   expect(about([start, opened, closed, finish])).toEqual([]);
 });
 
-test('items of a response have ids that tell their kind, as OpenAI’s own have', () => {
+test('ids of items in a response show their kind, as OpenAI’s own do', () => {
   const encoded = streamOf(codecs['openai-responses'], [
     { type: 'response-start', id: null, model: 'm', created: 1 },
     { type: 'reasoning-start', index: 0 },

@@ -50,7 +50,7 @@ test.each([
   expect(sparkEdition(model, '')).toEqual({ domain, path });
 });
 
-test('Spark: a version nobody knows is taken at its word, for the plain name and for others', () => {
+test('Spark: an unknown version is used as written, for the plain name and for others', () => {
   expect(sparkEdition('SparkDesk', 'v9.9')).toEqual({ domain: 'generalv9.9', path: '/v9.9/chat' });
   expect(sparkEdition('mine', 'v3.5')).toEqual({ domain: 'mine', path: '/v3.5/chat' });
   expect(sparkEdition('mine', 'v9.9')).toEqual({ domain: 'mine', path: '/v9.9/chat' });

@@ -183,7 +183,7 @@ test('what Bedrock takes stays', () => {
   );
 });
 
-test('Bedrock is told of no scope, wherever a cache has one', () => {
+test('Bedrock gets no scope, wherever a cache has one', () => {
   const cache_control = { type: 'ephemeral', scope: 'global' };
   const content = { type: 'text', text: 'hi', cache_control };
   const requested = {
@@ -216,7 +216,7 @@ test('Vertex knows both features of computer use, and none that was made up', ()
   expect(sentBetas).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
 });
 
-test('Vertex is told only of features that it knows', () => {
+test('Vertex gets only features that it knows', () => {
   const dropped: string[] = [];
   const made = shaped(vertex, call('vertex', 'claude-opus-4-5', own, dropped));
   expect(made?.headers?.['anthropic-beta']?.split(',').toSorted()).toEqual([

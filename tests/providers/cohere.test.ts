@@ -196,7 +196,7 @@ test.each([
   expect((await response.text()).includes(message)).toBe(status !== 429);
 });
 
-test('a stream that fails is told as such', async () => {
+test('a stream that fails is reported as such', async () => {
   const key = await bench.channel('cohere', model);
   bench.script((response) =>
     sendEvents(response, [

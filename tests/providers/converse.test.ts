@@ -77,7 +77,7 @@ test('what the wire has no place for is declared, every member by its name', () 
     expect(dropped.map((line) => line.split(':')[0])).toContain(`/${member}`);
 });
 
-test('tools stand beside a history that has calls, whoever offers them now', () => {
+test('tools are sent beside a history that has calls, even if the request has none', () => {
   const history = [user, called(), { role: 'tool', tool_call_id: 't1', content: '' }, user];
   const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }];
   for (const more of [{}, { tools, tool_choice: 'none' }, { tools }]) {
@@ -88,7 +88,7 @@ test('tools stand beside a history that has calls, whoever offers them now', () 
   expect(encode(decode({ messages: [user], tools, tool_choice: 'none' })).body.toolConfig).toBeUndefined();
 });
 
-test('a lost result is told as lost, and results come first', () => {
+test('a lost result is reported as lost, and results come first', () => {
   const { body } = encode(decode({ messages: [user, called(), user] }));
   expect(refusals(body)).toEqual([]);
   expect(Object.keys(body.messages[2]?.content[0] ?? {})).toEqual(['toolResult']);
@@ -137,7 +137,7 @@ test('recorded requests of real clients are not refused', () => {
   expect(rejected).toEqual([]);
 });
 
-test('a conversation that ends with a call is told that it got no result', () => {
+test('a call at the end of a conversation gets an error as its result', () => {
   const { body } = encode(decode({ messages: [user, called('a')] }));
   expect(refusals(body)).toEqual([]);
   expect(body.messages.at(-1)).toMatchObject({

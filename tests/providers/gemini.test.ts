@@ -233,7 +233,7 @@ test('Imagen on Vertex, at the project’s place', async () => {
   expect(bench.sent(1).body).toEqual({ instances: [{ prompt: 'a dot' }], parameters: { sampleCount: 1 } });
 });
 
-test('PaLM: context and turns of two authors, one piece told as a stream', async () => {
+test('PaLM: context and turns of two authors, one piece delivered as a stream', async () => {
   const key = await bench.channel('palm', 'PaLM-2');
   bench.script((response) => sendJson(response, { candidates: [{ author: '1', content: 'hello' }] }));
   const messages = [{ role: 'system', content: 'be brief' }, ...hi, { role: 'assistant', content: 'yes?' }, ...hi];

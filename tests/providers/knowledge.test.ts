@@ -35,7 +35,7 @@ describe('rows', () => {
     return known;
   };
 
-  test('each says something that no other says: without it somebody is told otherwise', () => {
+  test('each rule is needed: without it some request would be sent differently', () => {
     const open = new Set(modelRows);
     for (const { slug, model } of requested()) {
       const rows = rowsFor(slug, model);
@@ -126,7 +126,7 @@ describe('targets', () => {
       expect(targetFor('gemini', model).signedCalls).toBe(false);
   });
 
-  test('nothing is said of a name that nobody knows', () => {
+  test('unknown names have no rules', () => {
     expect(targetFor('custom', 'my-own-model')).toBe(targetFor('openai', 'another-one-of-mine'));
   });
 
@@ -191,7 +191,7 @@ describe('provider rules', () => {
     [0.5, 0.5],
     [1, 1],
     [1.5, 1],
-  ])('MiniMax asked for the temperature %d is told %d', (temperature, reports) => {
+  ])('MiniMax asked for the temperature %d gets %d', (temperature, reports) => {
     expect(applied('minimax', { messages: [], temperature }).within.temperature).toBe(reports);
   });
 
@@ -290,7 +290,7 @@ describe('provider rules', () => {
     }
   });
 
-  test('developers are the system where nobody has heard of them', () => {
+  test('developers are the system where the role is unknown', () => {
     const messages = [{ role: 'developer', content: 'be brief' }];
     for (const provider of ['mistral', 'deepseek', 'moonshot', 'zhipu-v4', 'ali', 'minimax', 'together', 'perplexity'])
       expect(applied(provider, { messages })).toMatchObject({

@@ -5,7 +5,7 @@ import { ndjsonFraming } from '../../server/protocols/shared/ndjson.ts';
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const textOf = (left: Uint8Array) => Buffer.from(left).toString('utf8');
 
-test('lines come out as they went in, wherever the pieces are cut; what is left is told as an event', () => {
+test('lines come out as they went in, wherever the chunks are cut; the rest is delivered as an event', () => {
   const line = fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text));
   fc.assert(
     fc.property(

@@ -120,7 +120,7 @@ test.each([
   expect(usage === null ? null : [usage.input, usage.output]).toEqual(expected);
 });
 
-test('an error is told in the upstream’s words, or by its status', () => {
+test('an error has the upstream’s message, or its status', () => {
   expect(upstream.decodeError(404, '{"error":"model not found"}').message).toBe('model not found');
   expect(upstream.decodeError(500, '{}')).toMatchObject({ status: 500, message: 'bad response status code 500' });
   expect(end({ error: 'out of memory' })).toMatchObject([
@@ -141,7 +141,7 @@ test.each([
   expect(encodeRequest(request({ reasoning: requested }), []).think).toBe(expected);
 });
 
-test('tools: none when none is wanted, a choice that cannot be told is declared', () => {
+test('tools: none when none is wanted, a choice that cannot be sent is listed as dropped', () => {
   const tool = { kind: 'function', name: 'look', description: null, schema: { type: 'object', properties: {} } };
   const sentTools = (toolChoice: unknown) => {
     const dropped: string[] = [];

@@ -74,7 +74,7 @@ test('a call closes what was being said, gets an id where it has none, and is wh
   expect(eventsOf({ text: 'x' }, { end: 'stop' }).at(-1)).toMatchObject({ reason: { unified: 'stop' } });
 });
 
-test('sources belong to the text they were told with', () => {
+test('sources belong to the text they came with', () => {
   const citation = (url: string) => ({ url, title: null, start: null, end: null }) as never;
   const ends = eventsOf(
     { text: 'a', citations: [citation('one')] },
@@ -103,7 +103,7 @@ test('nothing follows an end or an error; without either the stream was broken',
   expect(eventsOf({ usage: { ...emptyUsage, input: 3 } }, { end: 'stop' })[1]).toMatchObject({ usage: { input: 3 } });
 });
 
-test('the end is told once', () => {
+test('the end is written once', () => {
   const reader = wire.upstream.reader();
   expect(reader.end().length).toBeGreaterThan(0);
   expect(reader.end()).toEqual([]);
@@ -129,7 +129,7 @@ const request = (over: Partial<ChatRequest>) =>
 const isSet = (role: Message['role'], ...texts: string[]): Message =>
   ({ role, parts: texts.map((text) => ({ type: 'text', text })) }) as Message;
 
-test('Dify is asked in one text and tells tokens, thoughts and troubles in its own words', () => {
+test('Dify takes one text and reports tokens, thoughts and errors in its own format', () => {
   const found = dify.protocol?.({ operation: 'chat', model: 'm', keyKind: 'secret' })?.wire;
   if (found === undefined || found === null) throw new Error('no wire');
   const { encodeRequest, upstream } = found;

@@ -44,7 +44,7 @@ test.each([
   expect(send({ header: { code } })).toMatchObject([{ error: { message: 'the model failed' } }]);
 });
 
-test('words of one frame are joined, calls have arguments even where none are told', () => {
+test('words of one frame are joined, calls without arguments get empty ones', () => {
   const text = [{ content: 'a', reasoning_content: 't' }, { content: 'b' }, { function_call: { name: 'f' } }];
   const events = send({ header: { code: 0, status: 1 }, payload: { choices: { text } } });
   expect(events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []))).toEqual(['ab']);

@@ -110,7 +110,7 @@ test('a question over the socket: address, signature, message, streamed answer',
   script = (send) => {
     send(frame(0, { reasoning_content: 'hmm' }));
     send(frame(1, { content: 'hel' }));
-    // Left open: whoever asked hangs up.
+    // Left open: the caller hangs up.
     send(frame(2, { content: 'lo' }, { usage }));
   };
   const chunks = await chunksOf(
@@ -214,7 +214,7 @@ test.each([
   expect((await bench.log()).other.failure).toBe(failure);
 });
 
-test('nobody listens, or nobody answers the handshake', async () => {
+test('the port is closed, or the handshake gets no answer', async () => {
   const key = await channel();
   const { port } = spark;
   await spark.stop(true);

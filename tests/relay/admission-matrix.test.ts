@@ -313,7 +313,7 @@ async function ask(row: Row, form: Form | null, who: Caller): Promise<Response> 
   return new Response('{}', { status: 101 });
 }
 
-/** Sentences with holes; one of a thing is told in the singular. */
+/** Sentences with placeholders; a count of one uses the singular. */
 const matching = (sentence: string): RegExp =>
   new RegExp(
     sentence
@@ -532,7 +532,7 @@ const rules: readonly Rule[] = [
     restore: () => optionRule({ UserUsableGroups: '{"default":"default"}' }),
   },
   {
-    name: 'a channel chosen by somebody who may not',
+    name: 'a channel that a user without the right has selected',
     code: 'channel_pin_forbidden',
     on: everywhere,
     prepare: async () => {

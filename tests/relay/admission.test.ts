@@ -63,7 +63,7 @@ test('a place is free again after an answer, and after a failure', async () => {
   for (let n = 0; n < 3; n++) expect((await gateway.chat(key, ask)).status).toBe(502);
 });
 
-test('whoever was turned away without money counts at no other machine of the site either', async () => {
+test('a caller rejected for lack of money counts at no other machine of the site either', async () => {
   const messages: string[] = [];
   const visit = {
     reserve: () => null,
@@ -77,7 +77,7 @@ test('whoever was turned away without money counts at no other machine of the si
   expect(messages).toEqual(['withdrawn']);
 });
 
-test('whoever was turned away without money has taken no place, and counts in no window', async () => {
+test('a caller rejected for lack of money takes no slot and counts in no window', async () => {
   await open(0);
   await gateway.option('ModelRequestRateLimitEnabled', 'true');
   await gateway.option('ModelRequestRateLimitCount', '1');
@@ -127,7 +127,7 @@ test('whole answers say what they cost, when the operator wants it', async () =>
   expect((await gateway.chat(key, ask)).headers.has('x-gateway-quota')).toBe(false);
 });
 
-test('who has nothing for an answer is told so', async () => {
+test('a caller without money for an answer gets an error that says so', async () => {
   await open(3);
   const { key } = await gateway.token();
   expect(await errorOf(await gateway.chat(key, { ...ask, max_tokens: 1000 }))).toMatchObject({

@@ -101,7 +101,7 @@ const parsed = (over: {
   }) as unknown as ParsedRequest;
 const keyOf = (over: Parameters<typeof parsed>[0], user = 1) => conversationKey(parsed(over), principal(user));
 
-test('a conversation has the name its client gives it, else that of how it begins; one user’s is nobody else’s', () => {
+test('a conversation is named by its client, else by how it begins; names of two users never match', () => {
   for (const name of ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'])
     expect(keyOf({ headers: { [name]: 's1' }, body: { prompt_cache_key: 'k' } })).toBe('1:m:s1');
   expect(keyOf({ headers: { 'x-session-id': '' }, body: { prompt_cache_key: 'k' } })).toBe('1:m:k');

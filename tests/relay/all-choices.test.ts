@@ -213,7 +213,7 @@ test.each([
   ['best_of', { best_of: 5 }, 50],
   ['best_of with n', { best_of: 4, n: 2 }, 20],
   ['n alone', { n: 2 }, 10],
-])('completions that nobody sees are paid for as well: %s', async (_name, more, expected) => {
+])('completions that are not returned are charged as well: %s', async (_name, more, expected) => {
   await gateway.channel(upstream.url);
   upstream.script((answer) => sendJson(answer, dialects.completions.whole([words(10, 'a')])));
   expect((await post({ path: '/v1/completions', body: { model, prompt: 'hi', ...more } }).asked).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Answers that are not told as their dialect has it reach clients in its form. */
+/** Responses that differ from their dialect's form reach clients in that form. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -65,7 +65,7 @@ async function answerTo(
   return (await response.json()) as Awaited<ReturnType<typeof answerTo>>;
 }
 
-test('calls without a type and thoughts in lists are told as chat completions have them', async () => {
+test('calls without a type and thoughts in lists are written as chat completions have them', async () => {
   const { choices } = await answerTo({ model: 'mistral-large-latest' });
   expect(choices[0]?.message).toEqual({
     role: 'assistant',
@@ -76,7 +76,7 @@ test('calls without a type and thoughts in lists are told as chat completions ha
   });
 });
 
-test('several answers pass as they came: only one can be told anew', async () => {
+test('several choices pass unchanged: only one can be translated', async () => {
   const { own } = await answerTo({ model: 'mistral-large-latest', n: 2 });
   expect(own).toBe('member');
 });

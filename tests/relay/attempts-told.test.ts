@@ -26,7 +26,7 @@ async function ask(path: string, body: object): Promise<Record<string, unknown>>
 }
 const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
 
-test('a log row tells of each attempt what the upstream said, how long it took, and no secret', async () => {
+test('a log row has each attempt’s upstream message and duration, and no secret', async () => {
   await gateway.option('RetryTimes', '1');
   const failing = await gateway.channel(`${upstream.url}/bad`, { name: 'failing', priority: 9 });
   const good = await gateway.channel(upstream.url, { name: 'good' });
@@ -66,7 +66,7 @@ test('a row without failures says no more than the channel; a path other than ch
   });
 });
 
-test('a row says when the first byte of an answer came, and none where nobody answered', async () => {
+test('a row says when the first byte of a response came, and has no time where no upstream responded', async () => {
   await gateway.channel(upstream.url);
   upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 400));
   expect((await ask('/v1/chat/completions', chat)).frt).toBe(-1000);
@@ -92,7 +92,7 @@ test('where no channel could be asked the row names none', async () => {
   expect(upstream.requests).toEqual([]);
 });
 
-test('which channels were tried is told to the client where the operator wants it', async () => {
+test('the client sees the channels that were tried where the operator enables it', async () => {
   const id = await gateway.channel(upstream.url);
   const { key } = await gateway.token();
   const trace = async () => (await gateway.chat(key, chat)).headers.get('x-gateway-trace');

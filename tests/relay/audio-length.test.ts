@@ -49,7 +49,7 @@ test('a second of WAVE is one second, whatever stands around it', () => {
   for (const open of [0, 0xffffffff]) expect(billed(wave(32_000, 32_000, list(26), Buffer.alloc(0), open))).toBe(1);
 });
 
-test('WAVE of any length, rate and company', () => {
+test('WAVE of any length, rate and with any other chunks', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60_000 }),
@@ -102,7 +102,7 @@ test('MP3 is as long as its frames: a tag with a cover in front and one behind a
   );
 });
 
-test('MP3 of varying rate tells its frames, and the silence its encoder put around', () => {
+test('MP3 of variable bit rate declares its frames and the encoder’s padding', () => {
   const head = mp3Frame(320);
   const xing = 36;
   head.set(Buffer.concat([text('Info'), be(15), be(41), be(1_000)]), xing);
@@ -262,7 +262,7 @@ test('a recording without any sound lasts no time, whatever its header weighs', 
   expect(seconds(wave(0, 16_000))).toBe(0);
 });
 
-test('what is seen may end with the head of the sound: its length is told there', () => {
+test('a prefix may end with the header of the audio: the length is read from it', () => {
   const file = wave(32_000, 16_000, Buffer.alloc(0), list(9000));
   expect(seconds(file.subarray(0, 44), file.length)).toBe(2);
 });

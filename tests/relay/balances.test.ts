@@ -69,7 +69,7 @@ test('1,000 requests against the balance for 10: 10 are admitted', () => {
 
 type Step = { readonly kind: 'hold' | 'settle' | 'credit'; readonly amount: number; readonly part: number };
 
-test('whatever happens, nobody holds more than there is, in the account and under the key', () => {
+test('reservations never exceed the balance of the account or the limit of the key', () => {
   const step: fc.Arbitrary<Step> = fc.record({
     kind: fc.constantFrom('hold', 'settle', 'credit'),
     amount: fc.integer({ min: 0, max: 400 }),
@@ -99,7 +99,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
           used += charged;
         } else if (kind === 'credit') {
           version++;
-          // An event may come twice; its version tells.
+          // An event may come twice; its version shows it.
           for (let n = 0; n < 2; n++)
             balances.money.accounts.credit({ kind: 'balance', userId: 1, delta: amount, version });
           balance += amount;

@@ -64,7 +64,7 @@ test('the user’s account where the option says so, in quota where no currency 
   expect((await ask('/v1/dashboard/billing/usage', key)).body).toEqual({ object: 'list', total_usage: 25_000_000 });
 });
 
-test('who has no key, or asks otherwise, is told so in OpenAI’s form', async () => {
+test('a missing key or another method gets an error in OpenAI’s form', async () => {
   expect(await ask('/v1/dashboard/billing/usage', 'nobody')).toMatchObject({
     status: 401,
     body: { error: { code: 'token_invalid' } },

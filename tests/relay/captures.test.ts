@@ -127,7 +127,7 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     else expect(received?.body.toString()).toBe(JSON.stringify(captured));
     expect(JSON.stringify(received?.headers)).not.toContain(key);
     expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
-    // Who asks and in which session is told; the rest would let the client speak for us.
+    // Headers that name the user and the session pass; the rest would let the client speak for us.
     const known =
       /^(host|connection|accept|accept-encoding|user-agent|content-(type|length)|authorization|anthropic-(version|beta)|openai-beta|idempotency-key)$/;
     const agents = new Set(agentHeaders.map(({ name }) => name));

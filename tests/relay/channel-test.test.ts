@@ -33,7 +33,7 @@ test.each([
   expect((await gateway.logs())[0]).toMatchObject({ model_name: model, quota: 0 });
 });
 
-test('drawing channels are not tried at somebody’s cost', async () => {
+test('drawing channels are not tested, because a test would cost money', async () => {
   const id = await gateway.channel(practice.url, { type: 2, models: 'mj_imagine' });
   const order = { channelId: id, model: 'mj_imagine', stream: false };
   expect(await runChannelTest(gateway.relay, gateway.state, order, Date.now)).toMatchObject({
@@ -42,7 +42,7 @@ test('drawing channels are not tried at somebody’s cost', async () => {
   });
 });
 
-test('what the upstream says is told, without its key', async () => {
+test('the result has the upstream’s message, without its key', async () => {
   const id = await gateway.channel(practice.url, { type: 199, models: 'practice-small@error-rate=1,error-status=401' });
   const order = { channelId: id, model: 'practice-small@error-rate=1,error-status=401', stream: true };
   const result = await runChannelTest(gateway.relay, gateway.state, order, Date.now);

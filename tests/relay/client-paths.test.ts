@@ -128,7 +128,7 @@ const anthropic = (headers: Record<string, string> = {}) =>
     body: JSON.stringify({ model: 'claude', max_tokens: 5, messages }),
   });
 
-test('who asks and in which session is told upstream, and our own library is not', async () => {
+test('headers that name the user and the session reach the upstream, those of our own library do not', async () => {
   const session = '860ade1d-24b6-428f-ac42-1e585dafb63d';
   await anthropic({
     'user-agent': 'claude-cli/2.1.329 (external, cli)',

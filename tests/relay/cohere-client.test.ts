@@ -1,4 +1,4 @@
-/** Clients that speak Cohere's second chat API: told anew to other upstreams, untouched to Cohere's own. */
+/** Clients of Cohere's second chat API: translated for other upstreams, passed unchanged to Cohere's own. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

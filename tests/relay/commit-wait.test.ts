@@ -67,7 +67,7 @@ test('a whole answer goes ahead but for its last byte', async () => {
   expect((await gateway.logs())[0]).toMatchObject({ quota: 225 });
 });
 
-test('exactness 6: whoever ends what a dead thread had open finds a request until its bill is written', async () => {
+test('exactness 6: ending the requests of a dead thread finds each one until its bill is written', async () => {
   const { open } = gateway.balances.money;
   await listening(false).over;
   const rows = open.free();

@@ -255,7 +255,7 @@ test('a key in trouble is no sign that it is not known', async () => {
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('a mistake of the caller’s is told as it is and is no sign either', async () => {
+test('a caller’s mistake is returned as it is and is no sign either', async () => {
   const tooLong = {
     error: { message: 'too many tokens', type: 'invalid_request_error', code: 'context_length_exceeded' },
   };
@@ -269,7 +269,7 @@ test('a mistake of the caller’s is told as it is and is no sign either', async
   expect(again.text).toBe(nativeStream);
 });
 
-test('what another provider sealed is left out where nobody can open it, and the row says so', async () => {
+test('what another provider encrypted is left out where it cannot be decrypted, and the row says so', async () => {
   await channel('anthropic-messages');
   expect((await ask('/v1/responses', { model: 'm', input: [nativeItem, user('go on')] })).status).toBe(200);
   expect(lastBody()).not.toContain('gAAAA-not-ours');

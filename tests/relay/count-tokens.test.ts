@@ -43,7 +43,7 @@ async function count(path: string, body: unknown, headers: Record<string, string
   return { status: response.status, answer, sent: upstream.requests.slice(before) };
 }
 
-test('Anthropic counts for its clients, byte for byte, and nobody is charged', async () => {
+test('Anthropic counts for its clients, byte for byte, and no user is charged', async () => {
   upstream.script(counting);
   const balance = await gateway.balance();
   const body = '{ "model":"claude", "messages":[{"role":"user","content":"hi"}] }';

@@ -12,7 +12,7 @@ const frame = (content: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 const words = 'y'.repeat(2000);
 
-/** @param frames of 2,000 letters, which nobody can tell from as many tokens until they are counted. */
+/** @param frames of 2,000 letters, which count as many tokens until they are tokenized. */
 const script = (frames: number) => {
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -110,7 +110,7 @@ test.each([
   expect(received(await response.text())).toBe(1);
 });
 
-test('what cannot be covered is not delivered: the stream is cut, and nobody owes anything', async () => {
+test('what cannot be reserved is not delivered: the stream is cut, and no debt remains', async () => {
   const key = await open(1500, '4');
   script(8);
   release();
@@ -139,7 +139,7 @@ test('a stream that costs nothing goes on when its owner owes something in the m
 });
 
 test.each([
-  ['thinks where nobody sees it', 'gpt-5-mini', {}],
+  ['thinks without showing it', 'gpt-5-mini', {}],
   ['is read to its end when its client has gone', 'gpt-4o-mini', { setting: '{"drain":true}' }],
 ])(
   'a stream whose model %s is held for whole from the start, however often balances are lent',

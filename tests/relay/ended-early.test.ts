@@ -1,4 +1,4 @@
-/** An answer that was cut is never told as one that is over, and one that is over not as cut. */
+/** A truncated response is never delivered as a complete one, nor a complete one as truncated. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
@@ -97,7 +97,7 @@ test.each(dialects)('%s client: a list that was cut is no whole answer', async (
   expect(log).toMatchObject({ end_reason: 'upstream_broken' });
 });
 
-test.each(dialects)('%s client: one whole answer instead of events is told as a stream', async (client) => {
+test.each(dialects)('%s client: one whole response instead of events is delivered as a stream', async (client) => {
   const { events } = await received(client, 'gemini-generate', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ ...print('hello', { finishReason: 'STOP' }), usageMetadata }, null, 2));
@@ -119,7 +119,7 @@ const framesOf = (dialect: ProtocolId): string[] =>
     .filter((frame) => frame !== '')
     .map((frame) => `${frame}\n\n`);
 
-test.each(pairs)('%s client, %s upstream: words without an end are told as broken off', async (client, model) => {
+test.each(pairs)('%s client, %s upstream: text without an end is delivered as broken off', async (client, model) => {
   const frames = framesOf(model);
   const { events, log } = await received(client, model, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -141,30 +141,33 @@ test.each(dialects)('%s client: counts alone are no answer', async (client) => {
 const others = dialects.filter((client) => client !== 'gemini-generate');
 const failing = ['OTHER', 'MISSING_THOUGHT_SIGNATURE', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_FUNCTION_CALL'];
 
-test.each(failing)('an end by which the model says that it failed is told with its words: %s', async (finishReason) => {
-  const finishMessage = 'Malformed function call: print(1)';
-  const failed = { candidates: [{ finishReason, finishMessage }], usageMetadata: { promptTokenCount: 120 } };
-  const thought = { candidates: [{ content: { parts: [{ text: 'hm', thought: true }] } }] };
-  const events = (response: ServerResponse, answers: readonly object[]) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(answers.map((answer) => `data: ${JSON.stringify(answer)}\n\n`).join(''));
-  };
-  for (const client of others) {
-    const { status, text, log } = await received(client, 'gemini-generate', (response) => events(response, [failed]));
-    expect([client, status, text]).toEqual([client, 422, expect.stringContaining(finishMessage)]);
-    expect(log).toMatchObject({ end_reason: 'upstream_failed', quota: 0 });
-    expect(log?.content).toContain(finishMessage);
-    const whole = await received(client, 'gemini-generate', (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(failed));
-    });
-    expect([whole.status, whole.text]).toEqual([422, expect.stringContaining(finishMessage)]);
-    const timedOut = await received(client, 'gemini-generate', (response) => events(response, [thought, failed]));
-    expect([client, timedOut.events.at(-1)?.type]).toEqual([client, 'error']);
-  }
-  const own = await received('gemini-generate', 'gemini-generate', (response) => events(response, [failed]));
-  expect([own.status, own.text]).toEqual([200, expect.stringContaining(finishMessage)]);
-});
+test.each(failing)(
+  'a finish reason by which the model reports a failure is an error with its message: %s',
+  async (finishReason) => {
+    const finishMessage = 'Malformed function call: print(1)';
+    const failed = { candidates: [{ finishReason, finishMessage }], usageMetadata: { promptTokenCount: 120 } };
+    const thought = { candidates: [{ content: { parts: [{ text: 'hm', thought: true }] } }] };
+    const events = (response: ServerResponse, answers: readonly object[]) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(answers.map((answer) => `data: ${JSON.stringify(answer)}\n\n`).join(''));
+    };
+    for (const client of others) {
+      const { status, text, log } = await received(client, 'gemini-generate', (response) => events(response, [failed]));
+      expect([client, status, text]).toEqual([client, 422, expect.stringContaining(finishMessage)]);
+      expect(log).toMatchObject({ end_reason: 'upstream_failed', quota: 0 });
+      expect(log?.content).toContain(finishMessage);
+      const whole = await received(client, 'gemini-generate', (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(failed));
+      });
+      expect([whole.status, whole.text]).toEqual([422, expect.stringContaining(finishMessage)]);
+      const timedOut = await received(client, 'gemini-generate', (response) => events(response, [thought, failed]));
+      expect([client, timedOut.events.at(-1)?.type]).toEqual([client, 'error']);
+    }
+    const own = await received('gemini-generate', 'gemini-generate', (response) => events(response, [failed]));
+    expect([own.status, own.text]).toEqual([200, expect.stringContaining(finishMessage)]);
+  },
+);
 
 test.each([
   ['model_context_window_exceeded', 'length'],

@@ -36,14 +36,14 @@ async function messageOf(path: string, language: string | null, credential: stri
 const refusals = [
   ['a wrong key', 'sk-none', 'gpt-4o'],
   ['a model without a price', '', 'unpriced'],
-  ['an upstream that nobody reaches', '', 'gpt-4o'],
+  ['an upstream that cannot be reached', '', 'gpt-4o'],
 ] as const;
 
 test.each(
   ['/v1/chat/completions', '/v1/messages', '/mj/submit/imagine'].flatMap((path) =>
     refusals.map(([what, credential, model]) => [path, what, credential, model] as const),
   ),
-)('%s, %s: one language for whoever names one', async (path, _what, credential, model) => {
+)('%s, %s: one language for a client that names one', async (path, _what, credential, model) => {
   const requested = credential === '' ? `sk-${key}` : credential;
   for (const language of ['en-US,en;q=0.9', 'fr, en;q=0.5']) {
     const text = await messageOf(path, language, requested, model);

@@ -70,7 +70,7 @@ const chatCall = (index: string) =>
 const chatUsage = '"usage":{"prompt_tokens":3,"completion_tokens":2}';
 const cohereUsage = '"usage":{"tokens":{"input_tokens":3,"output_tokens":2}}';
 
-/** A call with such arguments, as each upstream tells it: whole and streamed. */
+/** A call with such arguments, as each upstream writes it: whole and streamed. */
 const answers: Readonly<Record<ProtocolId, readonly [whole: string, streamed: string]>> = {
   'openai-chat': [
     `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":null,${chatCall('')}},"finish_reason":"tool_calls"}],${chatUsage}}`,
@@ -173,7 +173,7 @@ test.each(both)('%s client, %s upstream, stream %s: numbers keep their digits', 
   expect(answer).toContain(values);
 });
 
-test('a request that is told in another shape of its own dialect keeps them too', async () => {
+test('a request that is rewritten in its own dialect keeps them too', async () => {
   await gateway.channel(upstream.url, { type: 33, key: 'key|us-east-1', models: 'claude-sonnet-4-5' });
   answering = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

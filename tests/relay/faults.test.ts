@@ -22,7 +22,7 @@ interface Scene {
 
 /** @param timeoutMs how long an upstream may be silent. */
 async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
-  /** Told when the gateway has read something of an upstream's body. */
+  /** Called when the gateway has read something of an upstream's body. */
   const read = Promise.withResolvers<void>();
   const watchedFetch = async (...requested: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetch(...requested);
@@ -258,7 +258,7 @@ const faults: Readonly<Record<string, Fault>> = {
     status: 200,
     good: true,
   },
-  'compressed bytes nobody asked for': {
+  'compressed bytes without a request for them': {
     play: (response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(packed);
@@ -412,7 +412,7 @@ test.concurrent.each(
 });
 
 test.concurrent.each(dialects.flatMap((dialect) => [true, false].map((stream) => [dialect, stream] as const)))(
-  '%s: nobody listens, stream %j',
+  '%s: the port is closed, stream %j',
   async (dialect, stream) => {
     await within(patient, async (scene) => {
       const { gateway, upstream } = scene;

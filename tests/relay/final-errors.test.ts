@@ -1,4 +1,4 @@
-/** What asking again cannot mend says so, so that agents give up at once instead of after minutes. */
+/** Errors that a retry cannot fix say so, so that agents give up at once instead of after minutes. */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -79,7 +79,7 @@ async function sent(path: string, body: string): Promise<{ body: string; dropped
   return { body: upstream.requests[before]?.body.toString('utf8') ?? '', dropped };
 }
 
-/** Spacing that nobody would write again: what is kept must be kept as it came. */
+/** Unusual spacing: what is kept must be kept byte for byte. */
 const turns = (blocks: readonly string[], more = '') =>
   `{ "model":"claude" ,"max_tokens": 5e2,${more}"messages" : [ {"role":"user","content":"hi"} , {"role":"assistant", "content":[ ${blocks.join(' , ')} ]},\n{"role":"user","content":"go on"} ] }`;
 

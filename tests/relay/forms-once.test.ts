@@ -1,4 +1,4 @@
-/** A form that was read while it was sent is gone: nobody else can be asked with it. */
+/** A form that was streamed to one upstream is gone: no second upstream can be tried with it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -60,7 +60,7 @@ test('a form that fits in memory goes to the next channel when the first is down
   expect(second.requests[0]?.body.equals(first.requests[0]?.body ?? Buffer.alloc(0))).toBe(true);
 });
 
-test('one that was passed on while it came is asked of nobody else', async () => {
+test('a form that was passed on while it arrived is sent to no other upstream', async () => {
   const answer = await transcribe('x'.repeat(12 << 20));
   expect(answer.status).toBe(502);
   expect([first.requests.length, second.requests.length]).toEqual([1, 0]);

@@ -1,4 +1,4 @@
-/** Forms on their way: what is found wrong with one while it streams ends it, and costs nobody but its sender. */
+/** Forms in transit: an error found while one streams ends it, and costs only its sender. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -59,9 +59,9 @@ const codeOf = async (response: Response) => ((await response.json()) as { error
 describe('a fault behind 9 MiB', () => {
   const faults: Readonly<Record<string, string>> = {
     'a second model': field('model', 'dear') + end,
-    'a second model, told with a token': part('name=model', 'dear') + end,
+    'a second model, named with a token': part('name=model', 'dear') + end,
     'a second recording': file('file', 'y') + end,
-    'a name for nobody': part('name="x"; name="model"', 'dear') + end,
+    'a part with two names': part('name="x"; name="model"', 'dear') + end,
     'no end': '',
     'a boundary inside': `--${mark}`,
   };
@@ -185,7 +185,7 @@ test('a name that is none is shown as far as anybody reads it', async () => {
   expect(error.message).toContain(`"a\\u0001${'b'.repeat(98)}" is no name of a model`);
 });
 
-test('a part that does not say what it is: told what it should say', async () => {
+test('a part without a name: the error says what it needs', async () => {
   const part = `--${mark}\r\nContent-Disposition: attachment; name="model"\r\n\r\ncheap\r\n`;
   const response = await transcribe(part + file('file', 'x') + end);
   const { error } = (await response.json()) as { error: { message: string } };

@@ -133,7 +133,7 @@ test('a body that cannot be read counts as a request; one that is refused for it
   expect(await codeOf(await gateway.chat(key, '{'))).toBe('limit_rpm');
 });
 
-test('where something is free, whoever has nothing left is heard; what is not free is refused then', async () => {
+test('where something is free, a caller without a balance is admitted; a model that is not free is refused afterwards', async () => {
   await open({ quota: 0 });
   const { key } = await gateway.token();
   const ratios = (model: object) => gateway.option('ModelRatio', JSON.stringify({ 'gpt-4o-mini': 1, ...model }));
@@ -145,7 +145,7 @@ test('where something is free, whoever has nothing left is heard; what is not fr
   await ratios({ 'free-model': 0 });
   expect(await refusal()).toEqual(['user_exhausted', true]);
   expect((await gateway.chat(key, { ...ask, model: 'free-model' })).status).toBe(200);
-  // A model without a price that nobody serves is of no use to anybody.
+  // A model without a price and without a channel is of no use to any caller.
   await ratios({ 'not-served': 0 });
   expect(await refusal()).toEqual(['user_exhausted', false]);
   await gateway.option('GroupRatio', '{"default":0}');
@@ -160,7 +160,7 @@ test('where something is free, whoever has nothing left is heard; what is not fr
   expect((await gateway.chat(key, ask)).status).toBe(200);
 });
 
-test('whoever got nothing of what lies on other machines is asked about before the next body is read', async () => {
+test('a caller that got nothing from other machines is checked before its next body is read', async () => {
   const requested: number[] = [];
   let lease: 'exhausted' | 'elsewhere' | 'lent' = 'exhausted';
   await open({
@@ -304,7 +304,7 @@ test('long prompts are counted by a sample, many at once by their bytes, and non
   const sampled = [asking(), asking()];
   try {
     await expect.poll(() => counted.length).toBe(2);
-    // Nobody waits behind two that are long.
+    // No request waits behind two long ones.
     const third = asking();
     expect(await Promise.race([third.then(tokens), Bun.sleep(2000)])).toBeGreaterThan(units / 4);
   } finally {

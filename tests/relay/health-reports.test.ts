@@ -1,4 +1,4 @@
-/** What relays tell each other: soon, whatever it is, and what came together in one piece. */
+/** Reports that relays send each other: soon, whatever the report, and reports of one moment together. */
 import { expect, test } from 'vitest';
 import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-report.ts';
 
@@ -30,7 +30,7 @@ test.each([
     (one: ReturnType<typeof listening>) => one.reports.kept('id', kept),
     { channels: [], served: [], kept: [['id', kept]] },
   ],
-] as const)('%s alone is told, once', (_name, print, report) => {
+] as const)('%s alone is reported, once', (_name, print, report) => {
   const one = listening();
   print(one);
   expect(one.reported).toEqual([]);
@@ -39,7 +39,7 @@ test.each([
   expect(one.timers).toHaveLength(0);
 });
 
-test('what comes before the timer ends is told together, what comes after it anew', () => {
+test('reports before the timer ends are sent together, later ones with the next timer', () => {
   const one = listening();
   one.reports.channel(word);
   one.reports.served('c', 7);

@@ -67,7 +67,7 @@ test('five failures of a host in a row eject it, one probe tries it again', () =
   expect(health.waitMs(a)).toBe(0);
 });
 
-test('a success between failures starts the count anew, a client mistake does not count', () => {
+test('a success between failures resets the count, a client mistake does not count', () => {
   const a = channel(1);
   for (let n = 0; n < 20; n++) {
     for (let m = 0; m < 4; m++) health.failed(a, 0, failure({}));
@@ -175,7 +175,7 @@ test.each([
   expect(mapModel(mapping as Record<string, string>, 'a')).toBe(end);
 });
 
-test('what one thread learns of channels and conversations others know when it has told them, in one piece', () => {
+test('what one thread learns of channels and conversations reaches the others in one report', () => {
   const reported: HealthReport[] = [];
   let due = (): void => undefined;
   const reports = createHealthReports(
@@ -199,7 +199,7 @@ test('what one thread learns of channels and conversations others know when it h
   }
   expect([health.condition(a), health.waitMs(a)]).toEqual(['ejected', 30_000]);
   expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
-  // What was told is not told again before others may have forgotten it.
+  // A fact is not reported again before others may have forgotten it.
   due = () => undefined;
   remembering.store('talk', 7);
   due();

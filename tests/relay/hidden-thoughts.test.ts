@@ -60,7 +60,7 @@ const chunk = (delta: unknown, finish: string | null = null, more: Record<string
     ...more,
   });
 
-/** 11 tokens were read, 4 words written, and 17,000 tokens thought that nobody sees. */
+/** 11 tokens were read, 4 words written, and 17,000 hidden thinking tokens generated. */
 const thought = 17_000;
 
 interface Wire {
@@ -260,7 +260,7 @@ const lastLog = async () => {
   return (await gateway.logs())[0];
 };
 const cancelled = () => expect.poll(() => upstream.requests[0]?.closed, { timeout: 1500 }).toBe(true);
-/** Time for a disconnect, which nobody can see arrive. */
+/** Time for a disconnect, whose arrival cannot be observed. */
 const soon = () => Bun.sleep(200);
 
 const dialects = Object.keys(wires) as Dialect[];
@@ -439,7 +439,7 @@ test('thoughts that a request hides are charged by their time where they are usu
 test.each([
   ['is not asked to think', {}, false],
   ['is asked to think', { thinking: { type: 'enabled', budget_tokens: 2000 } }, true],
-  ['is told not to think', { thinking: { type: 'disabled' } }, false],
+  ['switches thinking off', { thinking: { type: 'disabled' } }, false],
 ])('a model that thinks only where it is asked to, and %s', async (_name, more, drained) => {
   await addChannel('anthropic-messages', 'claude-sonnet-4-5');
   const wire = wires['anthropic-messages'];

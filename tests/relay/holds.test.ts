@@ -1,4 +1,4 @@
-/** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
+/** Many requests of all kinds at once against balances of all sizes: no balance drops below zero, no caller who could pay is refused, and bytes are unchanged where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ledgerStats } from '../../db/ledger/sqlite/stats.ts';
 import { sqliteOf } from '../../db/open.ts';
@@ -24,7 +24,7 @@ const models = {
   'gpt-5-mini': { input: 0.25, output: 2, cap: 128_000, floor: 4096, margin: 1 },
   'claude-sonnet-4-5': { input: 3, output: 15, cap: 64_000, floor: 4096, margin: 1.5 },
   'gemini-2.5-flash': { input: 0.3, output: 2.5, cap: 65_536, floor: 4096, margin: 1.5 },
-  // Nobody knows it: the documented default.
+  // An unknown model: the documented default.
   'practice-small': { input: 1, output: 3, cap: 32_768, floor: 16, margin: 1.5 },
 } as const;
 type Model = keyof typeof models;
@@ -178,7 +178,7 @@ function contentOf(random: () => number, mark: string): Content {
   }
 }
 
-/** What an upstream that keeps to what it was told would write. */
+/** The output of an upstream that keeps to the limit it was given. */
 function allowedBy(body: Record<string, unknown>, model: Model): number {
   const config = (body.generationConfig ?? {}) as Record<string, number | undefined>;
   const named =
@@ -611,7 +611,7 @@ async function mixtures(
 }
 
 describe('thousands of mixtures of parallel requests', () => {
-  test('exact, nobody is below nothing and nothing runs over', async () => {
+  test('exact, no balance is below zero and nothing overruns', async () => {
     const count = often(2400, 8000);
     const results = await mixtures(count, 20_261_122);
     figure(`${summaryOf(results)}, balances below zero ${lows().length}`);

@@ -102,7 +102,7 @@ describe('what another tenant’s upstream keeps', () => {
     expect((await ask(mine, alike ?? used)).status).toBe(200);
   });
 
-  test('a container of Anthropic’s is told by the answer', async () => {
+  test('a container of Anthropic’s is named by the response', async () => {
     const body = { model: 'claude', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     expect((await ask(mine, body, '/v1/messages')).status).toBe(200);
     expect((await ask(theirs, { ...body, container: 'container_mine' }, '/v1/messages')).status).toBe(400);

@@ -290,7 +290,7 @@ const listed = async (path: string, key: string, headers: Record<string, string>
   >;
 };
 
-test('lists of models tell the limits of each, and none that nobody knows', async () => {
+test('lists of models have the limits of each, and none for unknown models', async () => {
   await bench.channel('gemini', 'gemini-2.5-pro,gemini-2.0-flash');
   const key = await bench.channel('anthropic', 'claude-sonnet-4-5,nobody-knows-me', {
     model_mapping: JSON.stringify({ 'claude-sonnet-4-5': 'claude-opus-4-8' }),

@@ -38,7 +38,7 @@ const listening = (key: string) => {
 
 test.each([
   ['said why it stopped and left its last frame out', stop + usage(3), 'completed'],
-  ['told its usage alone', usage(3), 'upstream_broken'],
+  ['reported its usage alone', usage(3), 'upstream_broken'],
   ['ended as it should', `${stop}${usage(3)}data: [DONE]\n\n`, 'completed'],
 ])('an upstream that %s: the stream stays open until the bill is written', async (_name, ending, reason) => {
   upstream.script((response) => {

@@ -1,4 +1,4 @@
-/** Nothing is started that nobody would pay for. */
+/** No work starts after its client has left. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -1,4 +1,4 @@
-/** Who leaves, when, and what it costs: every dialect, verbatim and told anew, at every point of a stream; and answers in one piece. */
+/** Disconnects, their time and their cost: every dialect, passed through and translated, at every point of a stream; and responses in one piece. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { HttpServer } from '../../server/http/http-server.ts';
@@ -38,7 +38,7 @@ const chunk = (delta: unknown, finish: string | null = null, more: Record<string
     ...more,
   });
 
-/** 11 tokens were read, 4 words written, and 17,000 tokens thought that nobody sees. */
+/** 11 tokens were read, 4 words written, and 17,000 hidden thinking tokens generated. */
 const thought = 17_000;
 
 interface Wire {
@@ -217,7 +217,7 @@ const row = async () => {
   const [log] = await gateway.logs();
   return log;
 };
-/** Time for what nobody can see arrive: frames that are held back, a client that left. */
+/** Time for events that cannot be observed: frames that are held back, a client that left. */
 const soon = () => Bun.sleep(200);
 
 /** The upstream's side of one stream, played by hand. */
@@ -274,7 +274,7 @@ test.each(table)(
       up.write(wire.usage);
       await soon();
     } else if (received === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
-      // The end is not told as long as nobody knows what it costs.
+      // The end is not reported as long as its cost is unknown.
       await soon();
       expect(text()).not.toMatch(/"finish_?[rR]eason":"(?!null)/);
     } else await soon();
@@ -374,7 +374,7 @@ test('of several choices one may end before the others: they go on', async () =>
   expect(text()).toContain('"length"');
 });
 
-test('whoever leaves between two blocks is not read on for when the next one begins', async () => {
+test('a client that disconnects between two blocks is not read on for when the next one begins', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const wire = wires['anthropic-messages'];
   const stream = playing();
@@ -418,7 +418,7 @@ test('thoughts the client saw are counted once, also where a part of the usage w
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 5, usage_source: 'partial' });
 });
 
-test('whoever leaves before the first word pays for what the upstream read', async () => {
+test('a client that disconnects before the first word pays for what the upstream read', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
   const { path, body } = featuresIn['anthropic-messages'](true);
@@ -437,7 +437,7 @@ test('whoever leaves before the first word pays for what the upstream read', asy
   });
 });
 
-test('an answer in one piece that is on its way is paid for, whoever leaves', async () => {
+test('a response in one piece that is on its way is charged although its client left', async () => {
   await gateway.channel(upstream.url);
   const whole = JSON.stringify({
     id: 'chatcmpl-1',
@@ -482,7 +482,7 @@ test('an answer that is gathered for the client is read to its bill when only th
   });
 });
 
-test('sound that nobody waited for is paid for', async () => {
+test('audio whose client left is charged', async () => {
   await gateway.channel(upstream.url, { models: 'tts-1' });
   upstream.script((answer) => {
     answer.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -565,7 +565,7 @@ test('a client that closes its half has left, and pays for what it got', async (
   socket.destroy();
 });
 
-test('whoever leaves before the first word of a stream that is read on leaves no hold behind', async () => {
+test('a client that disconnects before the first word of a stream that is read on leaves no reservation behind', async () => {
   await gateway.channel(upstream.url, { setting: '{"drain":true}' });
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -581,7 +581,7 @@ test('whoever leaves before the first word of a stream that is read on leaves no
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
 });
 
-test('speech in a stream is counted by its length where nobody tells what it cost', async () => {
+test('streamed speech is counted by its length where the upstream does not report its cost', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o-audio-preview' });
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);

@@ -1,4 +1,4 @@
-/** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
+/** What this machine may spend is leased to it: no request is refused, shortened or cut because the balance lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import {
@@ -12,9 +12,9 @@ import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
-/** The books of the site: what nobody has borrowed. */
+/** The ledger of the site: the balance that is not leased. */
 let free: number;
-/** What nobody has borrowed of a key. */
+/** The limit of a key that is not leased. */
 let allowed: number;
 let leases: { readonly to: Lessee; readonly more: number; readonly lease: LeaseOutcome }[];
 /** What is said where the books have too little. */
@@ -128,7 +128,7 @@ test('what other machines have in hand is for later: 503 with Retry-After, and n
   expect(upstream.requests).toHaveLength(0);
 });
 
-/** Another thread of this machine holds all that lies here, after somebody has looked and before they have the lock. */
+/** Another thread of this machine holds all that lies here, after the check and before the lock. */
 const steals = (times: number) => {
   const { balances, userId } = gateway;
   vi.restoreAllMocks();
@@ -238,7 +238,7 @@ test('a key that is used up is refused as that, also when its balance was taken 
   const rejected = await gateway.chat(key, { ...ask, max_tokens: 5 });
   expect([rejected.status, (await rejected.json()).error.code]).toEqual([403, 'token_exhausted']);
   expect(acquire).toHaveBeenCalledTimes(2);
-  // Whoever was refused is looked at before the request is read, and nothing of the balance lies here.
+  // A refused caller is checked before the request is read, and nothing of the balance lies here.
   leased.reclaim({ kind: 'account', userId: gateway.userId, id: gateway.userId }, 1000);
   leased.addLease({ kind: 'token', userId: gateway.userId, id }, 10);
   acquire.mockImplementation(async () => 'token-exhausted');
@@ -281,7 +281,7 @@ test('what is idle is taken back, what is held is not', () => {
   expect(leased.reclaim({ kind: 'account', userId: 999, id: 999 }, 5)).toBe(0);
 });
 
-test('users are asked for each alone; what a key may use of the house is asked for once, whoever asks', async () => {
+test('leases of users are acquired separately; a key’s self-use lease is acquired once for all of its users', async () => {
   const requested: Lessee[] = [];
   const room = new Map<string, number>();
   const nameOf = ({ userId, tokenId, selfUse }: Lessee) => `${selfUse ? 'house' : userId}/${tokenId}`;

@@ -120,7 +120,7 @@ function setUp(options: Record<string, string> = {}) {
 const done = { tokens: 10, charged: 10, success: true };
 const failed = { tokens: 0, charged: 0, success: false };
 
-test('requests per minute: never more than the limit in any minute, and the wait that is told suffices', () => {
+test('requests per minute: never more than the limit in any minute, and the reported wait suffices', () => {
   const { clock, ask } = setUp();
   const who = principal({ rpm: 10 });
   const admitted: number[] = [];
@@ -369,7 +369,7 @@ test('where machines count together, a request that used what it had asked for n
     ['enter', ['t5:tokens'], [60_000, 100, 40, 30]],
     ['change', ['t5:tokens'], [60_000, -10, 7000, 0]],
   ]);
-  // Without a limit of tokens nobody is asked about them.
+  // Without a limit of tokens they are not counted.
   const unlimited = await rates.enter(principal({ rpm: 5 }));
   expect(unlimited?.reserve(30, 10)).toBeNull();
   unlimited?.ended(30, true);
@@ -379,7 +379,7 @@ test('where machines count together, a request that used what it had asked for n
   ]);
 });
 
-test('whoever is refused where machines count together waits a second at least', async () => {
+test('a request refused where machines count together waits a second at least', async () => {
   const settings = compileSettings(new Map());
   const refusedFor = (ms: number) =>
     createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }));

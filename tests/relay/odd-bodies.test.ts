@@ -61,7 +61,7 @@ const events = [chunk('hello '), chunk('wörld'), last]
   .concat('data: [DONE]');
 const stream = events.map((line) => `${line}\n\n`).join('');
 
-test.each(Object.keys(codings))('%s that nobody asked for is unpacked, whole and streamed', async (name) => {
+test.each(Object.keys(codings))('%s without a request for it is unpacked, whole and streamed', async (name) => {
   const headers = { 'content-encoding': name.split(' ')[0] ?? '' };
   answering('application/json', codings[name]?.(JSON.stringify(completion(10, 5))) ?? '', headers);
   const whole = await send(false);
@@ -121,7 +121,7 @@ test('a packed stream is passed on as it comes', async () => {
   expect(rest).toContain('wörld');
 });
 
-test('a coding that nobody knows, and packed bytes that are broken, say so in the log', async () => {
+test('an unknown coding, and packed bytes that are broken, are named in the log', async () => {
   answering('application/json', 'xxxx', { 'content-encoding': 'snappy' });
   const unknown = await send(false);
   expect(unknown.status).toBe(502);

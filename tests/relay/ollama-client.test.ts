@@ -1,4 +1,4 @@
-/** Ollama's own library as a client: told anew from other upstreams, untouched from Ollama's own. */
+/** Ollama's own library as a client: translated from other upstreams, unchanged from Ollama's own. */
 import { Ollama } from 'ollama';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pathKindOf } from '../../server/http/path-kind.ts';

@@ -52,7 +52,7 @@ const triedIn = async () => {
   return JSON.parse(log?.other ?? '{}').admin_info;
 };
 
-test('a drawing whose first channel fails is ordered at the next, and both are told of', async () => {
+test('a drawing whose first channel fails is ordered at the next, and both are reported', async () => {
   const [first, second] = await pair(drawing, 'mj_imagine', good.url);
   const before = await gateway.balance();
   expect(await draw()).toMatchObject({ status: 200, body: { code: 1, result: 'mj-1' } });
@@ -74,7 +74,7 @@ test('a song goes to the next channel too', async () => {
   expect((await gateway.logs())[0]).toMatchObject({ quota: 50_000, channel: 2 });
 });
 
-test('work that may have begun is ordered nowhere else, and nobody pays for it', async () => {
+test('work that may have begun is ordered nowhere else, and no user pays for it', async () => {
   const [first] = await pair(drawing, 'mj_imagine', good.url);
   bad.script((response) => void response.end('<html>'));
   const before = await gateway.balance();
@@ -143,7 +143,7 @@ test('a conversation whose first channel refuses the socket is held at the next'
   });
 });
 
-test('nobody opens a socket: the caller is told in its own form, and the row names who was asked', async () => {
+test('no upstream opens a socket: the caller gets an error in its own form, and the row names the channels tried', async () => {
   const [first] = await pair(1, model, bad.url);
   const refusal = (await open()) as Response;
   expect(refusal.status).toBe(502);

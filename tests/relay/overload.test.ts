@@ -1,4 +1,4 @@
-/** More comes than can be served: who is let in is served, who is not is told at once and in its own form. */
+/** Load shedding: admitted requests are served, and the others are rejected at once and in their own form. */
 import { afterEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { plainPath } from '../../server/relay/intake/routes.ts';
@@ -71,7 +71,7 @@ function createTurns() {
   };
 }
 
-/** Somebody looks at the console every so often: it is heard in one turn and answered in the next. */
+/** The console is open: it sends a request every so often, which is read in one turn and answered in the next. */
 const checkEveryMs = 50;
 
 /** The ledger: it collects while it commits, and shares the core with the relay. */
@@ -165,7 +165,7 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
       turnMs = now - startedAt;
       beats.at(now);
     }
-    // In the first moments nobody can know yet, and whoever was let in then is still served.
+    // In the first moments the overload is unknown, and requests admitted then are still served.
     const later = answered.filter(({ cameAt }) => cameAt > 3000).map((one) => one.ms);
     return {
       p99: p99Of(later),
@@ -375,13 +375,13 @@ test('the line is taken up in its order, for so long in each turn, while all oth
   await turns.end();
   expect(taken).toEqual([0, 1, 2, 3, 4, 5]);
   expect([line.length(), line.waitedMs()]).toEqual([0, 0]);
-  // And begins anew.
+  // And starts again.
   join(6);
   await turns.end();
   expect(taken.at(-1)).toBe(6);
 });
 
-test('nobody waits while the loop comes round; who came before is not overtaken', async () => {
+test('no request waits while the loop comes round; earlier requests are not overtaken', async () => {
   let now = 0;
   let beat: () => void = () => undefined;
   const turns = createTurns();
@@ -416,7 +416,7 @@ test('nobody waits while the loop comes round; who came before is not overtaken'
   expect(meet()).toBe(null);
 });
 
-test('who waits in the line is under way since they came, and is told when the server stops meanwhile', async () => {
+test('a queued request counts as open from its arrival, and is rejected when the server stops meanwhile', async () => {
   let take: () => void = () => undefined;
   let now = Date.now();
   const upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
@@ -507,11 +507,11 @@ test.each([
   ['/v1/messages', { type: 'error', error: { type: 'api_error' } }],
   ['/v1beta/models/gpt-4o-mini:generateContent', { error: { code: 503, status: 'UNAVAILABLE' } }],
   ['/mj/submit/imagine', { type: 'new_api_error' }],
-])('%s is told to come back, before anybody looks who it is', async (path, message) => {
+])('%s is rejected with a time to retry, before its key is looked up', async (path, message) => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const { relay } = gateway;
   const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
-  // Tasks are ordered and asked for by paths of one kind: whoever orders one is told a step later.
+  // Orders of tasks and questions about them have similar paths: an order is rejected one step later.
   const response = relay.reject(request, path, peer) ?? (await relay.handle(request, path, peer));
   expect(response.status).toBe(503);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -562,7 +562,7 @@ const tellings = [
   ['/v1beta/models/gpt-4o-mini:streamGenerateContent', '?alt=sse&key=secret', {}],
 ] as const;
 
-test.each(tellings)('%s%s %o: thousands are told what one alone is told', async (path, query, headers) => {
+test.each(tellings)('%s%s %o: thousands get the same answer as a single request', async (path, query, headers) => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const ids = new Set<string>();
   for (let n = 0; n < 7; n++) {
@@ -580,7 +580,7 @@ test.each(tellings)('%s%s %o: thousands are told what one alone is told', async 
   expect(ids.size).toBe(7);
 });
 
-test('the id that somebody was told when turned away is found among the log', async () => {
+test('the id of a rejected request is found in the log', async () => {
   gateway = await createTestGateway({ relay: { isOverloaded: () => true } });
   const path = '/v1/chat/completions';
   const { key } = await gateway.token({ name: 'mine' });

@@ -154,7 +154,7 @@ test('a container that a stream of messages names is its owner’s, also after a
   expect(await ask(mine, { ...body, container: 'container_mine' }, '/v1/messages')).toBe(200);
 });
 
-describe('what nobody is known to own', () => {
+describe('items without a known owner', () => {
   test.each(named.filter(([name]) => name !== 'a thought'))(
     '%s is refused on a shared account',
     async (_name, body) => {
@@ -167,7 +167,7 @@ describe('what nobody is known to own', () => {
     expect(await ask(mine, { input: [{ type: 'reasoning', id: 'rs_cut', summary: [] }] })).toBe(200);
   });
 
-  test('a channel may pass it on, to whoever named it first', async () => {
+  test('a channel may pass it on, to the user who named it first', async () => {
     await set({ unknown_ids: 'allow' });
     expect(await ask(mine, { conversation: 'conv_1' })).toBe(200);
     expect(await ask(theirs, { conversation: 'conv_1' })).toBe(400);
@@ -204,7 +204,7 @@ describe('files and vector stores, which the operator made', () => {
     expect(await ask(mine, {})).toBe(200);
   });
 
-  test('what the model is told of a file’s name is no name', async () => {
+  test('a file’s name in text for the model is no reference', async () => {
     await set({ unknown_ids: 'refuse' });
     const parameters = { type: 'object', properties: { file_id: { type: 'string', enum: ['file_1'] } } };
     expect(await ask(mine, { tools: [{ type: 'function', name: 'open', parameters }] })).toBe(200);

@@ -1,4 +1,4 @@
-/** No body that passes the gate is another body to somebody else. */
+/** No body that passes the gate has another meaning for another parser. */
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { parse } from '../../server/relay/intake/parse.ts';

@@ -1,4 +1,4 @@
-/** A stream in the client's own dialect: runs of frames that nobody has to read pass as one piece, and what is learnt of the stream is the same. */
+/** A stream in the client's own dialect: runs of frames that need no reading pass as one piece, and what is learnt of the stream is the same. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
@@ -121,7 +121,7 @@ test('the words between the first and the finish reason are passed without a loo
   }
 });
 
-test('frames that were not read are counted in order when somebody asks, and again from there on', () => {
+test('frames that were not read are counted in order at the first question, and again from there on', () => {
   const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
   const splitter = new SseSplitter();
   const frame = (content: string) =>
@@ -160,7 +160,7 @@ test('a last event without its blank line is counted too', () => {
 const chunkOf = (content: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 
-test('frames that nobody looks at go out as one piece and are counted one by one for recovery', async () => {
+test('frames that need no reading go out as one piece and are counted one by one for recovery', async () => {
   const chunk = `${chunkOf('b')}${chunkOf('c')}: ping\n\n${chunkOf('d').slice(0, 9)}`;
   const written: string[] = [];
   const counted: number[] = [];

@@ -1,4 +1,4 @@
-/** Many look, one timer beats; where nobody looks any more none does. */
+/** Many readers share one timer; without readers it stops. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { IntervalTimers, type Looking } from '../../server/relay/shared/interval-timers.ts';
 

@@ -1,4 +1,4 @@
-/** Clients that name items of earlier answers instead of repeating them, as the ai package does unless it is told otherwise. */
+/** Clients that name items of earlier responses instead of repeating them, as the ai package does by default. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -67,11 +67,11 @@ describe.each(targets.map((target) => [aliasOf(target), target] as const))('%s',
       expect(exchanges.map(({ rejected }) => rejected)).toEqual(exchanges.map(() => null));
       const [first, second] = exchanges;
       const last = exchanges.at(-1);
-      if (first?.said == null || second?.said == null || last === undefined) throw new Error('nobody was asked');
+      if (first?.said == null || second?.said == null || last === undefined) throw new Error('no request was sent');
       const received = JSON.stringify(last.body);
       for (const words of second.said.words) expect(received).toContain(JSON.stringify(words).slice(1, -1));
       const thoughts = first.said.thoughts.join('');
-      // Gemini is never told its thoughts again.
+      // Gemini never receives its thoughts again.
       if (thoughts !== '' && target.double !== 'gemini')
         expect(JSON.stringify(second.body)).toContain(JSON.stringify(thoughts).slice(1, -1));
       const lost = (await world.dropped()).filter((line) => target.double !== 'gemini' || !line.includes('a thought'));
@@ -112,7 +112,7 @@ describe('an item that is not kept', () => {
     expect(world.take()).toEqual([]);
   };
 
-  test('is refused, never lost: nobody made it', async () => {
+  test('an unknown item is refused, never dropped', async () => {
     const id = 'msg_20260101000000000abcdefgh_0';
     await rejected(await responses(naming(id)), id);
   });
@@ -126,7 +126,7 @@ describe('an item that is not kept', () => {
     await rejected(await responses(naming(id)), id);
   });
 
-  test('somebody else’s is nobody’s', async () => {
+  test('an item of another user is unknown', async () => {
     const id = await itemOf();
     const { services } = world.gateway;
     const other = await services.users.create({

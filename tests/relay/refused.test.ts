@@ -1,4 +1,4 @@
-/** Requests that were turned away: the id their caller was told leads to a row. */
+/** Rejected requests: the id in the error leads to a log row. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
 import { createRejectionLog } from '../../server/relay/delivery/rejection-log.ts';
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const ask = (model = 'gpt-4o-mini') => ({ model, messages: [{ role: 'user', content: 'hi' }] });
 
-/** As somebody would who reads the error in a terminal and asks the operator about it. */
+/** As a user would who reads the error in a terminal and asks the operator about it. */
 async function rowOf(response: Response): Promise<Log> {
   const { error } = (await response.json()) as { error: { message: string } };
   const [, id = ''] = /request id: (\w+)/.exec(error.message) ?? [];
@@ -34,7 +34,7 @@ test.each<[string, (key: string) => Promise<Response>]>([
   ['model_not_found', (key) => gateway.chat(key, ask('unheard-of'))],
   ['model_price_unset', (key) => gateway.chat(key, ask('never-priced'))],
   ['body_not_json', (key) => gateway.chat(key, '{')],
-])('%s leaves a row under the id that was told', async (code, send) => {
+])('%s leaves a row under the id of its error', async (code, send) => {
   const { key } = await gateway.token({ name: 'mine' });
   const response = await send(key);
   const { status } = response;

@@ -231,7 +231,7 @@ describe('a thread that dies', () => {
     }
   });
 
-  test('its locks are free when it is buried, and nobody else’s', () => {
+  test('the locks of a dead thread are freed, and no others', () => {
     const memory = createMemory(maxThreads);
     const [dead, living] = [1, 2].map((thread) => attachMemory(memory.parts(), thread)) as [Memory, Memory];
     for (const stripe of [3, 4]) dead.lock(stripe);
@@ -500,7 +500,7 @@ test('a text that is too long ends where its cells end', () => {
   expect([memory.read(cell, 4), memory.get(cell + 1)]).toEqual(['abcd', 7]);
 });
 
-test('a thread knows the places that it was told, and no others', () => {
+test('a thread knows the slots it was assigned, and no others', () => {
   const { accounts } = createMoney(createMemory());
   const groups = [['default', 64] as const];
   accounts.bind({ users: [1, 16, 2, 32], tokens: [7, 48, 8, 80], groups });

@@ -273,7 +273,7 @@ test('an unset price is refused in both languages, and accepted in self-use mode
   expect(error.message).toContain('not configured');
   await gateway.option('SelfUseModeEnabled', 'true');
   expect((await gateway.chat(key, { ...ask, model: 'brand-new-model' })).status).toBe(200);
-  // The row says that its price is nobody's.
+  // The row says that no price was set.
   const [log] = await gateway.logs();
   expect(JSON.parse(log?.other ?? '{}')).toMatchObject({ model_ratio: 37.5, unpriced: ['model:brand-new-model'] });
 });

@@ -1,4 +1,4 @@
-/** Whoever counts open requests hears of each: its body came, its answer goes on, its last byte leaves. */
+/** Observers of open requests are notified of each: its body came, its response goes on, its last byte leaves. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, startUpstream, type Upstream } from '../support/upstream.ts';

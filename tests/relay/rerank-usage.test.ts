@@ -13,7 +13,7 @@ const usageOf = (operation: string, total: unknown) =>
     usage: { total_tokens: total },
   });
 
-test('an answer of a ranking that tells the whole alone: what it read; nothing told is nothing known', () => {
+test('a ranking’s response with only a total: that is the input; without a total nothing is known', () => {
   expect(usageOf('rerank', 7)).toMatchObject({ input: 7, output: 0 });
   for (const none of [0, -1, null, 'many', undefined]) expect(usageOf('rerank', none), String(none)).toBeNull();
   expect(usageOf('embeddings', 7)?.input ?? 0).not.toBe(7);

@@ -69,7 +69,7 @@ const types: readonly (readonly [string, string])[] = [
 ];
 
 describe('the type of an answer', () => {
-  test.each(types)('%s is told as %s', async (original, displayed) => {
+  test.each(types)('%s is returned as %s', async (original, displayed) => {
     upstream.script((response) => {
       response.writeHead(200, { 'content-type': original, 'set-cookie': 'session=evil', 'x-upstream': 'who' });
       response.end('<script>alert(1)</script>');
@@ -94,7 +94,7 @@ describe('the type of an answer', () => {
     expectSealed(response);
   });
 
-  test('what is told anew is what it was made into', async () => {
+  test('a translated response has what the item was turned into', async () => {
     await gateway.channel(upstream.url, { type: 14, models: 'gpt-4o-mini' });
     upstream.script((response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.upstream+json' });

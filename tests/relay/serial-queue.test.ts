@@ -47,7 +47,7 @@ test('what comes from within a step runs behind all that came before', async () 
   expect(ran.at(-1)).toBe('later');
 });
 
-test('one that fails stops nobody', () => {
+test('a job that fails stops no other', () => {
   const enter = createSerialQueue();
   const ran: string[] = [];
   expect(() =>

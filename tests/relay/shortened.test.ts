@@ -86,7 +86,7 @@ describe('a limit is written where none was named and the balance has less than 
 test.each([
   // 30,000 tokens fit into half of 18,000 quota at 0.3 a token, and into half of 90,000 at 1.5.
   ['no longer than the model is known to write', 'gpt-4o-mini', 18_000, 16_384],
-  ['as long as the balance carries where nobody knows the model', 'own', 90_000, 30_000],
+  ['as long as the balance allows where the model is unknown', 'own', 90_000, 30_000],
 ])('a wish that cannot be carried becomes %s', async (_name, name, quota, expected) => {
   await open(quota);
   await gateway.option('ModelRatio', '{"gpt-4o-mini":0.075,"own":1.5}');

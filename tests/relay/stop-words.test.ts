@@ -1,4 +1,4 @@
-/** A streamed answer ends at a word of the operator's list: told in the client's dialect, billed as far as it was delivered. */
+/** A streamed response ends at a word of the operator's list: reported in the client's dialect, billed as far as it was delivered. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createWordWatch } from '../../server/relay/delivery/stop-words.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';

@@ -124,7 +124,7 @@ const withClock = () => {
   return { clock, health, troubles: failures };
 };
 
-test('a probe whose client left, or that nobody heard of again, does not keep a channel away for ever', () => {
+test('a probe whose client left, or that never ended, does not exclude a channel for ever', () => {
   const { clock, health } = withClock();
   for (let n = 0; n < 5; n++) health.failed(channel, 0, failure);
   clock.now = 30_000;
@@ -163,13 +163,13 @@ test('a host that fails every other time is ejected though it never fails in a r
   // One that was under way all the while.
   health.succeeded(channel, 0);
   expect(health.condition(channel)).toBe('ejected');
-  // Where nobody else is left it is asked all the same, and may prove itself.
+  // The last channel left is tried all the same, and may recover.
   health.begin(channel);
   health.succeeded(channel, 0);
   expect(health.condition(channel)).toBe('up');
 });
 
-test('a busy key gives way to another key, a missing model to another channel; a caller’s mistake is told at once', async () => {
+test('a busy key gives way to another key, a missing model to another channel; a caller’s mistake is returned at once', async () => {
   await gateway.channel(bad.url, {
     priority: 9,
     key: 'sk-first-key\nsk-second-key',
@@ -193,7 +193,7 @@ test('a busy key gives way to another key, a missing model to another channel; a
   expect((await gateway.logs()).filter(({ type }) => type === 2)).toHaveLength(2);
 });
 
-test('one more try is all that nobody asked for, and a single channel gets none', async () => {
+test('one extra retry is all there is beyond the configured ones, and a single channel gets none', async () => {
   bad.script((response) => sendJson(response, { error: { message: 'down' } }, 502));
   for (let n = 0; n < 3; n++) await gateway.channel(bad.url);
   expect(await ask('once', false)).toBe(false);
@@ -212,7 +212,7 @@ test('tries that are granted are used up on the one channel there is', async () 
   expect((await gateway.logs()).filter(({ type }) => type === 2)).toHaveLength(1);
 });
 
-test('nobody is asked again, and nothing turns in circles, once the client has gone', async () => {
+test('no upstream is tried again, and nothing loops, once the client has gone', async () => {
   await gateway.channel(bad.url, { setting: '{"drain":true}' });
   await gateway.option('RetryTimes', '5');
   const leave = new AbortController();

@@ -216,7 +216,7 @@ test('songs: submitted, fetched, paid back when they fail', async () => {
   await gateway.services.tasks.poll();
   const { data } = (await call('/suno/fetch', { ids: ['song-1'] })).body as { data: { finish_time: number }[] };
   expect(data).toMatchObject([{ status: 'FAILURE' }]);
-  // Nobody said when it ended: when that was heard, in seconds.
+  // The upstream gave no end time: the time when the end was received, in seconds.
   expect(data[0]?.finish_time).toBeGreaterThanOrEqual(started);
   expect(data[0]?.finish_time).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
   expect(await gateway.balance()).toBe(before);

@@ -87,7 +87,7 @@ test('exactness 14: the life of leases runs from the sending of the last sign, b
   expect(life.isValid()).toBe(false);
   life.heartbeatSent()();
   expect(life.isValid()).toBe(true);
-  // The machine slept: only the wall clock went on. Or somebody set it back.
+  // The machine slept: only the wall clock went on. Or it was set back.
   wall += 12_000;
   expect(life.isValid()).toBe(false);
   wall -= 24_000;

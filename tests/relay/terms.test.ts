@@ -93,7 +93,7 @@ test.each([
   ['priority as the answer says', 'priority', 'priority', dollars([10_000, 3.5], [2_000, 14])],
   ['asked for priority, served as default', 'priority', 'default', dollars([10_000, 2], [2_000, 8])],
   ['an answer that does not say', 'priority', undefined, dollars([10_000, 3.5], [2_000, 14])],
-  ['nobody asked, the project has it by default', undefined, 'priority', dollars([10_000, 3.5], [2_000, 14])],
+  ['not requested, the project has it by default', undefined, 'priority', dollars([10_000, 3.5], [2_000, 14])],
 ])(
   'where the channel allows it, a tier costs what the provider takes: %s',
   async (_name, requested, servedTier, expected) => {
@@ -242,7 +242,7 @@ test('what the operator’s own override makes dearer is held for', async () => 
   expect((await heldNow()) / fallback).toBeCloseTo(1.75, 2);
 });
 
-test('in a stream the tier is read where it is told', async () => {
+test('in a stream the tier is read where it is reported', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => {
     const chunk = (more: object) =>
@@ -296,7 +296,7 @@ test('what is held covers the dearest terms', async () => {
   expect((dear - (ordinary.quota ?? 0)) / plain).toBeCloseTo(1.75, 1);
 });
 
-test('`speed` of speech is how fast somebody talks', async () => {
+test('`speed` of speech is the pace of the voice', async () => {
   await gateway.channel(upstream.url, { models: 'tts-1' });
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg' });

@@ -66,7 +66,7 @@ self.onmessage = ({ data }) => {
         // Refused.
       }
   if (data.what !== 'forever') return self.postMessage(admitted);
-  // Holds, extends and settles without an end: somebody ends the thread.
+  // Holds, extends and settles without an end: the test ends the thread.
   self.postMessage('under way');
   for (let serial = 0; ; serial++) {
     const open = begin(serial);

@@ -181,7 +181,7 @@ test('a channel that served in place of another is not charged with the time tha
   expect(window?.saves).toEqual([[1, 2, 1]]);
 });
 
-test('failures in a row begin anew after a success, and keep the upstream’s last words', () => {
+test('a success resets the streak of failures; the next streak keeps the upstream’s last words', () => {
   const traffic = new Traffic();
   const failing = (at: number, status: number, words: string): EndedTraffic => ({
     ...request,

@@ -70,6 +70,6 @@ test('what has no bill of its own belongs to the conversation’s; it is asked f
   expect(calls).toEqual([]);
 });
 
-test('a balance that does not carry it is told so', () => {
+test('a balance that does not suffice gets an error that says so', () => {
   expect(scripted(() => false).transcripts.take('whisper-1', received(60))).toBe(false);
 });

@@ -63,7 +63,7 @@ const pairs = dialects.flatMap((client) =>
   dialects.flatMap((upstream) => [true, false].map((stream) => [client, upstream, stream] as const)),
 );
 
-test.each(pairs)('%s client, %s upstream, stream %s: told, billed, logged', async (client, upstream, stream) => {
+test.each(pairs)('%s client, %s upstream, stream %s: delivered, billed, logged', async (client, upstream, stream) => {
   const { path, body } = requests[client](upstream, stream);
   const response = await post(path, body);
   expect(response.status).toBe(200);

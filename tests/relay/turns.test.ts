@@ -25,7 +25,7 @@ test('an error that was about something else leaves an answer what was held for 
   expect(turns.max()).toMatchObject({ output: 20 });
 });
 
-test('an answer nobody asked for may get as long as the session says', () => {
+test('a response without a request may get as long as the session allows', () => {
   const turns = new Turns(counter, 'm', () => clock);
   turns.received(session({ max_response_output_tokens: 300 }));
   turns.received(created('a'));

@@ -131,7 +131,7 @@ test('a name that asks for thoughts, and an operator who wants them in the answe
   expect(visible.content.text).toContain('hm');
 });
 
-test('the seal that a later turn needs is told without its thought', () => {
+test('the signature that a later turn needs is sent without its thought', () => {
   const gemini = codecs['gemini-generate'].translation.encodeResponse(
     [
       { type: 'reasoning-start', index: 0 },

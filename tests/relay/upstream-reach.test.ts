@@ -111,7 +111,7 @@ test.each([
   expect(JSON.parse(String(log?.other))).toMatchObject({ admin_info: { attempts: [{ reason: 'timeout' }, {}] } });
 });
 
-test('who has nobody else waits on, unless the channel says how long', async () => {
+test('without another channel the request waits on, unless the channel sets a timeout', async () => {
   let begin: () => void = () => undefined;
   const startedOf = new Promise<void>((resolve) => {
     begin = resolve;
@@ -147,7 +147,7 @@ test('an upstream that falls silent in the middle is cut after the silence that 
   expect(gateway.state.settings.idleMs).toBe(5000);
 });
 
-test('our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
+test('a shortage of our own is ours: 503, no other upstream is tried, and no channel is blamed', async () => {
   await gateway.close();
   gateway = await createTestGateway({ relay: { exhausted: () => true } });
   key = (await gateway.token()).key;
@@ -164,7 +164,7 @@ test('our own shortage is ours: 503, nobody else is asked, and no channel is bla
 test.each([
   ['refused', 'http://127.0.0.1:1', /ECONNREFUSED/],
   ['an unknown name', 'http://upstream.invalid', /ENOTFOUND/],
-])('%s is named to whoever runs the channel and to nobody else', async (_name, url, cause) => {
+])('%s is named to the operator of the channel and to no client', async (_name, url, cause) => {
   const channel = await gateway.channel(url);
   const message = await (await ask()).text();
   expect(message).not.toMatch(cause);
@@ -177,7 +177,7 @@ test.each([
   expect(tested).toMatchObject({ ok: false, message: expect.stringMatching(cause) });
 });
 
-test('TLS to a plain port is told as that', async () => {
+test('TLS to a plain port is reported as that', async () => {
   const plain = await bare((socket) => socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
   const channel = await gateway.channel(plain.replace('http:', 'https:'));
   const tested = await gateway.services.channels.test(channel, 'gpt-4o-mini', false);

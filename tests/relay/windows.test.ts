@@ -95,7 +95,7 @@ test('after the wait there is room, and not a slot earlier', () => {
   );
 });
 
-test('a clock set back a little goes on counting, one set back far begins anew', () => {
+test('a clock set back a little goes on counting, one set back far starts again', () => {
   const window = createWindow(span);
   window.add('a', 4, 1_000_000);
   window.add('a', 1, 995_000);

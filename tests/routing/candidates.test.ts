@@ -119,7 +119,7 @@ test('every channel is drawn once: healthy ones tier by tier, then those in trou
   }
 });
 
-test('among the healthy channels of a tier the chance follows the weights, whoever else is in trouble', () => {
+test('among the healthy channels of a tier the probability follows the weights, whatever happens to the others', () => {
   const random = randomOf(11);
   const tier = [routable(1, 0, 0), routable(2, 0, 1000), routable(3, 0, 20), routable(4, 0, 50)];
   const health = {

@@ -1,4 +1,4 @@
-/** What a plan reserves is the dearest that the channels of a request can cost, computed anew for each request. */
+/** What a plan reserves is the dearest that the channels of a request can cost, computed for each request. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { modelLimits } from '../../server/contract/model-limits.ts';

@@ -1,4 +1,4 @@
-/** What the upstream of these tests says: one answer at once, or a stream that goes on until it is told to end. */
+/** What the upstream of these tests returns: one response at once, or a stream that goes on until a test ends it. */
 import type { ServerResponse } from 'node:http';
 import { completion, type Script, sendJson } from '../support/upstream.ts';
 

@@ -32,7 +32,7 @@ async function spoil(file: string, table: string): Promise<void> {
   closeSync(target);
 }
 
-test('the postings are overwritten while serving: nobody hears an end that is not billed, everybody is told, and a backup brings back what was owed', async () => {
+test('the postings are overwritten while serving: no response ends without its bill, every client gets an error, and a backup brings back what was owed', async () => {
   const key = await site.setUp(upstream.url);
   const database = join(site.dataDir, 'gateway.db');
   const serving = await site.serve();

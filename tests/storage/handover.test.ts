@@ -87,7 +87,7 @@ test('a new server that dies while the old one lets go of the database: the old 
   await expect.poll(() => calls.slice(3)).toEqual(['release', 'released', 'comeBack']);
 });
 
-test('while one server is let in nobody else is, not even after it has died', async () => {
+test('while one server takes over no other can, not even after it has died', async () => {
   const letting = Promise.withResolvers<void>();
   const { oldServer, calls } = slowOldServer([letting.promise]);
   handovers = listenForHandover(path, oldServer);

@@ -46,7 +46,7 @@ test('end with their days', async () => {
   items.closeItems();
 });
 
-test('the oldest of whoever keeps much go first, and of all', async () => {
+test('the oldest items of a user with many go first, and then of all', async () => {
   const items = open({ perUser: 25, inAll: 45, owners: 3 });
   const keep = async (user: number, id: string) => {
     now += 60_000;

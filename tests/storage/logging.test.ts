@@ -1,4 +1,4 @@
-/** What a server writes about itself and its requests: read by programs line by line, and by people who follow an id they were told. */
+/** What a server logs about itself and its requests: read by programs line by line, and by people who look up a request id. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { createLog, flattened } from '../../server/observability/logging/log.ts';
@@ -37,7 +37,7 @@ async function lineWhere(serving: Serving, fitsIn: (line: Line) => boolean): Pro
   }
 }
 
-test('every line is JSON with level, time and request id, and the id that was told leads to log row and line', async () => {
+test('every line is JSON with level, time and request id, and the request id leads to log row and line', async () => {
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   site = createSite();
   const key = await site.setUp(upstream.url);
@@ -131,7 +131,7 @@ test('lines go out together, and a flood is cut and counted', () => {
   expect(written[0]?.endsWith('x\n5 missing\n')).toBe(true);
 });
 
-test('traces leave a server that was told where to, from each of its threads, before it ends', async () => {
+test('traces are sent to the configured collector, from each thread, before the server ends', async () => {
   const names: string[] = [];
   const collector = Bun.serve({
     port: 0,

@@ -74,14 +74,14 @@ test.each(['terminate relay1', 'throw relay1'])(
     expect(new Set(charged).size).toBe(charged.length);
     const sold = [...whole.map(({ id }) => id), ...delivered(broken)];
     expect(sold.filter((id) => !charged.includes(id))).toEqual([]);
-    // What nobody heard of may have been charged only where it was on its way.
+    // A request whose outcome is unknown may have been charged only where it was on its way.
     expect(charged.length - sold.length).toBeLessThanOrEqual(received.length - answers.length + 12);
     await verified();
   },
   120_000,
 );
 
-test('with two relays, changes reach both, a stop ends both, and who asks is told how many there are', async () => {
+test('with two relays, changes reach both, a stop ends both, and the status says how many there are', async () => {
   const serving = await site.serve(['--relays', '2']);
   expect(await site.ok(['status'])).toMatch(/relays\s+2/);
   const fresh = await site.ok(['token', 'create', '--name', 'after', '--quota', 'unlimited', '-q']);

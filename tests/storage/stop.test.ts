@@ -28,7 +28,7 @@ const opened = async (url: string, count: number) => {
   return open;
 };
 
-test('while open streams end, whoever comes is told to come back, in the own protocol and with the connection closed', async () => {
+test('while open streams end, new requests get an error to retry, in the own protocol and with the connection closed', async () => {
   const serving = await site.serve(['--grace', '60']);
   const open = await opened(serving.url, 3);
   serving.child.kill('SIGTERM');
@@ -110,7 +110,7 @@ test.each(['-1', '601', 'soon'])('a grace of %s is a usage error', async (grace)
 });
 
 test.each(['1', '2'])(
-  'before it stops it serves on with %s relays, while balancers are told to go elsewhere',
+  'before it stops it goes on serving with %s relays, while balancers are sent elsewhere',
   async (relayThreads) => {
     const serving = await site.serve(['--stop-delay', '600', '--relays', relayThreads]);
     const ready = () => fetch(`${serving.url}/readyz`);
@@ -126,7 +126,7 @@ test.each(['1', '2'])(
       const { status, headers } = await fetch(`${serving.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
       expect([path, status, headers.get('connection')]).toEqual([path, 200, 'close']);
     }
-    // Whoever is in a hurry need not wait for balancers.
+    // A second signal does not wait for balancers.
     serving.child.kill('SIGTERM');
     expect(await serving.ended()).toBe(143);
   },
@@ -174,7 +174,7 @@ test('a service is asked to reload or to reopen its logs: it says that there is 
   expect(await serving.ended()).toBe(0);
 });
 
-/** A server on a terminal of its own. @returns its address, and whoever waits for its end. */
+/** A server on a terminal of its own. @returns its address, and a promise of its end. */
 async function onTerminal(more: Readonly<Record<string, string>> = {}) {
   const command = `${process.execPath} ${resolve(import.meta.dirname, 'serve-child.ts')} serve --port 0`;
   const fixed = { HOME: site.dir, GATEWAY_DATA_DIR: site.dataDir, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };

@@ -44,7 +44,7 @@ const writers = async (serving: readonly Serving[]): Promise<number[]> => {
 };
 
 test.each([['1'], ['2']])(
-  'with %s relays, a new process takes the place of one under load: nobody is refused, streams end, all is billed once',
+  'with %s relays, a new process takes the place of one under load: no request is refused, streams end, all is billed once',
   async (relayThreads) => {
     const first = await site.serve(['--relays', relayThreads]);
     const open = Array.from({ length: 20 }, () => chat(first.url, key, true));

@@ -188,7 +188,7 @@ test('a start that upgrades says so: what it copies, what it applies, and the wa
   }
 });
 
-test('a backup restored without its key is told at the restore and at the start, and no other key is made', async () => {
+test('a backup restored without its key is reported at the restore and at the start, and no other key is made', async () => {
   const site = createSite();
   const upstream = await startUpstream((response) => sendJson(response, {}));
   try {

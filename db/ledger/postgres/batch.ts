@@ -245,7 +245,7 @@ function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals
 
   return {
     books: state,
-    /** Of a settlement: what was leased for it, and what nobody has leased. */
+    /** How much a settlement takes from what was leased for it, and how much from the part that no node has leased. */
     pays(lease: number) {
       visible = { lease };
     },

@@ -1,6 +1,6 @@
 /**
  * The ledger's store on PostgreSQL. Every transaction of a node begins by raising its row's number by one: that fences off a
- * node whose time has run out, makes the node's transactions follow one another, and tells after a lost connection whether
+ * node whose time has run out, orders the node's transactions, and shows after a lost connection whether
  * the last one was committed.
  */
 
@@ -47,7 +47,7 @@ export interface PostgresLedgerDeps {
   readonly onConnectionError?: (error: unknown) => void;
   /** Milliseconds that never go back. */
   readonly monoNow?: () => number;
-  /** Tells apart who had the same epoch: an older copy of the database gives it out again. */
+  /** Distinguishes processes that had the same epoch: an older copy of the database issues it again. */
   readonly newRun: () => string;
   /** Epoch seconds. */
   readonly now: () => number;
@@ -64,7 +64,7 @@ export interface PostgresLedgerStore {
   probe(): Promise<void>;
   isInvalidCommand(error: unknown): boolean;
   isUncertain(error: unknown): boolean;
-  /** The database could not be reached the last time, or leaves the transaction under way without an answer: nobody need wait for it. */
+  /** The last attempt could not reach the database, or its transaction is still unanswered: callers need not wait for it. */
   unavailable(): boolean;
   /** In words for callers, where the driver's would be the only ones; null = the error has words of its own. */
   reasonOf(error: unknown): string | null;
@@ -105,10 +105,10 @@ interface Pending {
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((item, index) => item === other[index]);
 
-/** A transaction that takes longer is not waited for by whoever can do without: most take some milliseconds. */
+/** Callers that can do without the result stop waiting after this long: most transactions take some milliseconds. */
 const silentMs = 2000;
 
-/** Two nodes met, or a statement has to be parsed again: whoever lost begins again with the same number. */
+/** Two nodes conflicted, or a statement has to be parsed again: the transaction that lost starts again with the same number. */
 const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
 const maxAttempts = 6;
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
@@ -209,7 +209,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     const answers = await on.send([...head, ...work.statements]);
     if (answers[head.length - 1]?.rows.length === 0) {
       await on.send([{ text: 'ROLLBACK' }]);
-      // Its number is as before, or its time is over: the next connection tells.
+      // Either its number is unchanged or its time is over: the next connection shows which.
       on.close();
       throw new Fenced(reasonText('declared_gone'));
     }
@@ -218,7 +218,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     pending = { seq: next, requested: work.requested, commands: work.commands, value, kind };
     on.wasLocal();
     const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
-    // On one disk alone it is not durable where two are asked for; another commit that waits for both will tell.
+    // On one disk alone it is not durable where two are required; another commit that waits for both confirms it.
     if (on.wasLocal() || last?.command !== 'COMMIT') {
       on.close();
       throw new CommitUnknown(new Error(last?.command));
@@ -254,7 +254,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   /** A new connection finds out what became of the last transaction. */
   const resolve = async (kind: Kind, requested: readonly unknown[]) => {
     if (pending === null) return;
-    // Whoever asked for what was done and was not told of it has to ask for the same again.
+    // A caller whose command was done but who got no answer has to send the same command again.
     const isOwn = pending.kind === kind || isFound(kind, requested);
     try {
       await connected();

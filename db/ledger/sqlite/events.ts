@@ -1,4 +1,4 @@
-/** What the relay is told of a command: it counts settlements itself, and everything else that moves a user's balance is news to it. */
+/** Events that commands produce for the relay: it counts settlements itself and has to learn of every other change of a user's balance. */
 import type { BalanceEvent } from '../../../server/billing/ledger/commands.ts';
 import type { Effects } from '../../../server/billing/ledger/core.ts';
 

@@ -84,7 +84,7 @@ export function bucketFields(counts: Buckets, prices: BucketRatios | null): Reco
 export const bucketRatioFields = (prices: BucketRatios): Record<string, number> =>
   Object.fromEntries(ratioRows.map(({ name, field }) => [field, prices[name]]));
 
-/** Ratios of a log row; what it does not tell was not needed. */
+/** Ratios of a log row; those that are missing were not needed. */
 export function bucketRatiosIn(fields: LogFields): BucketRatios {
   return eachOf(
     ratioRows.map(({ name }) => name),

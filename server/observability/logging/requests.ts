@@ -1,4 +1,4 @@
-/** The lines of single requests: one when each ended, by option, and for those that failed where somebody looks closely. */
+/** Log lines of single requests: one for each that ended, by option, and one for each that failed at level debug. */
 import type { EndedRequest, RejectedRequest, RequestObserver } from '../../relay/admission/observer.ts';
 import type { Log, LogFields } from './log.ts';
 
@@ -34,7 +34,7 @@ const loggedPath = ({ requestId, path, request: { method }, code, status, seen }
   token: seen.principal?.token?.name,
 });
 
-/** @returns null where nobody wants to know. */
+/** @returns null where no lines are wanted. */
 export function requestLines(log: Log, access: boolean): RequestObserver | null {
   if (!access && !log.isEnabled('debug')) return null;
   const write = access ? log.info : log.debug;

@@ -1,4 +1,4 @@
-/** Figures for monitors, at an address of their own: nobody who may call the relay may read them, and nobody who reads them takes a connection from it. */
+/** Metrics for monitors, at an address of their own: callers of the relay cannot read them, and readers take no connections from the relay. */
 import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contract/errors.ts';
 
@@ -29,7 +29,7 @@ const sameText = (a: string, b: string): boolean => {
 };
 
 export interface MetricsDeps {
-  /** '' = whoever reaches the address may read. */
+  /** '' = everyone who reaches the address may read. */
   readonly token: string;
   readonly contentType: string;
   readonly text: () => Promise<string>;

@@ -1,4 +1,4 @@
-/** Traces over OTLP: a span for each request that is sampled, one below it for each upstream that was asked. Loaded only where somebody wants them. */
+/** Traces over OTLP: a span for each sampled request, with one child for each upstream call. Loaded only where tracing is configured. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace as api, type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -14,7 +14,7 @@ import { contentOf, finishReasons, operationOf } from './words.ts';
 
 export interface Traces {
   readonly observer: RequestObserver;
-  /** @param run answers the request. @param billed its end will be told to the observer, once somebody was asked. */
+  /** @param run answers the request. @param billed the observer will be called with its end, once an upstream was called. */
   handle(request: Request, path: string, run: () => Promise<Response>, billed: boolean): Promise<Response>;
   wrap(dispatch: Dispatch): Dispatch;
   /** Sends what is left. */
@@ -110,7 +110,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
     async handle(request, path, run, billed) {
       const { headers } = request;
       const parent = headers.has('traceparent') ? propagator.extract(ROOT_CONTEXT, headers, getter) : ROOT_CONTEXT;
-      // Whom its caller does not follow is not followed by those behind us either: they are told that.
+      // A request that is not sampled by its caller is not sampled further on either: the flags say so.
       if (api.getSpanContext(parent) === undefined && Math.random() >= settings.share) return run();
       const attributes = { 'http.request.method': request.method, 'url.path': path, 'http.route': path };
       const span = tracer.startSpan(`${request.method} ${path}`, { kind: SpanKind.SERVER, attributes }, parent);
@@ -118,7 +118,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
       if (span.isRecording()) byRequest.set(request, trace);
       const response = await current.run(trace, run);
       trace.responded = true;
-      // Nobody was asked: nothing more will be told of it.
+      // No upstream was called: nothing more follows.
       if (trace.attempts.length === 0) trace.ended = true;
       span.setAttribute('http.response.status_code', response.status);
       close(trace);

@@ -18,7 +18,7 @@ const wordsIn = (items: List, member: string): string[] =>
     return typeof word === 'string' ? [word] : [];
   });
 
-/** In the upstream's own words, as a stream told them or a whole answer has them in one dialect or another. */
+/** In the upstream's own words, as a stream or a whole response has them in any dialect. */
 export function finishReasons({ finishReason, answer }: EndedRequest['finish']): string[] {
   const finishText = finishReason?.() ?? null;
   if (finishText !== null) return [finishText.raw ?? finishText.unified];

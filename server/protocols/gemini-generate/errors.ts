@@ -45,7 +45,7 @@ function messageOf({ message, overflow }: ClientError): string {
 
 export const encodeStreamError = (error: ClientError): string => `data: ${JSON.stringify(encodeError(error))}\n\n`;
 
-/** Streams that are JSON lists tell their error as a list of one. A wrong key comes as 400 with a reason. */
+/** Streams that are JSON lists report their error as a list of one. A wrong key comes as 400 with a reason. */
 export function decodeError(status: number, body: string): UpstreamError {
   const parsed = parseJson(body);
   const outer = record(Array.isArray(parsed) ? parsed[0] : parsed);

@@ -36,7 +36,7 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
     );
     audioIn = detailCount(promptDetails.audio_tokens);
     images = detailCount(promptDetails.image_tokens);
-    // OpenRouter and DashScope tell video apart.
+    // OpenRouter and DashScope report video separately.
     video = detailCount(promptDetails.video_tokens);
   }
   const fresh = prompt - cached - written;

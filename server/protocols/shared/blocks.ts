@@ -1,4 +1,4 @@
-/** Events gathered back into the parts of a message, for dialects that tell an answer in one piece. */
+/** Collects events into the parts of a message, for dialects that write a response in one piece. */
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 
 export interface Collected {

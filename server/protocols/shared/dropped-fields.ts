@@ -17,7 +17,7 @@ export interface Capabilities {
 
 /**
  * Who asks, for another maker's upstream. Claude Code puts ids of its device and account there: they stay here, and a hash
- * tells its users apart as well.
+ * distinguishes its users as well.
  */
 export function userFor({ user, dialect }: ChatRequest, dropped: Dropped): string | null {
   if (user === null || dialect !== 'anthropic-messages') return user;

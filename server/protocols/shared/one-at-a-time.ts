@@ -1,4 +1,4 @@
-/** Puts blocks that run beside one another behind one another, for dialects that tell one at a time. */
+/** Orders interleaved blocks one after another, for dialects that stream one block at a time. */
 import type { ChatEvent } from '../canonical.ts';
 
 export interface OneAtATime {

@@ -22,7 +22,7 @@ export function unwrapCustom(wrapped: string): string {
   return typeof input === 'string' ? input : wrapped;
 }
 
-/** @param told name, description and parameters as OpenAI and its relatives nest them. */
+/** @param definition name, description and parameters as OpenAI and its relatives nest them. */
 export const functionTool = (definition: Json, strict: boolean | null): Tool => ({
   kind: 'function',
   name: text(definition.name) ?? '',

@@ -120,7 +120,7 @@ const speaksOfJson: Demand = {
 };
 const inJson = { onlyWith: 'response_format', onlyWithType: 'json_object', translatedOnly: true } as const;
 
-/** Calls want the thought that led to them; where it is lost this says that there was none to tell. */
+/** Calls require the thought that led to them; where it is lost this says that there was none. */
 const noThought: Demand = { kind: 'present', value: ' ' };
 
 const moonshot = of('moonshot', 'openai-chat', [

@@ -132,7 +132,7 @@ export class Gate {
     const code = lacking.scope === 'user' ? 'user_exhausted' : 'token_exhausted';
     const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
     if (leaseClient === null) return this.reject(admission, refusal);
-    // What the request needs is asked for once, when it is known; whoever got nothing is asked about before the next is read.
+    // The need is asked for once, when it is known; a caller that got nothing is checked before the next body is read.
     const lessee = lesseeOf(principal, free);
     if (!leaseClient.wasRejected(lessee)) return admission;
     return this.acquireLease(leaseClient, lessee, account, refusal).then(

@@ -58,7 +58,7 @@ function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCos
   return sum;
 }
 
-/** What may be written at most, as far as the request and its candidates tell. */
+/** Upper bound of the output, as far as the request and its candidates determine it. */
 export interface AnswerLimit {
   readonly model: ModelLimits;
   /** Tokens of one answer. */

@@ -115,7 +115,7 @@ interface Continued {
 }
 const nothingContinued: Continued = { kept: null, unknown: false };
 
-/** The upstream knows our key alone: whose something is only we can tell. @throws AppError previous_response_not_found. */
+/** The upstream knows our key alone: only the gateway knows which user owns an item. @throws AppError previous_response_not_found. */
 function continuedBy({ affinity }: PlanDeps, parsed: ParsedRequest, userId: number): Continued {
   const ids = keptIds(parsed);
   const recalled = referencedIds(parsed);

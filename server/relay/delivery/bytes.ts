@@ -13,7 +13,7 @@ export interface BytesOptions {
   readonly finish: (end: StreamEnd) => Promise<void>;
 }
 
-/** Subtitles are short; their words tell how long the recording was. */
+/** Subtitles are short; their timestamps show how long the recording was. */
 const textLimit = 1024 * 1024;
 const silences = createDeadlines(50);
 

@@ -266,7 +266,7 @@ export function refusalOf(
   };
 }
 
-/** Gives the hold back and writes the error row. @returns what to tell the client. */
+/** Releases the reservation and writes the error row. @returns the error for the client. */
 export async function finishFailed(one: Reservation, failed: Failed, circumstances: FailureContext): Promise<Refusal> {
   const { failure, attempts, last } = failed;
   const { clientGone, stopped } = circumstances;

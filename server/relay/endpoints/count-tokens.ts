@@ -141,5 +141,5 @@ function endOf(texts: readonly string[]): string {
   return found;
 }
 
-/** Where the dialects tell the count; `inputTokens` is none of theirs. */
+/** Where the dialects put the count; `inputTokens` is none of theirs. */
 const counts = ['input_tokens', 'totalTokens'] as const;

@@ -83,7 +83,7 @@ const undone = 501;
 const isFinal = ({ row }: AppError): boolean =>
   row.status === undone || (row.status < 500 && (!passing.has(row.status) || row.type === 'insufficient_quota'));
 
-/** Official SDKs, and the agents built on them, ask again after nearly every failure unless this tells them not to. */
+/** Official SDKs, and the agents built on them, retry after nearly every failure unless this header forbids it. */
 const retryHeaders = (error: ClientError, retryAfter: number | null): Record<string, string> => ({
   ...(error.final === true
     ? { 'x-should-retry': 'false' }

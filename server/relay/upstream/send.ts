@@ -60,7 +60,7 @@ export interface FailedAttempt {
   readonly hasResponse: boolean;
 }
 
-/** Of what goes on only the end will tell. */
+/** Responses that are still being delivered: their result is reported at the end. */
 const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
 const missing = 404;
 

@@ -1,6 +1,6 @@
 /**
- * The master key is changed while no node lives. One that only stood still meanwhile would seal under the former key what nobody
- * can open: its thread ends as soon as that is seen, and finds at its next start that its key opens nothing.
+ * The master key is changed while no node lives. A node that was only suspended meanwhile would go on to encrypt under the
+ * former key, and nobody could decrypt it: its thread ends as soon as that is noticed, and its next start fails because the key does not fit.
  */
 import { AppError } from '../../contract/errors.ts';
 

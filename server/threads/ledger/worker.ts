@@ -62,7 +62,7 @@ type Incoming =
   | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
   | { readonly kind: 'close' };
 
-/** What the main thread is told of a move, or is asked to pass on. */
+/** Messages to the main thread: results of a move, or something to pass on. */
 export type LedgerMoved = { readonly kind: 'left' | 'returned' } | CommandMessage;
 
 declare const self: {

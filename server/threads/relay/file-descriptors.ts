@@ -1,4 +1,4 @@
-/** Whether this process has nothing left to open a connection with; the operator is told, not once for every request. */
+/** Whether this process has no file descriptor left for a connection; the operator is notified, not once for every request. */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 

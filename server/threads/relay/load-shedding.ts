@@ -1,4 +1,4 @@
-/** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
+/** Load shedding: requests that are admitted are served in time, and the others are rejected at once. */
 
 import { createRequestQueue, type LineDeps } from './request-queue.ts';
 

@@ -140,7 +140,7 @@ function pendingOf(deps: LostDeps, row: number): PendingBill {
     : { amount: byNote, usage: noted, prices };
 }
 
-/** A bill that other prices made is told as one price for the whole. */
+/** A bill that other prices made is reported as one price for the whole. */
 function detailsOf({ amount, usage, prices }: PendingBill): Record<string, unknown> {
   if (amount === null || prices === null) return {};
   if (quotaOf(usage, prices) === amount) return priceFields(usage, prices);

@@ -66,7 +66,7 @@ export interface RelayStart {
   readonly ledger: MessagePort;
 }
 
-/** What monitors are told of one relay. */
+/** Metrics of one relay. */
 export interface ThreadStats extends RelayStats {
   /** How late its event loop was since the last question, milliseconds; null = not measured. */
   readonly loop: { readonly median: number; readonly p99: number; readonly max: number } | null;

@@ -39,7 +39,7 @@ export interface RelayPool {
   /** As `Stop` has it. */
   stop(graceMs: number, delayMs?: number): Promise<void>;
   shutDownNow(): void;
-  /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */
+  /** A thread that they cannot do without is gone. @param reason what clients see. @param bankrupt it is the ledger's. */
   fail(reason: AppError, bankrupt: boolean): Promise<void>;
   /** At once, whatever is open. */
   terminate(): void;

@@ -1,4 +1,4 @@
-/** Conversations: a client that speaks and asks as it likes, and an upstream that keeps to the limits it was told and bills what it read and wrote. */
+/** Conversations: a client that speaks and asks at random, and an upstream that keeps to its limits and bills what it read and wrote. */
 import type { ServerWebSocket } from 'bun';
 import type { Conversation } from '../../../server/relay/endpoints/realtime/conversation.ts';
 
@@ -141,7 +141,7 @@ export function startTalkUpstream() {
         else if (event.type === 'conversation.item.create') room.text += tokensOf(JSON.stringify(event.item)) / 2 + 4;
         else if (event.type === 'input_audio_buffer.append') {
           room.buffered += (String(event.audio).length * 3) / 4 / rate;
-          // It hears that somebody stopped speaking.
+          // It receives the end of speech.
           if (!room.listens || room.buffered < 2) return;
           commit(socket);
           answer(socket, {});
@@ -192,7 +192,7 @@ export async function talk(random: () => number, conversation: Conversation, cli
   let over = false;
   let wake: () => void = () => undefined;
   let answers = 0;
-  /** What was free when an error was told; null = none was. */
+  /** The free balance when an error was sent; null = none was. */
   let left: number | null = null;
   conversation.open({
     send(data) {

@@ -1,5 +1,5 @@
 /**
- * Makes recorded.json anew: what readers of other languages make of the bodies, and what their clients send.
+ * Writes recorded.json again: how readers in other languages parse the bodies, and what their clients send.
  *
  *   bun tests/relay/parsers/record.ts FOLDER   writes FOLDER/bodies.json, or, with its answers there, recorded.json
  *   python record.py FOLDER/bodies.json FOLDER/python.json FOLDER-WITH-AXIOS

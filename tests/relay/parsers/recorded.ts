@@ -1,4 +1,4 @@
-/** What readers in other languages made of the bodies; `record.ts` says how to make it anew. */
+/** How readers in other languages parsed the bodies; `record.ts` says how to record them again. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { forms } from './forms.ts';

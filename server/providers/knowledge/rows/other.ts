@@ -379,7 +379,7 @@ const together: readonly ModelRow[] = [
 ];
 
 const hosts: readonly ModelRow[] = [
-  // It tells every model what it takes, and leaves out what it does not.
+  // It sends every model what that model takes, and leaves out the rest.
   {
     models: /^/,
     provider: 'openrouter',

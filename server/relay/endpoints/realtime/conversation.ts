@@ -322,7 +322,7 @@ export class RealtimeConversation implements Conversation {
     this.#reservation.turn(spent);
   }
 
-  /** Looks up the key anew; a caller who may not continue is rejected. */
+  /** Looks up the key again; a caller who may not continue is rejected. */
   #mayContinue(): boolean {
     const { authorize } = this.#core;
     try {

@@ -68,7 +68,7 @@ export async function openConversation(
 ): Promise<Conversation | Refusal> {
   const { request, requestId, startedMs } = incoming;
   const principal = incoming.identify();
-  // Nobody can say it any more once the socket is open.
+  // An error cannot be sent as a response once the socket is open.
   const address = peer.ip();
   const model = new URL(request.url).searchParams.get('model') ?? '';
   if (model === '') throw new AppError('model_missing');

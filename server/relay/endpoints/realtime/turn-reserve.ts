@@ -19,7 +19,7 @@ export interface TurnReservation {
   carriesSpeech(): boolean;
   /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
   ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
-  /** Somebody speaks, and an answer may begin unasked. @returns the limit to tell the upstream, 0 = none is needed, null = it is not carried. */
+  /** A user speaks, and a response may begin without a request. @returns the limit to send upstream, 0 = none is needed, null = the balance does not suffice. */
   update(fresh: boolean): number | null;
   /** Something was delivered. @returns false when it cannot be carried. */
   delivered(): boolean;

@@ -91,7 +91,7 @@ export function mpegSeconds(bytes: Uint8Array, size: number): number | null {
   return atLeast(named / frame.rate, all - frame.samples / frame.rate);
 }
 
-/** The first frame may hold no sound but tell how many follow: `Xing`, `Info`, `VBRI`. */
+/** The first frame may hold no sound but the number of frames that follow: `Xing`, `Info`, `VBRI`. */
 function namedSamples(bytes: Uint8Array, start: number, frame: Frame): number | null {
   const end = Math.min(start + frame.bytes, bytes.length);
   const view = viewOf(bytes);
