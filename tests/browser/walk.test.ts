@@ -11,6 +11,8 @@ import { callFrom, newViolations, openStage, quietLine, type Stage, shots, viola
 const password = 'password1';
 const widths = [1280, 768, 375] as const;
 const themes = ['light', 'dark'] as const;
+/** Every theme and width once for those who see a part of what the super administrator sees. */
+const fewer = new Set(['light 1280', 'dark 768', 'light 375']);
 const languages = ['en', 'zh'] as const;
 const roles = ['user', 'admin', 'root'] as const;
 type Role = (typeof roles)[number];
@@ -200,6 +202,7 @@ test('every route, for everybody, in both languages, both themes and three width
       for (const theme of themes) {
         await setTheme(page, theme);
         for (const width of widths) {
+          if (role !== 'root' && !fewer.has(`${theme} ${width}`)) continue;
           await page.setViewportSize({ width, height: 800 });
           const place = `/${route} ${role} ${language} ${theme} ${width}`;
           faults.push(...(await faultsOf(page, place)));
