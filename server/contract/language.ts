@@ -59,8 +59,14 @@ export function languageNamed(header: string | null | undefined): Language | nul
   return isLanguage(first) ? first : null;
 }
 
-/** One text for a caller who names a language; programs that name none get both. */
-export function inLanguageOf(words: Text, header: string | null | undefined): string {
-  const language = languageNamed(header);
-  return language === null ? `${words.en} / ${words.zh}` : textIn(words, language);
+/** The language that a user saved; null = none. @param setting the user's `setting`, parsed. */
+export function savedLanguage(setting: Readonly<Record<string, unknown>> | undefined): Language | null {
+  const saved = setting?.language;
+  return typeof saved === 'string' && isLanguage(saved) ? saved : null;
 }
+
+/** The language of a message to a client: the one it names, else the one that the user saved, else English. @param header Accept-Language. */
+export const languageFor = (
+  header: string | null | undefined,
+  setting: Readonly<Record<string, unknown>> | undefined,
+): Language => languageNamed(header) ?? savedLanguage(setting) ?? 'en';

@@ -18,8 +18,9 @@ import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { rejectUnknown } from './unknown-members.ts';
 
-/** What the caller states first of the languages that we have; Chinese when none is named. */
-const languageOf = (request: Request): Language => languageNamed(request.header('accept-language')) ?? 'zh';
+/** The language that the caller names, else the one that the user saved, else Chinese. */
+const languageOf = (request: Request, saved: Language | null = null): Language =>
+  languageNamed(request.header('accept-language')) ?? saved ?? 'zh';
 
 export interface AppOptions {
   readonly services: Services;
@@ -111,7 +112,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
     const identity = local
       ? await authenticateOwner(request, options.services)
       : await authenticate(request, options.services, row.access !== 'public', isMutation(row));
-    const language = identity.language ?? languageOf(request);
+    const language = languageOf(request, identity.language);
     response.locals.language = language;
     const meta: CallMeta = {
       ip: local ? 'local' : (request.header('x-gateway-client-ip') ?? ''),

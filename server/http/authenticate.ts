@@ -105,6 +105,7 @@ function identityOf(
   return { ...guest, sessionHash };
 }
 
+/** What the user saved. */
 function languageOf(user: UserRow): Language | null {
   const chosen = /"language"\s*:\s*"(\w+)"/.exec(user.setting)?.[1];
   return isLanguage(chosen) ? chosen : null;

@@ -1,7 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
 import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
-import { inLanguageOf } from '../contract/language.ts';
+import { languageFor } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/parsed-request.ts';
 import { forgivenPath } from '../relay/intake/routes.ts';
@@ -202,11 +202,9 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
 
 const asItIs = (response: Response): Response => response;
 
-/** In the language the caller names. */
-function wordsOf(request: Request, code: ErrorCode, params: ErrorParams = {}): string {
-  const [zh, en] = [formatError(code, params, 'zh'), formatError(code, params, 'en')];
-  return inLanguageOf({ zh, en }, request.headers.get('accept-language'));
-}
+/** In the language that the caller names, else in English: nothing is known here of what its user saved. */
+const errorText = (request: Request, code: ErrorCode, params: ErrorParams = {}): string =>
+  formatError(code, params, languageFor(request.headers.get('accept-language'), undefined));
 
 const lastBytesMs = 50;
 const retrySeconds = '5';
@@ -217,7 +215,7 @@ async function rejected(relay: Relay, request: Request, path: string, peer: Peer
     pathKindOf(path) === 'relay'
       ? await relay.handle(request, path, peer)
       : new Response(
-          JSON.stringify({ success: false, message: wordsOf(request, 'shutting_down'), code: 'shutting_down' }),
+          JSON.stringify({ success: false, message: errorText(request, 'shutting_down'), code: 'shutting_down' }),
           { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
         );
   response.headers.set('connection', 'close');
@@ -263,7 +261,7 @@ function unknownRoute(request: Request, path: string): Response {
   return Response.json(
     {
       success: false,
-      message: wordsOf(request, 'route_unknown', params),
+      message: errorText(request, 'route_unknown', params),
       code: 'route_unknown',
       params,
     },
@@ -316,7 +314,7 @@ async function forward(
     } as RequestInit);
   } catch {
     return new Response(
-      JSON.stringify({ success: false, message: wordsOf(request, 'unavailable'), code: 'internal' }),
+      JSON.stringify({ success: false, message: errorText(request, 'unavailable'), code: 'internal' }),
       {
         status: 503,
         headers: { 'content-type': 'application/json; charset=utf-8' },

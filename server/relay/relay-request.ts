@@ -1,5 +1,7 @@
 /** One request, from its path to its last byte: match, authenticate, gate, read, plan, reserve, send, deliver; whatever goes wrong, its money ends exactly once. */
+import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
+import { languageFor } from '../contract/language.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { Feature } from '../routing/features.ts';
 import type { Admission } from './admission/limits.ts';
@@ -115,7 +117,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       if (!rejected && !(reached instanceof Response)) return reached;
       if (this.admission !== null) this.core.gate.rollBack(this.admission);
       this.over();
-      return sealed(rejected ? refusalFor(this.request, this.path, reached, this.protocol) : reached);
+      return sealed(rejected ? this.refusal(reached) : reached);
     } catch (error) {
       return this.fail(error);
     }
@@ -296,9 +298,19 @@ export class RelayRequest implements ReservationOwner, Seen {
         core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => displayed });
     }
     this.over();
-    return sealed(
-      refusalFor(request, path, { clientError: displayed, retryAfter: retryAfterOf(error) }, this.protocol),
-    );
+    return sealed(this.refusal({ clientError: displayed, retryAfter: retryAfterOf(error) }));
+  }
+
+  private refusal(refusal: Refusal): Response {
+    return refusalFor(this.request, this.path, { ...refusal, language: this.language() }, this.protocol);
+  }
+
+  /** Of the caller; null = both languages, because a channel's test is stored. */
+  private language(): Language | null {
+    const { core, request, principal } = this;
+    if (this.isTest) return null;
+    const { user } = principal ?? core.authorize.ownerOf(request) ?? {};
+    return languageFor(request.headers.get('accept-language'), user?.setting);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The relay's door: which requests come in, and which endpoint answers them. The steps of a request stand in `relay-request.ts`, what all share in `core.ts`. */
 import type { AppError } from '../contract/errors.ts';
+import { languageFor } from '../contract/language.ts';
 import type { TrafficWindow } from '../contract/traffic.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
@@ -139,7 +140,8 @@ const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 
 /** Load shedding: with thousands of requests too many, refusing each must cost next to nothing. */
 function reject(core: RelayCore, request: Request, path: string, peer: Peer): Response {
-  const { response, requestId, error, clientError } = core.busy.answer(request, path);
+  const language = languageFor(request.headers.get('accept-language'), core.authorize.ownerOf(request)?.user.setting);
+  const { response, requestId, error, clientError } = core.busy.answer(request, path, language);
   const { code } = error;
   core.stats.rejected(code, { userId: 0, tokenId: 0, nowMs: core.now() });
   core.observer?.rejected({ request, requestId, path, code, status: response.status, seen: nothingSeen });

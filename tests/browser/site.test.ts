@@ -69,6 +69,21 @@ test('the top bar has the theme, the languages, and who is inside', async () => 
   await page.keyboard.press('Escape');
 });
 
+test('the language of the console is saved for its user: that of the page first, then the one that is picked', async () => {
+  const saved = async () => ((await inside.ask('GET', '/api/user/self')) as { setting: string }).setting;
+  const bar = page.locator('header').first();
+  const pick = async (menu: string, name: string) => {
+    await bar.getByRole('button', { name: menu }).click();
+    await page.getByRole('menuitem', { name }).click();
+  };
+  await inside.open('');
+  await expect.poll(saved).toContain('"language":"en"');
+  await pick(en.app.languageMenu, '中文');
+  await expect.poll(saved).toContain('"language":"zh"');
+  await pick(zh.app.languageMenu, 'English');
+  await expect.poll(saved).toContain('"language":"en"');
+});
+
 test('registration is not offered on a phone, nor where one person uses the site', async () => {
   const guest = await inside.visitor();
   const link = guest.getByRole('banner').getByRole('link', { name: en.nav.register });

@@ -44,12 +44,17 @@ test.each([
   );
 });
 
-test('the language a user chose wins over the browser’s', async () => {
+test('a caller who names no language reads the one that the user saved', async () => {
   const api = await fixture();
-  const { id, headers } = await api.addUser('one', 1);
-  await api.gateway.rows(`UPDATE users SET setting = '{"language":"en"}' WHERE id = ?`, id);
-  const { body } = await api.send('GET', '/api/user/', undefined, { ...headers, 'accept-language': 'zh' });
-  expect(body.message).toBe('You do not have permission to do this');
+  const { headers } = await api.addUser('one', 1);
+  const refusal = async (named: Record<string, string>) =>
+    (await api.send('GET', '/api/user/', undefined, { ...headers, ...named })).body.message;
+  const [english, chinese] = ['You do not have permission to do this', '权限不足'];
+  expect(await refusal({ 'accept-language': '*' })).toContain(chinese);
+  await api.send('PUT', '/api/user/setting', { language: 'en' }, headers);
+  expect(await refusal({ 'accept-language': '*' })).toBe(english);
+  // The console names the language it is read in.
+  expect(await refusal({ 'accept-language': 'zh' })).toContain(chinese);
 });
 
 test('over TLS the cookie is bound to host and transport', async () => {

@@ -570,8 +570,9 @@ test.each(tellings)('%s%s %o: thousands get the same answer as a single request'
     const response = gateway.relay.reject(request, path, peer);
     const requestId = response?.headers.get('x-oneapi-request-id') ?? '';
     const seconds = (n % 3) + 1;
-    const rejected = clientError(new AppError('overloaded', { seconds }), requestId);
-    const alone = sealed(refusalFor(request, plainPath(path), { clientError: rejected, retryAfter: seconds }));
+    const shown = clientError(new AppError('overloaded', { seconds }), requestId);
+    const language = (headers as Record<string, string>)['accept-language']?.startsWith('zh') === true ? 'zh' : 'en';
+    const alone = sealed(refusalFor(request, plainPath(path), { clientError: shown, retryAfter: seconds, language }));
     expect(response?.status).toBe(alone.status);
     expect(Object.fromEntries(response?.headers ?? [])).toEqual(Object.fromEntries(alone.headers));
     expect(await response?.text()).toBe(await alone.text());

@@ -1,6 +1,8 @@
-/** Who the reader is now: a role that was changed elsewhere changes the menu without a new login. */
+/** Who the reader is now: a role that was changed elsewhere changes the menu without a new login. And the language that the reader picks: a user who has saved none gets that of the page. */
 import { useEffect } from 'react';
+import type { Language } from '../../server/contract/enum.ts';
 import { call } from '../lib/api.ts';
+import { currentLanguage, setLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
 import { readUser, useUser, writeUser } from '../lib/session.ts';
 
@@ -24,5 +26,14 @@ export function useOwnUser(path: string): void {
     const known = readUser();
     if (data === undefined || known === null || data.id !== known.id) return;
     if (followed.some((name) => data[name] !== known[name])) writeUser({ ...known, ...data });
+    if (!data.setting.includes('"language"')) saveLanguage(currentLanguage());
   }, [data]);
+}
+
+/** Errors of programs that name no language, and notices, are written in it. The page shows it in any case, so a failure is not shown. */
+const saveLanguage = (language: Language): void => void call('account.setting', { language }).catch(() => undefined);
+
+export function pickLanguage(language: Language): void {
+  setLanguage(language);
+  if (readUser() !== null) saveLanguage(language);
 }

@@ -5,11 +5,12 @@ import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
 import { call } from '../lib/api.ts';
-import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
+import { currentLanguage, pageLanguages } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme } from '../lib/theme.ts';
 import type { NavItem } from './nav.ts';
+import { pickLanguage } from './own-user.ts';
 
 export interface Entry {
   readonly id: string;
@@ -38,7 +39,7 @@ export function useFixedEntries(user: User, items: readonly NavItem[]): readonly
       kind: t('palette.action'),
       run() {
         const codes = Object.keys(pageLanguages);
-        setLanguage(codes[(codes.indexOf(currentLanguage()) + 1) % codes.length] ?? 'en');
+        pickLanguage(codes[(codes.indexOf(currentLanguage()) + 1) % codes.length] ?? 'en');
       },
     },
     {

@@ -5,8 +5,9 @@ import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enum.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
-import { currentLanguage, pageLanguages, setLanguage } from '../lib/i18n.ts';
+import { currentLanguage, pageLanguages } from '../lib/i18n.ts';
 import type { NavItem } from './nav.ts';
+import { pickLanguage } from './own-user.ts';
 import type { Status } from './status.ts';
 
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
@@ -158,7 +159,7 @@ export function LanguageMenu() {
             {currentLanguage() === code ? <Icon name="check" /> : null}
           </>
         ),
-        onPick: () => setLanguage(code),
+        onPick: () => pickLanguage(code),
       }))}
     />
   );

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
-import { isLanguage, textIn } from '../../contract/language.ts';
+import { savedLanguage, textIn } from '../../contract/language.ts';
 import { quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
@@ -27,7 +27,7 @@ export function createQuotaAlerts(deps: {
   const notice = (setting: Readonly<Record<string, unknown>>, balance: number): Notice => {
     const site = options.get('ServerAddress');
     const link = site === '' ? options.get('TopUpLink') : `${site}/topup`;
-    const language = typeof setting.language === 'string' && isLanguage(setting.language) ? setting.language : 'zh';
+    const language = savedLanguage(setting) ?? 'zh';
     const left = language === 'zh' ? quotaWords(options, balance) : quotaText(options, balance);
     const title = { zh: '您的余额即将用尽', en: 'Low balance' };
     const content = {

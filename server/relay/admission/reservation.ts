@@ -4,7 +4,8 @@ import type { Account } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/balances.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
-import { LogType } from '../../contract/enum.ts';
+import { type Language, LogType } from '../../contract/enum.ts';
+import { languageFor } from '../../contract/language.ts';
 import {
   completionTokensOf,
   loggedPromptTokens,
@@ -129,6 +130,12 @@ export class Reservation {
   /** Money may lie on other machines. */
   get borrows(): boolean {
     return this.core.leaseClient !== null;
+  }
+
+  /** Of errors that its client reads; null = both languages, because a channel's test is stored. */
+  language(): Language | null {
+    const { free, parsed, principal } = this;
+    return free ? null : languageFor(parsed.request.headers.get('accept-language'), principal.user.setting);
   }
 
   get isFinished(): boolean {

@@ -7,7 +7,7 @@ import { reportedUsage } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
-import { clientError, errorResponse, localizedFor, retryAfterOf } from '../shared/render-error.ts';
+import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, safeType } from '../shared/safe-headers.ts';
 import { changeFor, contextOf, isCollected, type Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
@@ -62,7 +62,7 @@ async function reject(
 ): Promise<Response> {
   const { parsed } = one;
   const { clientError: displayed, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, localizedFor(parsed.request, displayed), retryAfter);
+  const response = errorResponse(parsed.protocol, localizedError(displayed, one.language()), retryAfter);
   const headers = ownHeaders(one, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
@@ -213,7 +213,7 @@ async function collected(
     await durable;
     const { parsed } = one;
     const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
-    return errorResponse(parsed.protocol, localizedFor(parsed.request, error), retryAfterOf(stopped));
+    return errorResponse(parsed.protocol, localizedError(error, one.language()), retryAfterOf(stopped));
   }
   return whenDurable(durable, core.commitPingMs, text, (sent) => {
     const headers = ownHeaders(one, outcome.attempts);

@@ -16,7 +16,7 @@ import { type DeliveredText, nothingDelivered, textBefore } from '../shared/deli
 import { failureError, isPermanent } from '../shared/failure.ts';
 import { IntervalTimers, type Looking } from '../shared/interval-timers.ts';
 import { shortage } from '../shared/quota-numbers.ts';
-import { clientError, localizedFor } from '../shared/render-error.ts';
+import { clientError, localizedError } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
@@ -488,7 +488,7 @@ export class ResponseStream implements Looking {
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.emit(this.client.encodeStreamError(localizedFor(this.reservation.parsed.request, error)));
+    this.emit(this.client.encodeStreamError(localizedError(error, this.reservation.language())));
   }
 
   private breakError(): ClientError {

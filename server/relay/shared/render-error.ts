@@ -1,12 +1,13 @@
-/** Errors in the shape of the caller's own dialect, in the language it names, with the request id and nothing of the upstream's identity. */
+/** Errors in the shape of the caller's own dialect, in the caller's language, with the request id and nothing of the upstream's identity. */
+import type { Language } from '../../contract/enum.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
-import { languageNamed, textIn } from '../../contract/language.ts';
+import { textIn } from '../../contract/language.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { type UpstreamFailure, withoutAccount } from './failure.ts';
 
-/** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
+/** `message` has both languages, for what is stored (`storedIn` reads it). @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
 export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
   if (
     failure?.error != null &&
@@ -42,13 +43,9 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   };
 }
 
-/** For callers that name a language; programs that name none get both, and so do log rows. */
-export function localizedFor(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
-  const language = error.words === undefined ? null : languageNamed(request.headers.get('accept-language'));
-  return language === null
-    ? error
-    : { ...error, message: error.words === undefined ? error.message : textIn(error.words, language) };
-}
+/** The error in one language. @param language of the reader; null = both languages, for what is stored. */
+export const localizedError = (error: ClientError, language: Language | null): ClientError =>
+  language === null || error.words === undefined ? error : { ...error, message: textIn(error.words, language) };
 
 /** Statuses of single dialects, and what they are for all others. */
 const common: Readonly<Record<number, number>> = { 529: 503 };
@@ -134,15 +131,23 @@ export interface ErrorAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** What is refused, and whose request it was. */
+export interface Refused {
+  readonly clientError: ClientError;
+  /** Seconds after which another try makes sense. */
+  readonly retryAfter: number | null;
+  /** Of the reader; null = both, for what is stored. */
+  readonly language: Language | null;
+}
+
 /** The one response for what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
 export function refusalOf(
-  request: Pick<Request, 'url' | 'headers'>,
+  { url }: Pick<Request, 'url'>,
   path: string,
-  refusal: { readonly clientError: ClientError; readonly retryAfter: number | null },
+  { clientError, retryAfter, language }: Refused,
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
-  const { retryAfter } = refusal;
-  const displayed = localizedFor(request, refusal.clientError);
+  const displayed = localizedError(clientError, language);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form !== undefined)
     return {
@@ -151,7 +156,7 @@ export function refusalOf(
       headers: { 'content-type': jsonType, ...retryHeaders(displayed, retryAfter) },
     };
   const rendered = errorOf(protocol, displayed, retryAfter);
-  return listsErrors(path, request.url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
+  return listsErrors(path, url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 
 export function refusalFor(...requested: Parameters<typeof refusalOf>): Response {

@@ -17,7 +17,7 @@ import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadline, Deadlines } from '../../shared/deadline.ts';
 import type { AttemptSummary } from '../../shared/failure.ts';
 import { shortage } from '../../shared/quota-numbers.ts';
-import { clientError, localizedFor } from '../../shared/render-error.ts';
+import { clientError, localizedError } from '../../shared/render-error.ts';
 import type { RelayState } from '../../state/state.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
@@ -439,7 +439,8 @@ export class RealtimeConversation implements Conversation {
   /** Sends an error event to the client. @returns its code. */
   #sendError(error: unknown): string {
     const { parsed } = this.#reservation;
-    const { type, code, message } = localizedFor(parsed.request, clientError(error, parsed.requestId));
+    const shown = clientError(error, parsed.requestId);
+    const { type, code, message } = localizedError(shown, this.#reservation.language());
     const details = { type, code, message, param: null, event_id: null };
     this.#client?.send(JSON.stringify({ type: 'error', event_id: `event_${parsed.requestId}`, error: details }));
     return code;

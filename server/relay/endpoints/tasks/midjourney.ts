@@ -1,11 +1,11 @@
 /** Submits drawings to a midjourney-proxy. */
 import { AppError } from '../../../contract/errors.ts';
-import { inLanguageOf } from '../../../contract/language.ts';
+import { languageFor, textIn } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import type { Refusal } from '../../delivery/settle.ts';
-import type { ParsedRequest } from '../../intake/parsed-request.ts';
+import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
 import { prepare } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type TaskRoute } from './routes.ts';
@@ -81,10 +81,17 @@ export async function submitMidjourney(
 }
 
 /** What the upstream says of a drawing's seed. */
-export async function seedOf(core: TasksCore, drawing: Drawing, parsed: ParsedRequest): Promise<Response> {
+export async function seedOf(
+  core: TasksCore,
+  drawing: Drawing,
+  parsed: ParsedRequest,
+  { user }: Principal,
+): Promise<Response> {
   const channel = core.state.channel(drawing.channel_id);
-  if (channel === undefined)
-    return complaint(400, 4, inLanguageOf(channelClosed, parsed.request.headers.get('accept-language')));
+  if (channel === undefined) {
+    const language = languageFor(parsed.request.headers.get('accept-language'), user.setting);
+    return complaint(400, 4, textIn(channelClosed, language));
+  }
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
   const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
   const key = core.health.pickKey(channel);

@@ -62,6 +62,7 @@ export async function answerTask(
           core,
           found,
           requestWithoutBody(request, { requestId, startedMs: core.now(), operation: 'drawing' }),
+          principal,
         );
       return Response.json(drawingView(core, found, originOf(request)));
     }
