@@ -15,59 +15,67 @@ const sortColumns: Readonly<Record<(typeof tokenSorts)[number], RawBuilder<unkno
   created_time: sql`created_at`,
 };
 
+/** What is not there narrows nothing. */
+export interface TokenFilter {
+  /** The user's id, or null for the operator who may reach every row. */
+  readonly owner: number | null;
+  /** Part of the name. */
+  readonly keyword?: string | undefined;
+  /** The key of a token, also the one before its last rotation. */
+  readonly keyHmac?: string | undefined;
+  /** As its owner sees it at a moment in epoch seconds: one that has expired or is used up is not enabled. */
+  readonly state?: { readonly status: number; readonly at: number } | undefined;
+}
+
+/** The status a token has for whoever uses it: 3 = expired, 4 = exhausted, whatever it was set to. */
+const statusAt = (at: number) =>
+  sql<number>`CASE WHEN status <> 1 THEN status WHEN expires_at <> -1 AND expires_at < ${at} THEN 3 WHEN unlimited = 0 AND quota_limit <= used_quota THEN 4 ELSE 1 END`;
+
 /** @param owner the user's id, or null for the operator who may reach every row. */
 export function createTokensRepository({ query, dialect }: Database) {
   const live = () => query.selectFrom('tokens').selectAll().where('deleted_at', 'is', null);
-  /** Newest first without a sort, and among equals. */
-  const ordered = (rows: ReturnType<typeof live>, sort: TokenSort | undefined) =>
-    (sort === undefined ? rows : rows.orderBy(sortColumns[fieldOf(sort)], isDescending(sort) ? 'desc' : 'asc')).orderBy(
-      'id',
-      'desc',
-    );
+  const matching = ({ owner, keyword = '', keyHmac, state }: TokenFilter) =>
+    query
+      .selectFrom('tokens')
+      .where('deleted_at', 'is', null)
+      .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+      .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
+      .$if(keyHmac !== undefined, (q) =>
+        q.where((eb) =>
+          eb.or([
+            eb('key_hmac', '=', keyHmac ?? ''),
+            eb.and([eb('old_key_hmac', '=', keyHmac ?? ''), eb('old_key_hmac', '<>', '')]),
+          ]),
+        ),
+      )
+      .$if(state !== undefined, (q) => q.where(statusAt(state?.at ?? 0), '=', state?.status ?? 0));
   return {
     all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
-    list: (owner: number | null, offset: number, limit: number, sort?: TokenSort): Promise<TokenRow[]> =>
-      ordered(
-        live().$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0)),
+    list: (
+      filter: TokenFilter,
+      {
+        offset,
+        limit,
         sort,
-      )
+      }: { readonly offset: number; readonly limit: number; readonly sort?: TokenSort | undefined },
+    ): Promise<TokenRow[]> =>
+      matching(filter)
+        .selectAll()
+        // Newest first without a sort, and among equals.
+        .$if(sort !== undefined, (q) =>
+          q.orderBy(sortColumns[fieldOf(sort ?? 'name')], isDescending(sort ?? 'name') ? 'desc' : 'asc'),
+        )
+        .orderBy('id', 'desc')
         .limit(limit)
         .offset(offset)
         .execute(),
-    count: async (owner: number | null): Promise<number> =>
+    count: async (filter: TokenFilter): Promise<number> =>
       (
-        await query
-          .selectFrom('tokens')
+        await matching(filter)
           .select((eb) => eb.fn.countAll<number>().as('n'))
-          .where('deleted_at', 'is', null)
-          .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
           .executeTakeFirstOrThrow()
       ).n,
-    search: (
-      owner: number | null,
-      { keyword, keyHmac }: { readonly keyword: string; readonly keyHmac: string | null },
-      offset: number,
-      limit: number,
-      sort?: TokenSort,
-    ): Promise<TokenRow[]> =>
-      ordered(
-        live()
-          .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
-          .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
-          .$if(keyHmac !== null, (q) =>
-            q.where((eb) =>
-              eb.or([
-                eb('key_hmac', '=', keyHmac ?? ''),
-                eb.and([eb('old_key_hmac', '=', keyHmac ?? ''), eb('old_key_hmac', '<>', '')]),
-              ]),
-            ),
-          ),
-        sort,
-      )
-        .limit(limit)
-        .offset(offset)
-        .execute(),
     /** The oldest of that name. */
     findByName: (name: string, owner: number): Promise<TokenRow | undefined> =>
       live().where('name', '=', name).where('user_id', '=', owner).orderBy('id').executeTakeFirst(),

@@ -232,14 +232,17 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await tokens.all();
   await tokens.byIds([1, 3]);
   await tokens.byIds([]);
-  await tokens.list(2, 0, 2);
-  await tokens.list(null, 1, 2);
-  await tokens.count(2);
-  for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.search(2, { keyword, keyHmac: null }, 0, 100);
-  await tokens.search(null, { keyword: '', keyHmac: 'hmac-beta' }, 0, 100);
+  const all = { offset: 0, limit: 100 };
+  await tokens.list({ owner: 2 }, { offset: 0, limit: 2 });
+  await tokens.list({ owner: null }, { offset: 1, limit: 2 });
+  await tokens.count({ owner: 2 });
+  for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.list({ owner: 2, keyword }, all);
+  await tokens.list({ owner: null, keyHmac: 'hmac-beta' }, all);
+  for (const status of [1, 2, 3, 4]) await tokens.list({ owner: null, state: { status, at: start } }, all);
+  await tokens.count({ owner: 2, keyword: 'b', state: { status: 1, at: start } });
   for (const sort of sortsOf(tokenSorts)) {
-    await tokens.list(2, 0, 2, sort);
-    await tokens.search(2, { keyword: 'b', keyHmac: null }, 1, 1, sort);
+    await tokens.list({ owner: 2 }, { offset: 0, limit: 2, sort });
+    await tokens.list({ owner: 2, keyword: 'b' }, { offset: 1, limit: 1, sort });
   }
   await tokens.findByName('beta', 2);
   await tokens.find(1, 3);

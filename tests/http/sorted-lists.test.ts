@@ -181,3 +181,27 @@ test('rows that came without facts from another gateway are sorted by their dura
   const { body } = await api.send('GET', '/api/log/stat/by?by=model', undefined, admin);
   expect(body.data).toContainEqual(expect.objectContaining({ name: 'imported', requests: 2, quota: 10 }));
 });
+
+test('keys are listed by the status they have now, and how many there are is said', async () => {
+  const { query } = api.gateway.database;
+  const change = (name: string, values: Readonly<Record<string, number>>) =>
+    query.updateTable('tokens').set(values).where('name', '=', name).execute();
+  const past = Math.floor(Date.now() / 1000) - 5;
+  await change('key 00', { status: 2 });
+  await change('key 01', { expires_at: past });
+  await change('key 02', { unlimited: 0, quota_limit: 7, used_quota: 7 });
+  // Switched off is what it is called, whatever else it is.
+  await change('key 03', { status: 2, expires_at: past });
+  const listed = async (path: string) => {
+    const { body, headers } = await api.send('GET', path, undefined, admin);
+    const rows = body.data as { name: string; status: number }[];
+    return { names: rows.map(({ name }) => name).sort(), total: Number(headers.get('x-total-count')) };
+  };
+  for (const path of ['/api/token/?size=2', '/api/token/search?keyword=key&size=2']) {
+    expect((await listed(`${path}&status=1`)).total).toBe(count - 4);
+    expect(await listed(`${path}&status=2`)).toEqual({ names: ['key 00', 'key 03'], total: 2 });
+    expect(await listed(`${path}&status=3`)).toEqual({ names: ['key 01'], total: 1 });
+    expect(await listed(`${path}&status=4`)).toEqual({ names: ['key 02'], total: 1 });
+    expect((await listed(path)).total).toBe(count);
+  }
+});

@@ -49,9 +49,16 @@ async function list(one: Partial<Token>, requests?: number): Promise<string> {
       status: { quota_per_unit: 500_000, display_in_currency: true },
       'token-traffic': requests === undefined ? { series: [] } : { series: [{ id: 4, total }] },
     },
-    lists: [[['tokens', 1, 20, '', '', undefined], [token(one)]]],
+    lists: [[['tokens', 1, 20, '', '', undefined, undefined], { items: [token(one)], total: 23 }]],
   });
 }
+
+test('the list says how many keys there are and offers to narrow it by status', async () => {
+  const page = await list({});
+  expect(text(page)).toMatch(/令牌 23 /);
+  expect(page).toContain('状态</button>');
+});
+
 const text = (page: string): string => page.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 
 test.each([

@@ -44,10 +44,24 @@ export async function send(address: string, request: RequestInit): Promise<Respo
   }
 }
 
-export async function call<Id extends EndpointId>(
+export const call = async <Id extends EndpointId>(
   id: Id,
   input: Partial<InputOf<EndpointOf<Id>>> = {},
-): Promise<OutputOf<EndpointOf<Id>>> {
+): Promise<OutputOf<EndpointOf<Id>>> => (await answerOf(id, input)).data;
+
+/** Of a list that says in its head how many there are in all. */
+export async function callPage<Id extends EndpointId>(
+  id: Id,
+  input: Partial<InputOf<EndpointOf<Id>>> = {},
+): Promise<{ readonly items: OutputOf<EndpointOf<Id>>; readonly total: number }> {
+  const { data, headers } = await answerOf(id, input);
+  return { items: data, total: Number(headers.get('x-total-count')) };
+}
+
+async function answerOf<Id extends EndpointId>(
+  id: Id,
+  input: Partial<InputOf<EndpointOf<Id>>>,
+): Promise<{ readonly data: OutputOf<EndpointOf<Id>>; readonly headers: Headers }> {
   const row = endpointById(id);
   if (row === undefined) throw new Error(id);
   const fields: Record<string, unknown> = { ...input };
@@ -88,11 +102,11 @@ export async function call<Id extends EndpointId>(
       location.assign('/login?expired=true');
     }
   }
-  if (body?.code === 'login_again_needed' && user !== null && (await askForLogin())) return call(id, input);
+  if (body?.code === 'login_again_needed' && user !== null && (await askForLogin())) return answerOf(id, input);
   if (body === null) throw new ApiError(wordsFor(response.status), 'http', response.status);
   if (row.envelope === 'raw' && response.ok && body.code === undefined && body.success !== false)
-    return body as OutputOf<EndpointOf<Id>>;
+    return { data: body as OutputOf<EndpointOf<Id>>, headers: response.headers };
   if (body.success !== true)
     throw new ApiError(body.message || wordsFor(response.status), body.code ?? '', response.status, body.params);
-  return body.data as OutputOf<EndpointOf<Id>>;
+  return { data: body.data as OutputOf<EndpointOf<Id>>, headers: response.headers };
 }

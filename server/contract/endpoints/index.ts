@@ -276,8 +276,8 @@ export const endpoints = [
     method: 'GET',
     path: '/api/token/',
     access: 'user',
-    /** `owner`: `self` or a user's id; another user's only for commands on the machine, which list everybody's without it. */
-    input: z.object({ p: number, size: number, sort: sortBy(tokenSorts), owner: text }),
+    /** `status`: 1 enabled, 2 disabled, 3 expired, 4 exhausted; `X-Total-Count` says how many match. `owner`: `self` or a user's id; another user's only for commands on the machine, which list everybody's without it. */
+    input: z.object({ p: number, size: number, sort: sortBy(tokenSorts), owner: text, status: number }),
     output: z.array(tokenShape),
     summary: { zh: '令牌列表', en: 'Tokens' },
   }),
@@ -287,7 +287,7 @@ export const endpoints = [
     path: '/api/token/search',
     access: 'user',
     /** The first hundred without `size`. `p` is 0-based. */
-    input: z.object({ keyword: text, token: text, p: number, size: number, sort: sortBy(tokenSorts) }),
+    input: z.object({ keyword: text, token: text, p: number, size: number, sort: sortBy(tokenSorts), status: number }),
     output: z.array(tokenShape),
     summary: { zh: '搜索令牌', en: 'Search tokens' },
   }),

@@ -29,6 +29,15 @@ export interface TokenFields {
   readonly concurrency_limit?: number | undefined;
 }
 
+export interface TokenSearch {
+  readonly sort?: TokenSort | undefined;
+  /** Part of the name. */
+  readonly keyword?: string | undefined;
+  /** A whole key, with or without `sk-`. */
+  readonly key?: string | undefined;
+  readonly status?: number | undefined;
+}
+
 const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 
 const statuses: ReadonlySet<number> = new Set(Object.values(TokenStatus));
@@ -90,34 +99,22 @@ export function createTokens(deps: { readonly database: Database; readonly vault
   };
 
   return {
-    list: async (
+    /** A page, and how many match in all. @param page 0-based. */
+    async list(
       owner: number | null,
       page: number,
       size: number,
-      sort?: TokenSort,
-    ): Promise<{ items: Token[]; total: number }> => ({
-      items: (await repository.list(owner, page * size, size, sort)).map(view),
-      total: await repository.count(owner),
-    }),
-    /** @param part 0-based page of its size; absent = the first hundred. */
-    async search(
-      owner: number | null,
-      keyword: string,
-      key: string,
-      part: { readonly page: number; readonly size: number; readonly sort?: TokenSort | undefined } = {
-        page: 0,
-        size: 100,
-      },
-    ): Promise<Token[]> {
+      { sort, keyword, key = '', status }: TokenSearch = {},
+    ): Promise<{ items: Token[]; total: number }> {
       const bare = bareKey(key);
-      const found = await repository.search(
+      const filter = {
         owner,
-        { keyword, keyHmac: bare === '' ? null : deps.vault.keyHmac(bare) },
-        part.page * part.size,
-        part.size,
-        part.sort,
-      );
-      return found.map(view);
+        keyword,
+        keyHmac: bare === '' ? undefined : deps.vault.keyHmac(bare),
+        state: status === undefined ? undefined : { status, at: seconds() },
+      };
+      const rows = await repository.list(filter, { offset: page * size, limit: size, sort });
+      return { items: rows.map(view), total: await repository.count(filter) };
     },
     /** The token that a key spends from, also the old one after a rotation while it works. @param key with or without `sk-`. */
     async byKey(key: string): Promise<Token | null> {

@@ -75,19 +75,19 @@ export const tokenHandlers: HandlersOf<
       (await namedOwner(call, input.owner)) ?? ownerOf(actor),
       Math.max(0, input.p ?? 0),
       pageSize(input.size),
-      input.sort,
+      { sort: input.sort, status: input.status },
     );
     reply.header('X-Total-Count', String(total));
     return items.map(visibleTo(actor));
   },
-  'token.search': async ({ services, input, actor }) =>
-    (
-      await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '', {
-        page: Math.max(0, input.p ?? 0),
-        size: pageSize(input.size ?? maxFound),
-        sort: input.sort,
-      })
-    ).map(visibleTo(actor)),
+  'token.search': async ({ services, input, actor, reply }) => {
+    const { keyword, token, sort, status } = input;
+    const size = pageSize(input.size ?? maxFound);
+    const search = { keyword, key: token, sort, status };
+    const { items, total } = await services.tokens.list(ownerOf(actor), Math.max(0, input.p ?? 0), size, search);
+    reply.header('X-Total-Count', String(total));
+    return items.map(visibleTo(actor));
+  },
   'token.get': async ({ services, input, actor }) =>
     visibleTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
   'token.create': async (call) => {

@@ -8,6 +8,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -20,13 +21,21 @@ import { Rotation } from './rotate.tsx';
 import { ShareKey } from './share.tsx';
 import { RemoveToken, TokenBulk } from './token-bulk.tsx';
 import { tokenColumns } from './token-columns.tsx';
-import { useRequestsToday, useTokens } from './use-tokens.ts';
+import { tokenStatuses, useRequestsToday, useTokens } from './use-tokens.ts';
 import { UseWithDrawer } from './use-with.tsx';
 
 function TokenFilters({ url }: { readonly url: Url }) {
   const { t } = useTranslation();
   return (
-    <>
+    <FilterBar
+      filters={[
+        {
+          name: 'status',
+          label: t('tokens.status'),
+          options: tokenStatuses.map((one) => [one, t(`tokens.s${one}`)] as const),
+        },
+      ]}
+    >
       <SearchField
         slash
         className="h-7 w-44"
@@ -41,7 +50,7 @@ function TokenFilters({ url }: { readonly url: Url }) {
         value={url.get('key')}
         onChange={(value) => url.set('key', value)}
       />
-    </>
+    </FilterBar>
   );
 }
 
@@ -67,7 +76,7 @@ export function TokensPage() {
   const { t, i18n } = useTranslation();
   const money = useMoney();
   const client = useQueryClient();
-  const { url, pageState, rows, list, searching, scope, all } = useTokens();
+  const { url, pageState, rows, total, list, searching, scope, all } = useTokens();
   const [selected, setSelected] = useSelection(scope);
   /** Where rows of other pages are picked too, they are known from here. */
   const [everything, setEverything] = useState<readonly Token[]>([]);
@@ -93,6 +102,7 @@ export function TokensPage() {
   return (
     <ListPage
       title={t('tokens.title')}
+      count={total}
       actions={
         <>
           <button type="button" className="button max-sm:hidden" onClick={copySelected}>
@@ -101,14 +111,14 @@ export function TokensPage() {
           <AddButton label={t('tokens.add')} onClick={add} />
         </>
       }
-      pager={{ ...pageState, total: null, count: rows.length }}
+      pager={{ ...pageState, total }}
       over={
         <>
           <TokenBulk
             {...{ rows, tokens, selection, refresh }}
             onCopy={copySelected}
             onAll={
-              pageState.page === 1 && rows.length < pageState.size
+              total !== undefined && total <= pageState.size
                 ? null
                 : async () => {
                     const found = await all();

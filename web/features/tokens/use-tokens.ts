@@ -3,7 +3,7 @@
 import type { Token } from '../../../server/contract/entities.ts';
 import { tokenSorts } from '../../../server/contract/sort.ts';
 import { type PageState, usePageState } from '../../components/pager.tsx';
-import { call } from '../../lib/api.ts';
+import { call, callPage } from '../../lib/api.ts';
 import { type ListState, useList, useOptionalRead } from '../../lib/read.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 
@@ -11,6 +11,8 @@ export interface Tokens {
   readonly url: Url;
   readonly pageState: PageState;
   readonly rows: readonly Token[];
+  /** Rows on all pages; undefined = not known yet. */
+  readonly total: number | undefined;
   readonly list: ListState;
   readonly searching: boolean;
   /** What decides which rows are shown. */
@@ -18,6 +20,9 @@ export interface Tokens {
   /** Every row that matches, on whatever page. */
   readonly all: () => Promise<readonly Token[]>;
 }
+
+/** Enabled, disabled, expired, exhausted. */
+export const tokenStatuses = ['1', '2', '3', '4'] as const;
 
 /** What the server gives at once. */
 const pageSize = 100;
@@ -27,20 +32,22 @@ export function useTokens(): Tokens {
   const pageState = usePageState();
   const { page, size } = pageState;
   const [keyword, key] = [url.get('q'), url.get('key')];
-  const searching = keyword !== '' || key !== '';
+  const status = tokenStatuses.find((one) => one === url.get('status'));
+  const searching = keyword !== '' || key !== '' || status !== undefined;
   const sort = sortIn(url, tokenSorts);
   const ask = (p: number, count: number) =>
-    searching
-      ? call('token.search', { keyword, token: key, p, size: count, sort })
-      : call('token.list', { p, size: count, sort });
+    callPage('token.search', {
+      ...{ keyword, token: key, p, size: count, sort },
+      ...(status === undefined ? {} : { status: Number(status) }),
+    });
   const list = useList({
-    queryKey: ['tokens', page, size, keyword, key, sort],
+    queryKey: ['tokens', page, size, keyword, key, status, sort],
     queryFn: () => ask(page - 1, size),
   });
   const all = async () => {
     const found: Token[] = [];
     for (let p = 0; ; p++) {
-      const some = await ask(p, pageSize);
+      const { items: some } = await ask(p, pageSize);
       found.push(...some);
       if (some.length < pageSize) return found;
     }
@@ -48,10 +55,11 @@ export function useTokens(): Tokens {
   return {
     url,
     pageState,
-    rows: list.data ?? [],
+    rows: list.data?.items ?? [],
+    total: list.data?.total,
     list,
     searching,
-    scope: [page, size, keyword, key, sort].join(' '),
+    scope: [page, size, keyword, key, status, sort].join(' '),
     all,
   };
 }
