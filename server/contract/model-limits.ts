@@ -7,6 +7,8 @@ export interface ModelLimits {
   readonly output: number;
   /** Tokens of prompt and answer together. */
   readonly context: number;
+  /** Tokens of the finest reading of one picture. */
+  readonly picture: number;
   /** It may think before it answers, and what it thinks need not be seen. */
   readonly thinking: boolean;
   /** Its tokens are counted here as they are there. */
@@ -15,6 +17,18 @@ export interface ModelLimits {
   readonly known: boolean;
 }
 
+/** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
+export const usualPicture = 5000;
+/** Models that read more from one. */
+const finePictures: readonly (readonly [model: RegExp, tokens: number])[] = [
+  // 2,833 and 5,667 for each of 8 tiles. Source: developers.openai.com/api/docs/guides/images-vision
+  [/^gpt-4o-mini/, 48_169],
+  // 10,000 patches where the request wants the original. The same source.
+  [/^gpt-5\.[4-9]/, 10_000],
+  // 16,384 with vl_high_resolution_images. Source: help.aliyun.com/zh/model-studio/vision
+  [/^(?:qwen.*-vl|qwen3-?vl|qvq|qwen3\.[5-9])/, 16_384],
+];
+
 /**
  * An unknown model: longer answers than this are rare without a limit being named, and a limit of this
  * size is accepted by nearly every host of open models.
@@ -22,6 +36,7 @@ export interface ModelLimits {
 export const unknownModel: ModelLimits = {
   output: 32_768,
   context: Number.POSITIVE_INFINITY,
+  picture: usualPicture,
   thinking: false,
   countable: false,
   known: false,
@@ -46,6 +61,7 @@ function compiled(): Map<string, ModelLimits> {
     const limits: ModelLimits = {
       output: Number(output),
       context: Number(context),
+      picture: usualPicture,
       thinking: flags.includes('r'),
       countable: flags.includes('o'),
       known: true,
@@ -83,7 +99,10 @@ export function modelLimits(name: string): ModelLimits {
   if (known !== undefined) return known;
   models ??= compiled();
   const limits = longestKnown(models, name) ?? unknownModel;
-  const made = settings.test(name) ? { ...limits, thinking: true } : limits;
+  const bare = bareName(name);
+  const picture = finePictures.find(([model]) => model.test(bare))?.[1] ?? usualPicture;
+  const fine = picture === usualPicture ? limits : { ...limits, picture };
+  const made = settings.test(name) ? { ...fine, thinking: true } : fine;
   if (requested.size >= maxRequested) requested.clear();
   requested.set(name, made);
   return made;

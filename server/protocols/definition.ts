@@ -194,6 +194,8 @@ export interface ProtocolDefinition {
   readonly requestsUsage?: true;
   /** Answers that other models worked on say what each of them took. */
   readonly namesShares?: true;
+  /** Tokens that a request may have a model read beyond what it usually takes, 0 = no more than that. */
+  readonly wantedContext?: (headers: Headers, body: Members) => number;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;
   /** Beginning of headers that mean something to this dialect alone. */

@@ -345,6 +345,7 @@ function widest(one: ModelLimits, other: ModelLimits): ModelLimits {
   return {
     output: Math.max(one.output, other.output),
     context: Math.max(one.context, other.context),
+    picture: Math.max(one.picture, other.picture),
     thinking: one.thinking || other.thinking,
     countable: one.countable && other.countable,
     known: one.known && other.known,

@@ -233,6 +233,7 @@ test('a shorter limit that is written beside them leaves them alone', async () =
     context: 1000,
     thinking: false,
     countable: true,
+    picture: 5000,
     known: true,
   });
   expect(limited?.json?.text).toBe(`{"contents":[],"generationConfig":${config.replace('500', '100')}}`);

@@ -256,3 +256,84 @@ test('ids and signatures that were made by chance are counted, and no words are 
   const inner = readPrompt({ messages: [{ role: 'assistant', content: [{ type: 'tool_use', input: { id } }] }] });
   expect(inner.marks).toEqual([]);
 });
+
+describe('what a request makes the model read is held for', () => {
+  const quota = 100_000_000;
+  const png = `data:image/png;base64,${image}`;
+  const film = Buffer.concat([Buffer.from('0000001866747970', 'hex'), Buffer.from('isom'), Buffer.alloc(60_000, 1)]);
+  const play = (more: object = {}) => ({
+    contents: [
+      { role: 'user', parts: [{ inlineData: { mimeType: 'video/mp4', data: film.toString('base64') }, ...more }] },
+    ],
+    generationConfig: { maxOutputTokens: 16 },
+  });
+  const heldFor = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    gateway = await createTestGateway({ quota, relay: { counter } });
+    let held = 0;
+    upstream.script((response) => {
+      held = quota - gateway.balances.account(gateway.userId, 0).available();
+      sendJson(response, {});
+    });
+    await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-5.4,qwen3-vl-plus,gpt-4o' });
+    await gateway.channel(upstream.url, { type: 14, models: 'claude-sonnet-4-5' });
+    await gateway.channel(upstream.url, { type: 24, models: 'gemini-2.5-flash' });
+    await gateway.channel(upstream.url, { type: 38, models: 'rerank' });
+    const models = ['gpt-4o-mini', 'gpt-5.4', 'qwen3-vl-plus', 'gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'];
+    const ones = JSON.stringify(Object.fromEntries([...models, 'rerank'].map((model) => [model, 1])));
+    await gateway.option('ModelRatio', ones);
+    await gateway.option('CompletionRatio', ones);
+    await gateway.option('AudioRatio', '{"gemini-2.5-flash":10}');
+    const { key } = await gateway.token();
+    const request = new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    await (await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).text();
+    return held;
+  };
+
+  test.each([
+    ['gpt-4o-mini', 48_169],
+    ['gpt-5.4', 10_000],
+    ['qwen3-vl-plus', 16_384],
+  ])('a picture, as finely as %s reads one', async (model, tokens) => {
+    const [path, body] = chat([{ type: 'image_url', image_url: { url: png, detail: 'high' } }], { model });
+    expect(await heldFor(String(path), body as object)).toBeGreaterThanOrEqual(tokens);
+  });
+
+  test.each([
+    ['videoMetadata', { videoMetadata: { fps: 24 } }],
+    ['video_metadata', { video_metadata: { fps: 24 } }],
+  ])('a film, with as many pictures of a second as %s asks for', async (_name, more) => {
+    // Some ten seconds, of 24 pictures each.
+    expect(await heldFor('/v1beta/models/gemini-2.5-flash:generateContent', play(more))).toBeGreaterThanOrEqual(
+      10 * 24 * 300,
+    );
+  });
+
+  test('a longer prompt than the model usually takes, where a header asks for that', async () => {
+    const [, body] = claude('words '.repeat(150_000));
+    const long = { ...(body as object), model: 'claude-sonnet-4-5' };
+    const held = await heldFor('/v1/messages', long, { 'anthropic-beta': 'context-1m-2025-08-07' });
+    expect(held).toBeGreaterThanOrEqual(900_000);
+  });
+
+  test.each([
+    ['in objects', { query: { text: 'q'.repeat(1000) }, documents: Array<string>(100).fill('a') }],
+    ['in lists of an object', { query: 'q'.repeat(1000), documents: { content: Array<string>(100).fill('a') } }],
+    ['under other names', { query: { text: 'q'.repeat(1000) }, passages: Array<object>(100).fill({ text: 'a' }) }],
+  ])('a question with each of the documents: %s', async (_name, body) => {
+    expect(await heldFor('/v1/rerank', { model: 'rerank', ...body })).toBeGreaterThanOrEqual(100_000);
+  });
+
+  test('an answer that speaks, whatever another member says of it', async () => {
+    const speaking = {
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      modalities: ['text'],
+      generationConfig: { maxOutputTokens: 1000, responseModalities: ['AUDIO'] },
+    };
+    const held = await heldFor('/v1beta/models/gemini-2.5-flash:generateContent', speaking);
+    expect(held).toBeGreaterThanOrEqual(10_000);
+  });
+});

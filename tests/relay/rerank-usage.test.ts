@@ -36,6 +36,23 @@ test.each([
   });
 });
 
+test('subtitles that end before the sound does are as long as the sound', async () => {
+  // 8,000 bytes a second, one minute; the last word is said in the first second.
+  const head = Buffer.from(
+    '524946460000000057415645666d742010000000010001004 01f0000401f00000100080064617461'.replaceAll(' ', ''),
+    'hex',
+  );
+  const file = Buffer.concat([head, Buffer.from([0, 0x53, 0x07, 0]), Buffer.alloc(480_000)]);
+  const parsed = {
+    operation: 'transcriptions',
+    form: { file: new Uint8Array(file), fileSize: () => file.length },
+    body: { response_format: 'srt' },
+  } as unknown as ParsedRequest;
+  const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
+  const text = deliveredTextOf(['00:00:00,000 --> 00:00:01,000']);
+  expect((await countLocally(noop, parsed, { body: null, text })).input).toBeGreaterThanOrEqual(1000);
+});
+
 const prices: Prices = {
   ...{ modelRatio: 1, modelPrice: null, priceFactor: 1, completionRatio: 1, cacheRatio: 1, cacheWriteRatio: 1 },
   ...{ cacheWrite1hRatio: 1, imageRatio: 1, videoRatio: 1, audioRatio: 1, audioCompletionRatio: 1, groupRatio: 1 },

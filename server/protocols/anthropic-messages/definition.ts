@@ -7,6 +7,9 @@ import { valuesOf } from '../shared/member-name.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import { suffix } from './suffix.ts';
 
+/** Source: docs.claude.com, context windows: context-1m-2025-08-07. */
+const longContext = /context-(\d{1,3})m/i;
+
 export const definition: ProtocolDefinition = {
   label: 'Anthropic Messages',
   routes: [
@@ -16,6 +19,10 @@ export const definition: ProtocolDefinition = {
   claims: (path) => path.startsWith('/v1/messages'),
   chatOperation: 'messages',
   // `?beta=true` and the like.
+  wantedContext(headers, { anthropic_beta: named, betas }) {
+    const found = longContext.exec(`${headers.get('anthropic-beta') ?? ''} ${JSON.stringify([named, betas])}`);
+    return found === null ? 0 : Number(found[1]) * 1_000_000;
+  },
   namesShares: true,
   passesQuery: true,
   headerPrefix: 'anthropic',

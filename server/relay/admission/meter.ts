@@ -1,5 +1,5 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
-import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
+import { type ModelLimits, modelLimits, usualPicture } from '../../contract/model-limits.ts';
 import { imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
@@ -27,7 +27,7 @@ import {
 } from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
-import { audioSeconds } from '../shared/recordings/length.ts';
+import { measuredSeconds, thinnestSeconds } from '../shared/recordings/length.ts';
 import type { TokenCounter } from './counting/counter.ts';
 
 /** What a request costs at most, and what that follows from. */
@@ -113,18 +113,18 @@ export function estimate(
   if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, fallback);
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
-    const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
-    const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
+    const reads = operation === 'rerank' ? documentsIn(body) : 0;
+    const question = reads === 0 ? 0 : 3 * lengthOf(body.query);
     const files = filesWithin(prompt, 0, modelLimits(parsed.model).context);
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
     return sized(prices, size, fallback);
   }
   const answer = answerLimit(parsed, route.offers);
-  const { context } = answer.model;
+  const context = contextOf(parsed, answer.model, words);
   const promptTokens = Math.min(words, context);
   const size: ReserveSize = {
     promptTokens,
-    media: mediaWithin(prompt, context),
+    media: mediaWithin(prompt, context, answer.model.picture),
     files: filesWithin(prompt, promptTokens, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
@@ -133,6 +133,21 @@ export function estimate(
   };
   return { ...size, prices, reserveAmount: reserveAll(prices, size, others), fallback, answer, others };
 }
+
+/** The longest list besides the question, whatever it is called, in the request or in an object of it. */
+function documentsIn(body: ParsedRequest['body']): number {
+  let longest = 0;
+  for (const name in body) {
+    if (name === 'query') continue;
+    const value = body[name];
+    const lists = Array.isArray(value) ? [value] : Object.values(record(value) ?? {});
+    for (const list of lists) if (Array.isArray(list)) longest = Math.max(longest, list.length);
+  }
+  return longest;
+}
+
+const lengthOf = (value: unknown): number =>
+  typeof value === 'string' ? value.length : (JSON.stringify(value)?.length ?? 0);
 
 /** Thinking needs room, or nothing is left for the answer. */
 export const minThinking = 1024;
@@ -193,11 +208,26 @@ export const reserveFor = ({ prices, others, ...size }: Estimate, maxTokens: num
 
 type Media = NonNullable<ReserveSize['media']>;
 
-/** No kind of media takes more than all that the model reads. */
-function mediaWithin({ bound }: Prompt, context: number): Media {
+/** All that the model reads at most, where it makes a difference. */
+function contextOf(
+  { protocol, prompt, request, body }: ParsedRequest,
+  { context }: ModelLimits,
+  words: number,
+): number {
+  const { bound } = prompt;
+  if (words <= context && bound.media === noMedia && !bound.files) return context;
+  const { wantedContext } = codecFor(protocol).definition;
+  return wantedContext === undefined ? context : Math.max(context, wantedContext(request.headers, body));
+}
+
+/** No kind of media takes more than all that the model reads. @param picture tokens of one at most. */
+function mediaWithin({ bound }: Prompt, context: number, picture: number): Media {
   if (bound.media === noMedia) return noMedia;
   const within: Record<string, number> = {};
-  for (const [name, tokens] of Object.entries(bound.media)) within[name] = Math.min(tokens, context);
+  for (const [name, tokens] of Object.entries(bound.media)) {
+    const times = name === 'imageInput' ? picture / usualPicture : 1;
+    within[name] = Math.min(Math.ceil(tokens * times), context);
+  }
   return within;
 }
 
@@ -216,10 +246,16 @@ function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null)
 }
 
 const hasAudio = (body: ParsedRequest['body']): boolean => {
-  const config = record(body.generationConfig ?? body.generation_config);
-  const modes = body.modalities ?? config?.responseModalities ?? config?.response_modalities;
-  return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
+  if (speaks(body.modalities)) return true;
+  for (const name of ['generationConfig', 'generation_config']) {
+    const config = body[name] === undefined ? null : record(body[name]);
+    if (config !== null && (speaks(config.responseModalities) || speaks(config.response_modalities))) return true;
+  }
+  return false;
 };
+
+const speaks = (modes: unknown): boolean =>
+  Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 
 /** Tokens of one picture by its quality, where pictures are paid by tokens. Source: OpenAI's image guide, 1024 x 1536. */
 const pictureTokens: ReadonlyMap<unknown, number> = new Map([
@@ -327,10 +363,17 @@ const speechLength = ({ body: { input, instructions } }: ParsedRequest): number 
 const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
 
 function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
-  const reported = delivered === undefined ? null : (reportedSeconds(delivered.body) ?? subtitlesIn(parsed, delivered));
-  const { form } = parsed;
-  const seconds = reported ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
+  const reported = delivered === undefined ? null : reportedSeconds(delivered.body);
+  const seconds = reported ?? secondsOf(parsed, delivered === undefined ? null : subtitlesIn(parsed, delivered));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
+}
+
+/** @param named by subtitles: those end with the last word, not with the sound. */
+function secondsOf({ form }: ParsedRequest, named: number | null): number {
+  if (form?.file == null) return named ?? 60;
+  const size = form.fileSize();
+  const measured = measuredSeconds(form.file, size);
+  return named === null ? (measured ?? thinnestSeconds(size)) : Math.max(named, measured ?? 0);
 }
 
 const reportedSeconds = (body: unknown): number | null => {

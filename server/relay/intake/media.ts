@@ -1,4 +1,5 @@
 /** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
+import { usualPicture } from '../../contract/model-limits.ts';
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
 
@@ -25,8 +26,6 @@ export interface Found {
   readonly words: string | null;
 }
 
-/** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
-const maxImageTokens = 5000;
 /** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
 const defaultMediaTokens = 1000;
 /** What a document takes that is only named by its address, where no usage is reported. */
@@ -35,7 +34,7 @@ const defaultFileTokens = 20_000;
 const fileBytes = 16;
 /** Source: ai.google.dev, audio: 32 tokens a second. Speech seldom takes less than 1,000 bytes a second. */
 const audioRate = { tokens: 32, bytes: 1000 };
-/** Source: ai.google.dev, video: some 300 tokens a second. Moving pictures seldom take less than 6,000 bytes a second. */
+/** Source: ai.google.dev, video: some 300 tokens for a picture and its sound, one a second. Moving pictures seldom take less than 6,000 bytes a second. */
 const videoRate = { tokens: 300, bytes: 6000 };
 
 /** Members that lead to media from wherever media may lie. Tool inputs, schemas and documents are behind none of them. */
@@ -160,7 +159,7 @@ function provenMedia(text: string, place: Place, kind: Kind): Found | null {
   const data = named === null ? text : text.slice(named[0].length);
   if (!base64.test(data)) return null;
   const mime = named?.[1]?.toLowerCase() ?? mimeOf(place);
-  const found = carried(text, data, declaredKind(mime, kind));
+  const found = carried(text, data, { kind: declaredKind(mime, kind), frames: framesAt(place) });
   if (found === null || found.bucket !== 'words') return found;
   // Words are read out of what is a file of words for certain; else they may be read as they came.
   const isFile = kind === 'file' && (place.key === 'data' || place.key === 'file_data') && mime.startsWith('text/');
@@ -176,23 +175,34 @@ function declaredKind(mime: string, kind: Kind): Kind {
 
 function remote(kind: Kind, words: string): Found {
   if (kind === 'image')
-    return { bucket: 'imageInput', max: maxImageTokens, fallback: defaultMediaTokens, units: 0, words };
+    return { bucket: 'imageInput', max: usualPicture, fallback: defaultMediaTokens, units: 0, words };
   // How long it is only the upstream knows.
   return { bucket: 'file', max: 0, fallback: defaultFileTokens, units: 0, words };
 }
 
+/** Pictures of a second that the request wants to be looked at, one at least. */
+function framesAt({ owner, part }: Place): number {
+  let frames = 1;
+  for (const place of [owner, part, part.videoMetadata, part.video_metadata]) {
+    const fps = typeof place === 'object' && place !== null && 'fps' in place ? Number(place.fps) : Number.NaN;
+    if (Number.isFinite(fps)) frames = Math.max(frames, fps);
+  }
+  return frames;
+}
+
 /** @param text as it stands in the request. @param data the base64 in it. */
-function carried(text: string, data: string, kind: Kind): Found | null {
+function carried(text: string, data: string, { kind, frames }: { kind: Kind; frames: number }): Found | null {
   const units = text.length;
   const head = Buffer.from(data.slice(0, 64), 'base64');
   if (kind === 'image') {
     if (!isImage(head)) return null;
-    return { bucket: 'imageInput', max: maxImageTokens, fallback: defaultMediaTokens, units, words: null };
+    return { bucket: 'imageInput', max: usualPicture, fallback: defaultMediaTokens, units, words: null };
   }
   if (kind === 'file') return fileOf(data, units);
   if (!(kind === 'audio' ? isAudio(head) : isVideo(head))) return null;
   const bytes = Buffer.from(data, 'base64');
-  const { tokens, bytes: rate } = kind === 'audio' ? audioRate : videoRate;
+  const { tokens: each, bytes: rate } = kind === 'audio' ? audioRate : videoRate;
+  const tokens = kind === 'audio' ? each : each * frames;
   const seconds = audioSeconds(bytes, bytes.length);
   const fallback = Math.max(defaultMediaTokens, Math.ceil(seconds * tokens));
   const max = Math.max(fallback, Math.ceil((bytes.length / rate) * tokens));

@@ -18,11 +18,18 @@ const readers = [
   adtsSeconds,
 ] as const;
 
-/** @param file the beginning of the file, or all of it. @param size bytes of the whole. @returns seconds. */
-export function audioSeconds(file: Uint8Array, size: number): number {
+/** @param file the beginning of the file, or all of it. @param size bytes of the whole. @returns null = its form is not known. */
+export function measuredSeconds(file: Uint8Array, size: number): number | null {
   for (const read of readers) {
     const seconds = read(file, size);
     if (seconds !== null && Number.isFinite(seconds) && seconds >= 0) return seconds;
   }
-  return size / thinnestRate;
+  return null;
 }
+
+/** As much sound as so many bytes can hold. */
+export const thinnestSeconds = (size: number): number => size / thinnestRate;
+
+/** The length, of an unknown form as much as there may be. */
+export const audioSeconds = (file: Uint8Array, size: number): number =>
+  measuredSeconds(file, size) ?? thinnestSeconds(size);
