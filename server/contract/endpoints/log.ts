@@ -95,7 +95,7 @@ export const logEndpoints = [
     access: 'admin',
     input: z.object({ keyword: text }),
     output: z.array(logShape),
-    summary: { zh: '搜索日志', en: 'Newest rows of a type, user, token, model or request id' },
+    summary: { zh: '搜索日志', en: 'Newest rows of a type, user, token, model or request ID' },
   }),
   endpoint({
     id: 'log.self_search',
@@ -104,7 +104,7 @@ export const logEndpoints = [
     access: 'user',
     input: z.object({ keyword: text }),
     output: z.array(logShape),
-    summary: { zh: '搜索自己的日志', en: 'Newest own rows of a type, token, model or request id' },
+    summary: { zh: '搜索自己的日志', en: 'Newest own rows of a type, token, model or request ID' },
   }),
   endpoint({
     id: 'log.stat',

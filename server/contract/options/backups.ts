@@ -12,7 +12,7 @@ export const backupOptions = {
     label: { zh: '备份间隔（小时，0 = 关闭）', en: 'Hours between backups (0 = none)' },
     help: {
       zh: '写入后重新打开并校验数据库与账本；主密钥不在其中，请另行保存。',
-      en: 'Each is opened again and its books are added up. The master key is not in it: keep that elsewhere.',
+      en: 'Each is opened again and its ledger is added up. The master key is not in it: keep that elsewhere.',
     },
   }),
   'backup_setting.keep': option({

@@ -252,10 +252,10 @@ export const familyTables: readonly FamilyTable[] = [
       channel_name: words('渠道名按编号重新取得', "the channel's name is looked up by its number"),
       ip: words('日志中的 IP 不迁入', 'addresses in logs stay behind'),
       request_id: words(
-        '请求编号不迁入，旧日志不能按编号查找',
+        '请求 ID 不迁入，旧日志不能按它查找',
         'request ids stay behind: old rows are not found by them',
       ),
-      upstream_request_id: words('上游请求编号不迁入', "the upstream's request ids stay behind"),
+      upstream_request_id: words('上游请求 ID 不迁入', "the upstream's request ids stay behind"),
       system_prompt_reset: noEffect,
     },
   },
