@@ -76,14 +76,14 @@ export function notes(text: string, version: string): string {
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..');
   const file = join(root, 'CHANGELOG.md');
-  const given = (flag: string): string => process.argv[process.argv.indexOf(flag) + 1] ?? '';
+  const flagValue = (flag: string): string => process.argv[process.argv.indexOf(flag) + 1] ?? '';
   const text = readFileSync(file, 'utf8');
-  if (process.argv.includes('--notes')) process.stdout.write(notes(text, given('--notes')));
+  if (process.argv.includes('--notes')) process.stdout.write(notes(text, flagValue('--notes')));
   else if (process.argv.includes('--cut') && process.argv.includes('--since')) {
-    const version = given('--cut');
-    const shown = Bun.spawnSync(['git', 'show', `${given('--since')}:CHANGELOG.md`], { cwd: root });
-    if (shown.exitCode !== 0) throw new Error(shown.stderr.toString().trim());
-    writeFileSync(file, cut(text, shown.stdout.toString(), version, new Date().toISOString().slice(0, 10)));
+    const version = flagValue('--cut');
+    const previous = Bun.spawnSync(['git', 'show', `${flagValue('--since')}:CHANGELOG.md`], { cwd: root });
+    if (previous.exitCode !== 0) throw new Error(previous.stderr.toString().trim());
+    writeFileSync(file, cut(text, previous.stdout.toString(), version, new Date().toISOString().slice(0, 10)));
     const manifest = join(root, 'package.json');
     writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[^"]+"/, `"version": "${version}"`));
   } else throw new Error('--cut VERSION --since REF, or --notes VERSION');

@@ -77,7 +77,7 @@ const reportIn = (path: string): Report =>
 const maxReruns = 5;
 
 /** Runs each file that failed once more, alone. @returns whether all of them passed then; each is named as flaky. */
-async function passAlone({ testResults }: Report): Promise<boolean> {
+async function rerunAlone({ testResults }: Report): Promise<boolean> {
   const failed = testResults.filter(({ status }) => status === 'failed');
   // A file that does not load fails for good.
   if (failed.length === 0 || failed.length > maxReruns) return false;
@@ -111,7 +111,7 @@ export const runStatic = (): Promise<readonly boolean[]> =>
 export async function runChecks(checks: Checks): Promise<number> {
   const report = join(root, '.cache', `tests-${process.pid}.json`);
   mkdirSync(join(root, '.cache'), { recursive: true });
-  const ran = await run(
+  const passed = await run(
     'tests',
     vitest(
       ...(checks.workers === undefined ? [] : [`--maxWorkers=${checks.workers}`]),
@@ -126,9 +126,9 @@ export async function runChecks(checks: Checks): Promise<number> {
   const written = reportIn(report);
   if (existsSync(report)) keepResults(report);
   rmSync(report, { force: true });
-  const flaky = !ran && process.env.RERUN_FAILED === '1' && (await passAlone(written));
+  const retried = !passed && process.env.RERUN_FAILED === '1' && (await rerunAlone(written));
   // A file that does not load, or an error outside any test, fails without a failed test.
-  const failed = ran || flaky ? 0 : Math.max(1, written.numFailedTests);
-  console.log(`${written.numPassedTests + (flaky ? written.numFailedTests : 0)} passed, ${failed} failed`);
+  const failed = passed || retried ? 0 : Math.max(1, written.numFailedTests);
+  console.log(`${written.numPassedTests + (retried ? written.numFailedTests : 0)} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }

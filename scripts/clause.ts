@@ -63,7 +63,7 @@ export function sentencesOf(document: string, text: string): Map<string, string>
 }
 
 /** Whether a test only looks for words in source text. */
-function searchesSource(text: string): boolean {
+function readsSource(text: string): boolean {
   const code = text.replace(/^import [^;]*;$/gms, '');
   return /\b(readFileSync|readdirSync|Glob)\b/.test(code) && /\.tsx?['"`]|\{ts,tsx\}/.test(code);
 }
@@ -84,7 +84,7 @@ function errorOf(proof: string): string | null {
   const stands = [`'${named}'`, `"${named}"`, `\`${named}\``].some((quoted) => text.includes(quoted));
   // Object keys that need no quotes.
   if (named === '' || !(stands || text.includes(`\n  ${named}: `))) return `no test "${title}" in ${file}`;
-  return searchesSource(text) ? `${file} searches source text` : null;
+  return readsSource(text) ? `${file} searches source text` : null;
 }
 
 export interface Coverage {
@@ -92,15 +92,15 @@ export interface Coverage {
   readonly proven: number;
   readonly deviating: number;
   readonly unproven: number;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 export function status(): Coverage {
   const all = clauses();
-  const count = (wanted: Clause['status']) => all.filter((clause) => clause.status === wanted).length;
+  const count = (state: Clause['status']) => all.filter((clause) => clause.status === state).length;
   const ids = all.map(({ id }) => id);
   const [deviating, unproven] = [count('deviating'), count('unproven')];
-  const faults = [
+  const errors = [
     ...ids.filter((id, at) => ids.indexOf(id) < at).map((id) => `${id} twice`),
     ...all.flatMap(({ id, proofs }) =>
       proofs.map(errorOf).flatMap((error) => (error === null ? [] : [`${id}: ${error}`])),
@@ -111,7 +111,7 @@ export function status(): Coverage {
     ...(unproven > maxUnproven ? [`${unproven} unproven, at most ${maxUnproven}`] : []),
     ...missing(all),
   ];
-  return { rows: all.length - count('nothing'), proven: count('proven'), deviating, unproven, faults };
+  return { rows: all.length - count('nothing'), proven: count('proven'), deviating, unproven, errors };
 }
 
 /** What the documents say and the list does not, or in other words. */
@@ -131,7 +131,7 @@ function missing(all: readonly Clause[]): string[] {
 }
 
 /** So many rows that can be tried, in the order of the hash of seed and id, so that nobody chooses them. */
-export function draw(count: number, seed: string): Clause[] {
+export function sampleOf(count: number, seed: string): Clause[] {
   const place = ({ id }: Clause): string => createHash('sha256').update(`${seed} ${id}`).digest('hex');
   return clauses()
     .filter(({ status }) => status !== 'nothing')
@@ -144,18 +144,18 @@ function main(): void {
     options: { draw: { type: 'string' }, seed: { type: 'string', default: '' } },
   });
   if (values.draw !== undefined) {
-    for (const { id, status: how, isSet } of draw(Number(values.draw), values.seed))
+    for (const { id, status: how, isSet } of sampleOf(Number(values.draw), values.seed))
       console.log([id, how, isSet].join('\t'));
     return;
   }
-  const { rows, proven, deviating, unproven, faults } = status();
+  const { rows, proven, deviating, unproven, errors } = status();
   console.log(
     `${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven (at most ${maxUnproven})`,
   );
   for (const { id, reason } of clauses().filter((one) => one.status === 'deviating'))
     console.log(`  ${id} ! ${reason}`);
-  for (const error of faults) console.error(`  ${error}`);
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  for (const error of errors) console.error(`  ${error}`);
+  process.exitCode = errors.length === 0 ? 0 : 1;
 }
 
 if (import.meta.main) main();

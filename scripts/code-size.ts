@@ -1,7 +1,7 @@
 /** Counts files and functions and lists circles between files; ends with 1 when there is a circle. `--list N` prints the N largest functions by each measure. */
-import { measureHouse } from './house/measure.ts';
+import { measureCode } from './house/measure.ts';
 
 const at = process.argv.indexOf('--list');
-const { summary, faults } = measureHouse(at < 0 ? 0 : Number(process.argv[at + 1]));
-for (const line of [...summary, ...faults]) console.log(line);
-process.exit(faults.length > 0 ? 1 : 0);
+const { summary, errors } = measureCode(at < 0 ? 0 : Number(process.argv[at + 1]));
+for (const line of [...summary, ...errors]) console.log(line);
+process.exit(errors.length > 0 ? 1 : 0);

@@ -15,9 +15,9 @@ export async function buildConsole(root: string): Promise<boolean> {
       if (!path.startsWith('web/dist/')) hash.update(path).update(readFileSync(join(root, path)));
     }
   }
-  const wanted = hash.digest('hex');
+  const digest = hash.digest('hex');
   const built = existsSync(join(root, 'web/dist/index.html')) && existsSync(consoleModules(root));
-  if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return false;
+  if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return false;
   console.error('building the console ...');
   const run = Bun.spawnSync(
     [process.execPath, '--bun', 'node_modules/vite/bin/vite.js', 'build', 'web', '--logLevel', 'warn'],
@@ -30,6 +30,6 @@ export async function buildConsole(root: string): Promise<boolean> {
   );
   if (run.exitCode !== 0) throw new Error('the console did not build');
   mkdirSync(join(root, '.cache'), { recursive: true });
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, digest);
   return true;
 }

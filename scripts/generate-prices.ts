@@ -1,4 +1,4 @@
-/** Writes server/contract/pricing/default-prices.json from the facts in scripts/prices; `pricesAreFresh` tells whether that would change anything. */
+/** Writes server/contract/pricing/default-prices.json from the facts in scripts/prices; `pricingIsFresh` tells whether that would change anything. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -25,19 +25,22 @@ interface Cost {
   }[];
 }
 
-const six = (value: number): number => Number(value.toFixed(6));
+const rounded = (value: number): number => Number(value.toFixed(6));
 const per = (price: number | undefined, base: number | undefined): number | null =>
-  price === undefined || base === undefined || base === 0 ? null : six(price / base);
+  price === undefined || base === undefined || base === 0 ? null : rounded(price / base);
 
 /** @returns the text of default-prices.json. */
-export function generatePrices(): string {
+export function generatePricing(): string {
   const family = data('family-prices.json') as Record<string, Record<string, number | string>>;
   const own = data('own-prices.json') as Record<string, Record<string, Ratios | number>>;
   const { _about, ...providers } = data('model-prices.json') as Record<string, Record<string, Cost>>;
   const tables: Record<string, Record<string, unknown>> = {};
   const table = (name: string): Record<string, unknown> => {
     tables[name] ??= Object.fromEntries(
-      Object.entries(family[name] ?? {}).map(([key, value]) => [key, typeof value === 'number' ? six(value) : value]),
+      Object.entries(family[name] ?? {}).map(([key, value]) => [
+        key,
+        typeof value === 'number' ? rounded(value) : value,
+      ]),
     );
     return tables[name];
   };
@@ -49,7 +52,7 @@ export function generatePrices(): string {
     table(name);
 
   for (const [model, cost] of Object.values(providers).flatMap((models) => Object.entries(models))) {
-    set('ModelRatio', model, six(cost.input / 2));
+    set('ModelRatio', model, rounded(cost.input / 2));
     set('CompletionRatio', model, per(cost.output, cost.input));
     // A free cache on a paid model means that the source does not know its price.
     if (cost.cache_read !== 0) set('CacheRatio', model, per(cost.cache_read, cost.input));
@@ -77,6 +80,6 @@ function tierOf(tier: NonNullable<Cost['tiers']>[number], cost: Cost): Record<st
   return Object.fromEntries(Object.entries(factors).filter((pair): pair is [string, number] => pair[1] !== null));
 }
 
-export const pricesAreFresh = (): boolean => generatePrices() === readFileSync(target, 'utf8');
+export const pricingIsFresh = (): boolean => generatePricing() === readFileSync(target, 'utf8');
 
-if (import.meta.main) writeFileSync(target, generatePrices());
+if (import.meta.main) writeFileSync(target, generatePricing());

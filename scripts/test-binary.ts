@@ -3,6 +3,6 @@ import { resolve } from 'node:path';
 import { runChecks } from './checks.ts';
 
 process.env.GATEWAY_TEST_PROGRAM ??= resolve(import.meta.dirname, '../dist/gateway');
-const given = process.argv.slice(2);
-const tests = given.length > 0 ? given : ['tests/binary', 'tests/programs', 'tests/storage'];
+const args = process.argv.slice(2);
+const tests = args.length > 0 ? args : ['tests/binary', 'tests/programs', 'tests/storage'];
 process.exit(await runChecks({ tests, exclude: [], workers: 2 }));

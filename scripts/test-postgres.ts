@@ -13,8 +13,8 @@ const root = resolve(import.meta.dirname, '..');
  * they assert. `npm test` runs every one of them over SQLite.
  */
 const folders = ['tests/engines', 'tests/ledger', 'tests/domain', 'tests/http', 'tests/incidents', 'tests/postgres'];
-const chosenDatabase = 'tests/support/engines.ts';
-const decidedBeforeTheDatabase: readonly string[] = [
+const databaseChoice = 'tests/support/engines.ts';
+const withoutDatabase: readonly string[] = [
   // Rights and the documents of the API come from tables in the code; `catalogue` calls every endpoint once over PostgreSQL.
   'tests/http/access-tokens.test.ts',
   'tests/http/option-rights.test.ts',
@@ -38,32 +38,32 @@ const decidedBeforeTheDatabase: readonly string[] = [
 const reached = new Map<string, boolean>();
 
 /** @returns whether the file or one that it imports opens the database that the run is asked for. */
-function opensChosen(path: string): boolean {
+function usesChoice(path: string): boolean {
   const known = reached.get(path);
   if (known !== undefined) return known;
   reached.set(path, false);
   const found =
-    path === chosenDatabase ||
+    path === databaseChoice ||
     importsOf(path, readFileSync(join(root, path), 'utf8'))
       .filter((target) => target.startsWith('tests/') && existsSync(join(root, target)))
-      .some(opensChosen);
+      .some(usesChoice);
   reached.set(path, found);
   return found;
 }
 
 /** @throws Error when a file that is left out is not there. */
-function chosenTests(): string[] {
-  const gone = decidedBeforeTheDatabase.filter((path) => !existsSync(join(root, path)));
+function selectedTests(): string[] {
+  const gone = withoutDatabase.filter((path) => !existsSync(join(root, path)));
   if (gone.length > 0) throw new Error(`left out, and not there: ${gone.join(', ')}`);
   return folders
     .flatMap((folder) => [...new Bun.Glob(`${folder}/**/*.test.ts`).scanSync({ cwd: root })])
-    .filter((path) => path.startsWith('tests/postgres/') || opensChosen(path))
-    .filter((path) => !decidedBeforeTheDatabase.includes(path))
+    .filter((path) => path.startsWith('tests/postgres/') || usesChoice(path))
+    .filter((path) => !withoutDatabase.includes(path))
     .sort();
 }
 
-const given = process.argv.slice(2);
-const tests = given.length > 0 ? given : chosenTests();
+const args = process.argv.slice(2);
+const tests = args.length > 0 ? args : selectedTests();
 const end = await startDatabases();
 if (end === null) {
   console.log('PostgreSQL is not installed (Debian: apt-get install postgresql)');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { circlesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
+import { cyclesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
 import { codecs } from '../server/protocols/registry.ts';
 import { allProviders } from '../server/providers/catalogue.ts';
 
@@ -104,7 +104,7 @@ test('the relay’s stages know nothing of those after them', () => {
 });
 
 test('no file imports itself round a corner', () => {
-  expect(circlesIn(new Map(source.map((path) => [path, targetsOf(path, textOf(path))])))).toEqual([]);
+  expect(cyclesIn(new Map(source.map((path) => [path, targetsOf(path, textOf(path))])))).toEqual([]);
 });
 
 test('every file belongs to a layer', () => {

@@ -23,7 +23,7 @@ interface Node {
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 const kinds: ReadonlySet<string> = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
-const partings: ReadonlySet<string> = new Set([
+const branchKinds: ReadonlySet<string> = new Set([
   'IfStatement',
   'ConditionalExpression',
   'ForStatement',
@@ -61,7 +61,7 @@ export function functionsIn(file: string, text: string): readonly FunctionInfo[]
   const found: FunctionInfo[] = [];
   /** @returns the branches below a node. */
   const walk = (node: Node, parent: Node): number => {
-    let branches = partings.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;
+    let branches = branchKinds.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;
     for (const child of childrenOf(node)) branches += walk(child, node);
     if (!kinds.has(node.type)) return branches;
     const line = lineOf(node.start);

@@ -9,11 +9,11 @@ export const importsOf = (path: string, text: string): readonly string[] => [
 ];
 
 /** Strongly connected components of more than one file (Tarjan 1972). */
-export function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const order = new Map<string, number>();
   const low = new Map<string, number>();
   const stack: string[] = [];
-  const circles: string[][] = [];
+  const cycles: string[][] = [];
   const visit = (path: string): number => {
     const index = order.size;
     order.set(path, index);
@@ -26,10 +26,10 @@ export function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string
     }
     low.set(path, lowest);
     if (lowest !== index) return lowest;
-    const circle = stack.splice(stack.indexOf(path));
-    if (circle.length > 1) circles.push(circle);
+    const cycle = stack.splice(stack.indexOf(path));
+    if (cycle.length > 1) cycles.push(cycle);
     return lowest;
   };
   for (const path of graph.keys()) if (!order.has(path)) visit(path);
-  return circles;
+  return cycles;
 }

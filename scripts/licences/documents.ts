@@ -28,25 +28,25 @@ const known = (root: string): Set<string> =>
   new Set(JSON.parse(readFileSync(join(root, 'node_modules/spdx-license-list/spdx-simple.json'), 'utf8')) as string[]);
 
 function bomOf(packages: readonly BundledPackage[], runtime: Runtime, hashes: Map<string, string>, ids: Set<string>) {
-  const licencesOf = (licence: string) =>
-    ids.has(licence)
-      ? [{ license: { id: licence } }]
-      : / (OR|AND|WITH) /.test(licence)
-        ? [{ expression: licence }]
-        : [{ license: { name: licence } }];
-  const partOf = ({ name, version, licence, url, kind, parts }: Part, inside = ''): object => ({
+  const licensesOf = (license: string) =>
+    ids.has(license)
+      ? [{ license: { id: license } }]
+      : / (OR|AND|WITH) /.test(license)
+        ? [{ expression: license }]
+        : [{ license: { name: license } }];
+  const partOf = ({ name, version, license, url, kind, parts }: Part, inside = ''): object => ({
     type: kind,
     'bom-ref': `${inside}${name}${version === '' ? '' : `@${version}`}`,
     name,
     ...(version === '' ? {} : { version }),
-    licenses: licencesOf(licence),
+    licenses: licensesOf(license),
     ...(url === '' ? {} : { externalReferences: [{ type: 'website', url }] }),
     ...(parts.length === 0 ? {} : { components: parts.map((part) => partOf(part, `${name}/`)) }),
   });
   const own = purlOf(manifest.name, manifest.version);
-  const wanted = new Set(packages.flatMap((one) => one.dependsOn));
+  const selected = new Set(packages.flatMap((one) => one.dependsOn));
   const refOf = (one: BundledPackage): string => purlOf(one.name, one.version);
-  const direct = packages.filter((one) => one.name in manifest.dependencies || !wanted.has(refOf(one))).map(refOf);
+  const direct = packages.filter((one) => one.name in manifest.dependencies || !selected.has(refOf(one))).map(refOf);
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
@@ -59,7 +59,7 @@ function bomOf(packages: readonly BundledPackage[], runtime: Runtime, hashes: Ma
         'bom-ref': own,
         name: manifest.name,
         version: manifest.version,
-        licenses: licencesOf(manifest.license),
+        licenses: licensesOf(manifest.license),
         purl: own,
       },
     },
@@ -74,7 +74,7 @@ function bomOf(packages: readonly BundledPackage[], runtime: Runtime, hashes: Ma
           name: bare,
           version: one.version,
           ...(hash === undefined ? {} : { hashes: [{ alg: 'SHA-512', content: hash }] }),
-          licenses: licencesOf(one.licence),
+          licenses: licensesOf(one.license),
           purl: refOf(one),
         };
       }),
@@ -91,9 +91,9 @@ const rule = '-'.repeat(78);
 
 function textsOf(root: string, packages: readonly BundledPackage[], runtime: Runtime): string {
   const byText = new Map<string, string[]>();
-  for (const { name, version, licence, text } of packages) {
+  for (const { name, version, license, text } of packages) {
     const names = byText.get(text) ?? [];
-    names.push(`${name} ${version} (${licence})`);
+    names.push(`${name} ${version} (${license})`);
     byText.set(text, names);
   }
   const sections = [...[...byText].map(([text, names]) => [names.join('\n'), text] as const), ...runtime.texts];

@@ -6,7 +6,7 @@ export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   /** SPDX identifier or expression. */
-  readonly licence: string;
+  readonly license: string;
   readonly text: string;
   /** Package URLs of bundled packages that it asks for. */
   readonly dependsOn: readonly string[];
@@ -68,13 +68,13 @@ export function packagesOf(root: string, files: readonly string[], kept: string)
     const { name = '', version = '', license = '', dependencies, peerDependencies } = manifestOf(folder);
     const text = textOf(folder, name, kept);
     if (text === '' || license === '') bare.push(`${name}@${version}`);
-    const dependsOn = Object.keys({ ...dependencies, ...peerDependencies }).flatMap((wanted) => {
-      const target = resolved(root, folder, wanted);
+    const dependsOn = Object.keys({ ...dependencies, ...peerDependencies }).flatMap((dependency) => {
+      const target = resolved(root, folder, dependency);
       if (target === null || !folders.has(target)) return [];
       const { name: other = '', version: at = '' } = manifestOf(target);
       return [purlOf(other, at)];
     });
-    found.set(`${name}@${version}`, { name, version, licence: license, text, dependsOn: dependsOn.sort() });
+    found.set(`${name}@${version}`, { name, version, license, text, dependsOn: dependsOn.sort() });
   }
   if (bare.length > 0) throw new Error(`no licence text: ${bare.join(', ')}`);
   return [...found.values()].sort((a, b) => (`${a.name}@${a.version}` < `${b.name}@${b.version}` ? -1 : 1));

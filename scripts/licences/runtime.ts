@@ -6,7 +6,7 @@ export interface Part {
   readonly name: string;
   readonly version: string;
   /** As its source words it. */
-  readonly licence: string;
+  readonly license: string;
   readonly url: string;
   readonly kind: 'library' | 'platform' | 'data';
   readonly parts: readonly Part[];
@@ -44,10 +44,10 @@ const idOf = (words: string): string =>
 
 /** Rows `| [name](address) | licence |` of the notes, in both of their tables. */
 const rowsOf = (notes: string): Part[] =>
-  [...notes.matchAll(/^\| (.*\[.*?) +\| (.*?) +\|$/gm)].map(([, name = '', licence = '']) => ({
+  [...notes.matchAll(/^\| (.*\[.*?) +\| (.*?) +\|$/gm)].map(([, name = '', license = '']) => ({
     ...linkOf(name),
     version: '',
-    licence: idOf(linkOf(licence).name),
+    license: idOf(linkOf(license).name),
     kind: 'library',
     parts: [],
   }));
@@ -66,7 +66,7 @@ export function runtimeOf(root: string, bun: string): Runtime {
   const engine: Part = {
     name: 'JavaScriptCore',
     version: '',
-    licence: 'LGPL-2.0-only',
+    license: 'LGPL-2.0-only',
     url: 'https://github.com/oven-sh/webkit',
     kind: 'library',
     parts: [],
@@ -78,7 +78,7 @@ export function runtimeOf(root: string, bun: string): Runtime {
       {
         name: 'bun',
         version: bun,
-        licence: 'MIT',
+        license: 'MIT',
         url: 'https://bun.sh',
         kind: 'platform',
         parts: [engine, ...listed],
@@ -86,7 +86,7 @@ export function runtimeOf(root: string, bun: string): Runtime {
       {
         name: 'sqlite',
         version: sqlite[1] ?? '',
-        licence: 'blessing',
+        license: 'blessing',
         url: 'https://sqlite.org',
         kind: 'library',
         parts: [],
@@ -94,7 +94,7 @@ export function runtimeOf(root: string, bun: string): Runtime {
       {
         name: 'models.dev prices',
         version: '2026-07-02',
-        licence: 'MIT',
+        license: 'MIT',
         url: 'https://github.com/anomalyco/models.dev',
         kind: 'data',
         parts: [],

@@ -30,7 +30,7 @@ function sqliteOptions(driver: string): string[] {
 }
 
 /** @param triple where it runs, in the compiler's words. @returns the addon. */
-export function builtAddon(root: string, triple: string): string {
+export function buildAddon(root: string, triple: string): string {
   const driver = join(root, 'node_modules/better-sqlite3');
   const { version } = JSON.parse(readFileSync(join(driver, 'package.json'), 'utf8')) as { version: string };
   const inputs = [version, readFileSync(import.meta.path), readFileSync(join(import.meta.dirname, 'tools.txt'))];

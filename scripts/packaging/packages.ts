@@ -40,7 +40,7 @@ const isWindows = (target: TargetName): boolean => targets[target].platform === 
 const bare = (target: TargetName): string => (isWindows(target) ? 'gateway.exe' : 'gateway');
 
 /** What every package has beside the executable. */
-function supplements(release: Release, folder: string): void {
+function extraFiles(release: Release, folder: string): void {
   put(release, join(folder, 'LICENSE'), readFileSync(join(release.root, 'LICENSE')));
   put(release, join(folder, 'README.md'), readFileSync(join(release.root, 'README.md')));
   put(release, join(folder, 'README.zh.md'), readFileSync(join(release.root, 'README.zh.md')));
@@ -64,7 +64,7 @@ export function archive(release: Release, target: TargetName): string {
   const name = `gateway-${release.version}-${target}`;
   const folder = join(release.root, '.cache', 'packaging', 'archive');
   rmSync(folder, { recursive: true, force: true });
-  supplements(release, join(folder, name));
+  extraFiles(release, join(folder, name));
   put(release, join(folder, name, bare(target)), readFileSync(program(release.root, target)), 0o755);
   const file = join(release.out, `${name}.${isWindows(target) ? 'zip' : 'tar.gz'}`);
   rmSync(file, { force: true });
@@ -89,7 +89,7 @@ const unit = (): string =>
 export function linuxPackages(release: Release, target: 'linux-x64' | 'linux-arm64'): string[] {
   const folder = join(release.root, '.cache', 'packaging', 'linux');
   rmSync(folder, { recursive: true, force: true });
-  supplements(release, folder);
+  extraFiles(release, folder);
   put(release, join(folder, 'gateway.service'), unit());
   const own = (name: string): string => join(import.meta.dirname, 'linux', name);
   const file = (src: string, dst: string, mode = 0o644, type?: string) => ({

@@ -1,7 +1,7 @@
 /** The platforms that a release has an executable for: which runtime each gets, and where its SQLite addon comes from. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtAddon } from './addon.ts';
+import { buildAddon } from './addon.ts';
 import { npmPackage } from './fetch.ts';
 
 interface TargetRow {
@@ -9,7 +9,7 @@ interface TargetRow {
   readonly arch: 'x64' | 'arm64';
   readonly libc?: 'glibc' | 'musl';
   /** The compiler's name for where the addon runs; undefined = the package's own addon runs on all of the platform. */
-  readonly compiled?: string;
+  readonly zigTarget?: string;
   readonly bun: Bun.Build.CompileTarget;
   readonly runtime: string;
   /** SHA-512 of the runtime's package. */
@@ -24,7 +24,7 @@ export const targets = {
     platform: 'linux',
     arch: 'x64',
     libc: 'glibc',
-    compiled: `x86_64-linux-${glibc}`,
+    zigTarget: `x86_64-linux-${glibc}`,
     bun: 'bun-linux-x64',
     runtime: '@oven/bun-linux-x64',
     integrity: 'sha512-IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g==',
@@ -33,7 +33,7 @@ export const targets = {
     platform: 'linux',
     arch: 'x64',
     libc: 'glibc',
-    compiled: `x86_64-linux-${glibc}`,
+    zigTarget: `x86_64-linux-${glibc}`,
     bun: 'bun-linux-x64-baseline',
     runtime: '@oven/bun-linux-x64-baseline',
     integrity: 'sha512-s8yMwYcFnnrA178gji0gZbkE2WVDej/Ti1x770oPfihxyRxSMNhGhiAQNXV53aDeraZxksdvKV/RAdQBCd0qPA==',
@@ -42,7 +42,7 @@ export const targets = {
     platform: 'linux',
     arch: 'arm64',
     libc: 'glibc',
-    compiled: `aarch64-linux-${glibc}`,
+    zigTarget: `aarch64-linux-${glibc}`,
     bun: 'bun-linux-arm64',
     runtime: '@oven/bun-linux-aarch64',
     integrity: 'sha512-4BXmsSKnjOrlGWqZV4x/oWa7AVoR+B6lCXddMzOAXBIm3t50eslg9wb66gmtW1AamEQ1l1CDvmmruysEhqOWMg==',
@@ -51,7 +51,7 @@ export const targets = {
     platform: 'linux',
     arch: 'x64',
     libc: 'musl',
-    compiled: 'x86_64-linux-musl',
+    zigTarget: 'x86_64-linux-musl',
     bun: 'bun-linux-x64-musl',
     runtime: '@oven/bun-linux-x64-musl',
     integrity: 'sha512-10QoW/YfTgnURaGEaHpJCiXjLI2e5iTtfVDaA5JKcyUzaa1cq6cVUY9/Uq5XkYzvtRjHLRe9Oj/lTDIQcxy8HQ==',
@@ -60,7 +60,7 @@ export const targets = {
     platform: 'linux',
     arch: 'arm64',
     libc: 'musl',
-    compiled: 'aarch64-linux-musl',
+    zigTarget: 'aarch64-linux-musl',
     bun: 'bun-linux-arm64-musl',
     runtime: '@oven/bun-linux-aarch64-musl',
     integrity: 'sha512-XCNc+WvvMAdNNb+OWTogpy+N9wm62fkVeEVLb6how0RZhW5LPi6c7BlkeVCuWps7XjEl2saFpHFa20/1E+PAHg==',
@@ -92,9 +92,9 @@ export type TargetName = keyof typeof targets;
 export const targetNames = Object.keys(targets) as TargetName[];
 
 /** @throws Error that lists what there is. */
-export function targetsNamed(given: string): readonly TargetName[] {
-  if (given === 'all') return targetNames;
-  const names = given.split(',');
+export function targetsNamed(list: string): readonly TargetName[] {
+  if (list === 'all') return targetNames;
+  const names = list.split(',');
   const unknown = names.find((name) => !Object.hasOwn(targets, name));
   if (unknown !== undefined) throw new Error(`--target ${unknown}: all, ${targetNames.join(', ')}`);
   return names as TargetName[];
@@ -118,7 +118,7 @@ export async function targetParts(root: string, name: TargetName): Promise<Targe
   const folder = npmPackage(root, { name: row.runtime, version, integrity: row.integrity });
   const runtime = join(folder, 'bin', row.platform === 'win32' ? 'bun.exe' : 'bun');
   const own = join(root, 'node_modules/better-sqlite3/prebuilds', `${row.platform}-${row.arch}.node`);
-  const addon = row.compiled === undefined ? own : builtAddon(root, row.compiled);
+  const addon = row.zigTarget === undefined ? own : buildAddon(root, row.zigTarget);
   if (row.libc === 'glibc') needsOnlyOldGlibc(readFileSync(addon, 'latin1'));
   return { bun: row.bun, runtime, addon };
 }

@@ -30,7 +30,7 @@ export interface PostgresServer {
   /** Runs one of its programs as its user. @throws Error with its words. */
   run(program: string, ...args: string[]): Promise<void>;
   /** From now on it is this folder of data that is started and stopped. */
-  become(data: string): void;
+  runAs(data: string): void;
   /** Stops it and removes the folder. */
   remove(): void;
 }
@@ -94,14 +94,14 @@ export async function startPostgres(bin: string, more = '', below = tmpdir()): P
     const child = Bun.spawn(commandOf(program, args), { cwd: folder, stdio: [...stdio] });
     if ((await child.exited) !== 0) throw new Error(`${program}: ${await Bun.file(said).text()}`);
   };
-  const give = (file: string) => {
+  const setOwner = (file: string) => {
     if (user !== null) chownSync(file, user.uid, user.gid);
   };
-  give(folder);
+  setOwner(folder);
   const password = 'a password';
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password);
-  give(passwordFile);
+  setOwner(passwordFile);
   run(
     'initdb',
     '-D',
@@ -133,7 +133,7 @@ export async function startPostgres(bin: string, more = '', below = tmpdir()): P
   ] as const) {
     writeFileSync(name, text);
     chmodSync(name, 0o600);
-    give(name);
+    setOwner(name);
   }
   chmodSync(certificate, 0o644);
   const port = freePort();
@@ -150,7 +150,7 @@ export async function startPostgres(bin: string, more = '', below = tmpdir()): P
     stop,
     restart: () => begin('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-m', 'immediate', '-w', 'restart'),
     run: begin,
-    become(next) {
+    runAs(next) {
       data = next;
     },
     remove() {

@@ -12,7 +12,7 @@ export interface RedisServer {
 const program = '/usr/bin/redis-server';
 export const redisInstalled = (): boolean => existsSync(program);
 
-const answersOn = (port: number): Promise<boolean> => {
+const isListening = (port: number): Promise<boolean> => {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(port, '127.0.0.1', () => resolve(true));
   socket.on('error', () => resolve(false));
@@ -32,7 +32,7 @@ export async function startRedis(at?: number): Promise<RedisServer> {
       stdio: ['ignore', 'ignore', 'ignore'],
     },
   );
-  while (!(await answersOn(port))) {
+  while (!(await isListening(port))) {
     if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
     await Bun.sleep(10);
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '../../cli/bench/process.ts';
 import type { PostgresServer } from './postgres.ts';
 
-export interface Standby {
+export interface Replica {
   /** It hears nothing more. */
   detach(): Promise<void>;
   /** At the address of the server that it followed, which has to be dead. */
@@ -13,7 +13,7 @@ export interface Standby {
 
 let made = 0;
 
-export async function startStandby(server: PostgresServer): Promise<Standby> {
+export async function startReplica(server: PostgresServer): Promise<Replica> {
   const data = join(server.folder, `copy${++made}`);
   const log = join(server.folder, 'log');
   await server.run('pg_basebackup', '-D', data, '-R', '-X', 'stream', '-c', 'fast', '-d', server.url);
@@ -23,7 +23,7 @@ export async function startStandby(server: PostgresServer): Promise<Standby> {
     async takeOver() {
       // Its master's address is its own from now on.
       appendFileSync(join(data, 'postgresql.auto.conf'), "primary_conninfo = ''\n");
-      server.become(data);
+      server.runAs(data);
       await server.run('pg_ctl', '-D', data, '-l', log, '-w', 'start');
       await server.run('pg_ctl', '-D', data, '-w', 'promote');
     },

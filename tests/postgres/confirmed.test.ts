@@ -1,14 +1,14 @@
 /** A server whose standby has to confirm: what is on its own disk alone is not durable, whatever COMMIT answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
-import { type Standby, startStandby } from '../../scripts/servers/standby.ts';
+import { type Replica, startReplica } from '../../scripts/servers/standby.ts';
 import { grant, settle } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 
 let server: PostgresServer;
 let site: Site;
 let node: TestNode;
-let standby: Standby | null = null;
+let standby: Replica | null = null;
 
 beforeAll(async () => {
   const bin = postgresPrograms();
@@ -56,7 +56,7 @@ test('exactness 13: an end whose standby did not confirm is not in the books, an
   }
   // Kept all the same: who dies now sends it again, and it counts once.
   expect(node.batches.flatMap((batch) => batch.commands)).toEqual(commands);
-  standby = await startStandby(server);
+  standby = await startReplica(server);
   const { results } = await node.store.apply(commands);
   expect(results.map(({ status }) => status)).toEqual(['done', 'done']);
   expect(node.epochs).toHaveLength(1);

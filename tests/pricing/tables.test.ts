@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pricesAreFresh } from '../../scripts/generate-prices.ts';
+import { pricingIsFresh } from '../../scripts/generate-prices.ts';
 import { quotaOf } from '../../server/contract/pricing/charge.ts';
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
 import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing/defaults.ts';
@@ -30,7 +30,7 @@ test.each(['', '-1', 'NaN', '1,5', '0x10', null, Number.NaN, -0.5, {}])('%s is n
 });
 
 test('the shipped prices are generated from the data at hand', () => {
-  expect(pricesAreFresh()).toBe(true);
+  expect(pricingIsFresh()).toBe(true);
 });
 
 test.each([

@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { switched } from '../../scripts/lab/mutate/apply.ts';
+import { withSwitches } from '../../scripts/lab/mutate/apply.ts';
 import type { Copy } from '../../scripts/lab/mutate/copy.ts';
-import { closest, distancesFrom } from '../../scripts/lab/mutate/distance.ts';
+import { distancesFrom, rankTests } from '../../scripts/lab/mutate/distance.ts';
 import { equivalents } from '../../scripts/lab/mutate/equivalents.ts';
-import { applied, drawn, type Mutant, mutantsOf } from '../../scripts/lab/mutate/mutants.ts';
+import { applied, type Mutant, mutantsOf, sampled } from '../../scripts/lab/mutate/mutants.ts';
 import { namedMutants } from '../../scripts/lab/mutate/named.ts';
 import { typeErrors } from '../../scripts/lab/mutate/types.ts';
 
@@ -67,7 +67,7 @@ test.each([
   ],
 ] as const)('switches: with one on, it is that change; with none, what stands there: %s', (source, inputs) => {
   const numbered = mutantsOf('a.ts', source).map((mutant, number) => ({ number, mutant }));
-  const [body = ''] = switched(source, numbered, './switch.ts').split('\nimport ');
+  const [body = ''] = withSwitches(source, numbered, './switch.ts').split('\nimport ');
   const told = (text: string, on: number) => {
     const f = new Function('$is', `${text}\nreturn f;`)((number: number) => number === on) as (
       ...input: unknown[]
@@ -140,21 +140,21 @@ test('what takes fewer lines than before moves no blame to another', async () =>
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
   const source = 'f(1);\ng(2);\ng(2);\nif (a) h();\n';
   const all = mutantsOf('a.ts', source);
-  const ids = (seed: string, text = source) => drawn(mutantsOf('a.ts', text), seed, 5).map(({ id }) => id);
+  const ids = (seed: string, text = source) => sampled(mutantsOf('a.ts', text), seed, 5).map(({ id }) => id);
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   expect(ids('one')).toEqual(ids('one'));
   expect(ids('one')).not.toEqual(ids('two'));
   expect(ids('one', `// A line above.\n${source}`)).toEqual(ids('one'));
-  expect(drawn(all, 'one', 5)).toEqual(drawn(all, 'one', 3).concat(drawn(all, 'one', 5).slice(3)));
+  expect(sampled(all, 'one', 5)).toEqual(sampled(all, 'one', 3).concat(sampled(all, 'one', 5).slice(3)));
 });
 
 test('tests about a module come before those that merely load it, and only those that load it', () => {
   const tests = ['tests/relay/health.test.ts', 'tests/relay/relay.test.ts', 'tests/pricing/quota.test.ts'];
-  const order = (noticed: (test: string) => number) =>
-    closest(distancesFrom(root, tests), 'server/relay/routing/health.ts', {
-      noticed,
+  const order = (detectCount: (test: string) => number) =>
+    rankTests(distancesFrom(root, tests), 'server/relay/routing/health.ts', {
+      detectCount,
       seconds: () => 1,
-      reaches: (test) => tests.includes(test) && !test.startsWith('tests/pricing'),
+      loads: (test) => tests.includes(test) && !test.startsWith('tests/pricing'),
     });
   expect(order(() => 0)).toEqual(tests.slice(0, 2));
   expect(order((path) => Number(path.includes('relay.test')))).toEqual([tests[1], tests[0]]);

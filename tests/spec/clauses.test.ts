@@ -1,12 +1,12 @@
 /** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
 import { expect, test } from 'vitest';
-import { draw, sentencesOf, status } from '../../scripts/clause.ts';
+import { sampleOf, sentencesOf, status } from '../../scripts/clause.ts';
 import { figure } from '../support/figure.ts';
 
 test('P12: the list of clauses is complete, and its proofs are tests', () => {
-  const { rows, proven, deviating, unproven, faults } = status();
+  const { rows, proven, deviating, unproven, errors } = status();
   figure(`${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven`);
-  expect(faults).toEqual([]);
+  expect(errors).toEqual([]);
   expect(proven + deviating + unproven).toBe(rows);
   expect(rows).toBeGreaterThan(640);
 });
@@ -24,9 +24,9 @@ test('P12: a document is cut into its sentences, items and rows', () => {
 });
 
 test('rows to be tried by hand are drawn by a seed: the same ones for the same seed, each once, none that says nothing', () => {
-  const ids = (seed: string) => draw(60, seed).map(({ id }) => id);
+  const ids = (seed: string) => sampleOf(60, seed).map(({ id }) => id);
   expect(ids('one')).toEqual(ids('one'));
   expect(ids('one')).not.toEqual(ids('two'));
   expect(new Set(ids('one')).size).toBe(60);
-  expect(draw(10_000, 'one')).toHaveLength(status().rows);
+  expect(sampleOf(10_000, 'one')).toHaveLength(status().rows);
 });

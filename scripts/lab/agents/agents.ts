@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { prepareRun } from '../../../cli/parts/agent-run.ts';
 import { agents } from '../../../server/contract/agents.ts';
 import { gatewayIn } from '../../run-gateway.ts';
-import { startScriptedUpstream, type Task } from './upstream.ts';
+import { startUpstream, type Task } from './upstream.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 const main = join(root, 'cli', 'main.ts');
@@ -45,7 +45,7 @@ const dir = mkdtempSync(join(tmpdir(), 'gateway-agents-'));
 const dataDir = join(dir, 'data');
 const { start, run } = gatewayIn(dataDir);
 // A folder that is kept spares the next run the installation.
-const programs = process.env.AGENTS_FOLDER ?? join(dir, 'programs');
+const agentsFolder = process.env.AGENTS_FOLDER ?? join(dir, 'programs');
 
 async function runFor(
   command: readonly string[],
@@ -68,33 +68,34 @@ async function runFor(
   };
 }
 
-async function succeeds(command: readonly string[]): Promise<boolean> {
+async function runs(command: readonly string[]): Promise<boolean> {
   try {
-    const child = Bun.spawn([...command], { cwd: programs, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+    const child = Bun.spawn([...command], { cwd: agentsFolder, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
     return (await child.exited) === 0;
   } catch {
     return false;
   }
 }
 
-const venv = join(programs, 'python');
+const venv = join(agentsFolder, 'python');
 
 /** @returns whether it lies there now. */
 async function installedFromPython(name: string, program: string): Promise<boolean> {
-  mkdirSync(programs, { recursive: true });
+  mkdirSync(agentsFolder, { recursive: true });
   if (existsSync(join(venv, 'bin', program))) return true;
   return (
-    (await succeeds(['python3', '-m', 'venv', venv])) &&
-    (await succeeds([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
+    (await runs(['python3', '-m', 'venv', venv])) &&
+    (await runs([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
   );
 }
 
 /** @returns whether it lies there now. */
 async function installed(name: string): Promise<boolean> {
-  mkdirSync(programs, { recursive: true });
-  if (!existsSync(join(programs, 'package.json'))) writeFileSync(join(programs, 'package.json'), '{"private":true}');
-  if (existsSync(join(programs, 'node_modules', name.replace(/@\d+$/, '')))) return true;
-  return succeeds(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
+  mkdirSync(agentsFolder, { recursive: true });
+  if (!existsSync(join(agentsFolder, 'package.json')))
+    writeFileSync(join(agentsFolder, 'package.json'), '{"private":true}');
+  if (existsSync(join(agentsFolder, 'node_modules', name.replace(/@\d+$/, '')))) return true;
+  return runs(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
 }
 
 const wrong = 'sk-no-such-key';
@@ -118,7 +119,7 @@ async function ask(
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
   const words = [...more, ...(asking[name]?.(prompt) ?? [prompt])];
   const env = {
-    PATH: [join(programs, 'node_modules', '.bin'), join(venv, 'bin'), process.env.PATH ?? ''].join(':'),
+    PATH: [join(agentsFolder, 'node_modules', '.bin'), join(venv, 'bin'), process.env.PATH ?? ''].join(':'),
     // Its library would look for prices in the network.
     LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     HOME: home,
@@ -142,10 +143,10 @@ async function ask(
   return { ...ended, wrote };
 }
 
-const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+const ansiColors = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 /** Ours where it shows them, else its own. */
 function lastWords(words: string): string {
-  const lines = words.replace(colours, '').trim().split('\n');
+  const lines = words.replace(ansiColors, '').trim().split('\n');
   for (const words of [/does not exist|Invalid API key|run out of quota/, /not_found|quota|40[134]/i])
     for (const line of lines.toReversed()) {
       const at = line.search(words);
@@ -195,10 +196,10 @@ function startWatch(target: string) {
   };
 }
 
-const wanted = process.argv.slice(2);
-const upstream = startScriptedUpstream(() => task);
+const selected = process.argv.slice(2);
+const upstream = startUpstream(() => task);
 const serving: Bun.Subprocess[] = [];
-const stops: (() => Promise<void>)[] = [];
+const cleanup: (() => Promise<void>)[] = [];
 try {
   if (!(await installed('node@22'))) throw new Error('skipped: npm cannot install node');
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
@@ -231,12 +232,12 @@ try {
   const { value } = await served.stdout.getReader().read();
   const watch = startWatch(/https?:\/\/\S+/.exec(new TextDecoder().decode(value))?.[0] ?? '');
   url = watch.url;
-  stops.push(watch.stop);
+  cleanup.push(watch.stop);
   writeFileSync(join(dataDir, 'gateway.url'), `${url}\n`);
 
   const table: string[][] = [['program', ...dialects, 'unknown model', 'no quota', 'wrong key']];
   for (const { name, program, package: from, python } of agents) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    if (selected.length > 0 && !selected.includes(name)) continue;
     const ready =
       from !== undefined ? await installed(from) : python !== undefined && (await installedFromPython(python, program));
     if (!ready) {
@@ -263,9 +264,9 @@ try {
     ] as const) {
       watch.reset();
       const { code, seconds, words } = await ask(name, token, model);
-      const given = watch.since();
+      const result = watch.since();
       row.push(
-        `${given.seconds.toFixed(1)} s, ${given.asked} asked, the last after ${given.trying.toFixed(1)} s, exit ${code}`,
+        `${result.seconds.toFixed(1)} s, ${result.asked} asked, the last after ${result.trying.toFixed(1)} s, exit ${code}`,
       );
       console.log(`${name}, ${token} key, ${model}: ${seconds.toFixed(1)} s in all: ${lastWords(words)}`);
     }
@@ -278,7 +279,7 @@ try {
     child.kill('SIGTERM');
     await child.exited;
   }
-  for (const stop of stops) await stop();
+  for (const stop of cleanup) await stop();
   await upstream.stop();
   rmSync(dir, { recursive: true, force: true });
 }

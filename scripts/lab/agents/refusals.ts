@@ -32,8 +32,8 @@ const prompts: Readonly<Record<string, readonly string[]>> = {
   qwen: ['-p', 'say hi', '--yolo'],
 };
 
-const programs = process.env.AGENTS_FOLDER;
-if (programs === undefined) throw new Error('AGENTS_FOLDER is not set');
+const agentsFolder = process.env.AGENTS_FOLDER;
+if (agentsFolder === undefined) throw new Error('AGENTS_FOLDER is not set');
 /** Time after the first refusal, and before it. */
 const limitMs = 60_000;
 const startLimitMs = 120_000;
@@ -74,7 +74,7 @@ async function runProgram(command: readonly string[], home: string, work: string
   const child = Bun.spawn([...command], {
     cwd: work,
     env: {
-      PATH: [join(programs ?? '', 'node_modules', '.bin'), process.env.PATH ?? ''].join(':'),
+      PATH: [join(agentsFolder ?? '', 'node_modules', '.bin'), process.env.PATH ?? ''].join(':'),
       HOME: home,
       TERM: 'dumb',
       LANG: 'en_US.UTF-8',
@@ -96,10 +96,10 @@ async function runProgram(command: readonly string[], home: string, work: string
   return readFileSync(out, 'utf8') + readFileSync(`${out}.err`, 'utf8');
 }
 
-const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+const ansiColors = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 /** The line with the gateway's words, else the last one that speaks of an error. */
-function shownWords(text: string): string {
-  const lines = text.replace(colours, '').trim().split('\n');
+function plainText(text: string): string {
+  const lines = text.replace(ansiColors, '').trim().split('\n');
   const line =
     lines.find((one) => /upstream|Contact the administrator/i.test(one)) ?? lines.findLast((one) => /error/i.test(one));
   return (line ?? lines.at(-1) ?? '').trim().slice(0, 260);
@@ -139,7 +139,7 @@ try {
       const text = await runProgram([process.execPath, main, ...own], home, work);
       const seconds = firstMs === null ? Number.NaN : (performance.now() - firstMs) / 1000;
       const ended = seconds * 1000 >= limitMs ? 'ended by us after' : 'ended after';
-      console.log(`${name} ${refusal}: ${ended} ${seconds.toFixed(1)} s, ${requests} requests: ${shownWords(text)}`);
+      console.log(`${name} ${refusal}: ${ended} ${seconds.toFixed(1)} s, ${requests} requests: ${plainText(text)}`);
     }
 } finally {
   for (const child of serving) {

@@ -14,9 +14,9 @@ type Schema = { readonly properties?: Readonly<Record<string, { readonly type?: 
 type Call = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 
 const schemaOf = (tool: Tool): Schema => (tool.schema ?? {}) as Schema;
-const shells = /^(?:shell|shell_command|exec_command|run_shell_command|bash|container\.exec)$/i;
-const readers = /^(?:read|read_file)$/i;
-const writers = /^(?:write|write_file)$/i;
+const shellTools = /^(?:shell|shell_command|exec_command|run_shell_command|bash|container\.exec)$/i;
+const readTools = /^(?:read|read_file)$/i;
+const writeTools = /^(?:write|write_file)$/i;
 
 /** Arguments for a tool that works on a path, by whatever name it has. */
 function withPath(tool: Tool, path: string, content?: string): Call {
@@ -53,8 +53,8 @@ function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
   if (request.toolChoice === 'none' || wordsIn(request).includes(doneWords)) return null;
   const done = resultsIn(request).length;
   const find = (pattern: RegExp) => request.tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
-  const shell = find(shells);
-  const [reader, writer] = [find(readers), find(writers)];
+  const shell = find(shellTools);
+  const [reader, writer] = [find(readTools), find(writeTools)];
   const secret = /secret-[a-z]+/.exec(resultsIn(request).join(' '))?.[0] ?? 'nothing was read';
   if (done === 0) {
     if (reader !== undefined) return withPath(reader, source);
@@ -113,7 +113,7 @@ function requestedAt(path: string): Requested | null {
 }
 
 /** @param task of the one program that runs at the moment. */
-export function startScriptedUpstream(task: () => Task) {
+export function startUpstream(task: () => Task) {
   let turns = 0;
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -8,11 +8,11 @@ const binary = join(root, 'dist', 'gateway');
 const program = existsSync(binary) ? [binary] : [process.execPath, join(root, 'cli', 'main.ts')];
 if (!existsSync(binary)) console.error('dist/gateway is missing (npm run build): measuring the sources instead');
 
-const given = process.argv.slice(2);
-const isAlone = given.some((flag) => flag === '--alone' || flag === '--upstream-port');
+const args = process.argv.slice(2);
+const isAlone = args.some((flag) => flag === '--alone' || flag === '--upstream-port');
 const comparison = isAlone ? null : await startComparison(root);
 try {
-  const flags = [...given.filter((flag) => flag !== '--alone'), ...(comparison?.flags ?? [])];
+  const flags = [...args.filter((flag) => flag !== '--alone'), ...(comparison?.flags ?? [])];
   const child = Bun.spawn([...program, 'bench', ...flags], { stdio: ['inherit', 'inherit', 'inherit'] });
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill());

@@ -8,18 +8,18 @@ export interface Goal {
   readonly direction: 'at least' | 'at most';
 }
 
-export const isMet = (goal: Goal): boolean =>
+export const isReached = (goal: Goal): boolean =>
   goal.direction === 'at least' ? goal.value >= goal.limit : goal.value <= goal.limit;
 
-const missedBy = (goal: Goal): string =>
+const failureOf = (goal: Goal): string =>
   goal.limit === 0 ? String(goal.value) : `${Math.abs((goal.value / goal.limit - 1) * 100).toFixed(0)} %`;
 
-export function printGoals(goals: readonly Goal[]): void {
+export function printReport(goals: readonly Goal[]): void {
   console.log('');
   for (const goal of goals) {
     const value = goal.value.toFixed(goal.limit < 10 ? 2 : 0);
-    const wanted = `${goal.direction} ${goal.limit} ${goal.unit}`;
-    const verdict = isMet(goal) ? 'reached' : `MISSED by ${missedBy(goal)}`;
-    console.log(`${goal.name.padEnd(36)}${value.padStart(9)}   ${wanted.padEnd(24)}${verdict}`);
+    const limit = `${goal.direction} ${goal.limit} ${goal.unit}`;
+    const verdict = isReached(goal) ? 'reached' : `MISSED by ${failureOf(goal)}`;
+    console.log(`${goal.name.padEnd(36)}${value.padStart(9)}   ${limit.padEnd(24)}${verdict}`);
   }
 }

@@ -22,11 +22,11 @@ const number = (name: string, fallback: number): number => {
   if (!(value > 0)) throw new Error(`${name} takes a number`);
   return value;
 };
-const wanted = after('--shapes')?.split(',') ?? null;
-const chosen: readonly Shape[] = shapes.filter(
-  ({ name }) => wanted === null || wanted.includes(name.replaceAll(',', '')),
+const names = after('--shapes')?.split(',') ?? null;
+const shapesToRun: readonly Shape[] = shapes.filter(
+  ({ name }) => names === null || names.includes(name.replaceAll(',', '')),
 );
-if (chosen.length === 0)
+if (shapesToRun.length === 0)
   throw new Error(`--shapes takes some of ${shapes.map(({ name }) => name.replaceAll(',', '')).join(', ')}`);
 
 const program = [process.execPath, join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts')];
@@ -55,15 +55,15 @@ const running = [
   [subjectNames.gateway, gateway],
 ] as const;
 const floor = await startFloor(upstreams);
-const subjects = subjectsOf({ upstreams, floor, running, rivals: [] });
+const targets = subjectsOf({ upstreams, floor, running, rivals: [] });
 const table = await measureAll(
   {
     measure: sampling(upstreams, number('--seconds', 1.5)),
     now: () => performance.now(),
     onProgress: (what) => process.stderr.write(`\r\u001b[K${what}`),
   },
-  { rounds: number('--rounds', 3), seconds: number('--seconds', 1.5), warmSeconds: 10, shapes: chosen },
-  subjects,
+  { rounds: number('--rounds', 3), seconds: number('--seconds', 1.5), warmSeconds: 10, shapes: shapesToRun },
+  targets,
 );
 process.stderr.write('\r\u001b[K');
 for (const [shape, rows] of Object.entries(table)) {

@@ -23,7 +23,7 @@ export interface Usage {
 }
 
 /** What a model says; it is written in the wire that it is asked in. */
-export interface Meaning {
+export interface ModelOutput {
   readonly thoughts: readonly string[];
   readonly words: readonly string[];
   readonly calls: readonly ToolCall[];
@@ -43,7 +43,7 @@ export interface RecordedReply {
 }
 
 /** What goes wrong, or is unusual, on the way back. */
-export type Oddity =
+export type Variant =
   | { readonly kind: 'none' }
   | { readonly kind: 'status'; readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'garbage'; readonly status: number; readonly text: string }
@@ -59,10 +59,10 @@ export type Oddity =
   | { readonly kind: 'last frame twice' };
 
 export interface Reply {
-  readonly meaning: Meaning;
+  readonly modelOutput: ModelOutput;
   /** Instead of the meaning, where the upstream is asked in the dialect that it was recorded in. */
   readonly recorded: RecordedReply | null;
-  readonly oddity: Oddity;
+  readonly variant: Variant;
   /** Bytes of one write; 0 = frame by frame. */
   readonly chunks: number;
 }
@@ -74,7 +74,7 @@ export interface Case {
   readonly name: string;
   readonly request: ClientRequest;
   /** Of one attempt after the other; the last one stays. */
-  readonly replies: readonly Reply[];
+  readonly responses: readonly Reply[];
 }
 
 export const markOf = (id: number): string => `case-${String(id).padStart(6, '0')}`;

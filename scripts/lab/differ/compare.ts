@@ -62,11 +62,11 @@ export function createNormaliser(ports: readonly number[], known: string) {
 }
 
 /** Columns that say when and in which order, not what. */
-const volatileColumns: ReadonlySet<string> = new Set(['id', 'created_at', 'use_time', 'request_id', 'at', 'ref']);
+const ignoredColumns: ReadonlySet<string> = new Set(['id', 'created_at', 'use_time', 'request_id', 'at', 'ref']);
 /** Rows of refusals are a sample, and say how many have none. */
 const refusedType = 5;
 /** Durations among the facts of a row. */
-const volatileFacts: ReadonlySet<string> = new Set([
+const ignoredDetails: ReadonlySet<string> = new Set([
   'frt',
   'ms',
   'use_time',
@@ -83,7 +83,7 @@ const withoutTimes = (value: unknown): unknown =>
     : typeof value === 'object' && value !== null
       ? Object.fromEntries(
           Object.entries(value)
-            .filter(([name]) => !volatileFacts.has(name))
+            .filter(([name]) => !ignoredDetails.has(name))
             .map(([name, inner]) => [name, withoutTimes(inner)]),
         )
       : value;
@@ -107,7 +107,7 @@ const timedTokens = (row: Row | undefined): number | null => {
 function rowLines(row: Row | undefined, byTime: boolean): string[] {
   if (row === undefined) return ['no row'];
   return Object.entries(row).flatMap(([name, value]) => {
-    if (volatileColumns.has(name)) return [];
+    if (ignoredColumns.has(name)) return [];
     if (byTime && name === 'completion_tokens') return [`${name} ${Number(value) - (timedTokens(row) ?? 0)}`];
     if (byTime && (name === 'quota' || name === 'amount')) return [];
     if (name !== 'other') return [`${name} ${value}`];
@@ -144,7 +144,7 @@ const commitPing = /^: PING\n\n/gm;
 const bodyLines = (body: string): string[] => body.replace(commitPing, '').split('\n');
 
 /** Set by the runtime of a build for each connection. */
-const volatileHeaders: ReadonlySet<string> = new Set(['date']);
+const ignoredHeaders: ReadonlySet<string> = new Set(['date']);
 
 export function exchangeView(
   received: readonly Received[],
@@ -163,22 +163,22 @@ export function exchangeView(
   put('client status', [`${client.status} ${client.failure}`.trim()]);
   put(
     'client headers',
-    client.headers.filter(([name]) => !volatileHeaders.has(name)).map(([name, value]) => `${name}: ${value}`),
+    client.headers.filter(([name]) => !ignoredHeaders.has(name)).map(([name, value]) => `${name}: ${value}`),
   );
   put('client body', bodyLines(client.body));
   return view;
 }
 
-const around = 70;
+const contextLength = 70;
 /** The first stretch where two lines part, with some of what they share. */
-function parted(a: string, b: string): readonly [string, string] {
+function aligned(a: string, b: string): readonly [string, string] {
   let from = 0;
   while (from < a.length && from < b.length && a[from] === b[from]) from++;
   let end = 0;
   while (end < a.length - from && end < b.length - from && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   const cut = (text: string): string => {
-    const start = Math.max(0, from - around);
-    const stop = Math.min(text.length - end + around, from + 4 * around);
+    const start = Math.max(0, from - contextLength);
+    const stop = Math.min(text.length - end + contextLength, from + 4 * contextLength);
     return `${start > 0 ? '…' : ''}${text.slice(start, stop)}${stop < text.length ? '…' : ''}`;
   };
   return [cut(a), cut(b)];
@@ -194,10 +194,10 @@ export function differences({ id, name }: Case, reference: View, tree: View): Di
       (index) => a[index] !== b[index],
     );
     if (at === undefined) continue;
-    const [left, right] = parted(a[at] ?? '(no line)', b[at] ?? '(no line)');
+    const [left, right] = aligned(a[at] ?? '(no line)', b[at] ?? '(no line)');
     const shape = (text: string) => text.replace(/\d+/g, '#').replace(/…/g, '').slice(0, 120);
     // What a member is called says more than what stands around it.
-    const member = /"([A-Za-z_]+)":[^:]*$/.exec((a[at] ?? '').slice(0, firstApart(a[at] ?? '', b[at] ?? '')))?.[1];
+    const member = /"([A-Za-z_]+)":[^:]*$/.exec((a[at] ?? '').slice(0, firstMismatch(a[at] ?? '', b[at] ?? '')))?.[1];
     const label = place.startsWith('client body') || place.startsWith('upstream body') || place === 'log row';
     found.push({
       caseId: id,
@@ -211,7 +211,7 @@ export function differences({ id, name }: Case, reference: View, tree: View): Di
   return found;
 }
 
-function firstApart(a: string, b: string): number {
+function firstMismatch(a: string, b: string): number {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
   return at;

@@ -8,12 +8,12 @@ import { randomOf } from '../../../tests/support/random.ts';
 import {
   type Case,
   type ClientRequest,
-  type Meaning,
+  type ModelOutput,
   markOf,
-  type Oddity,
   type RecordedReply,
   type Reply,
   type Usage,
+  type Variant,
 } from './case.ts';
 import type { ModelOffer, Plan } from './plan.ts';
 import { mainToken, tokens } from './site.ts';
@@ -28,7 +28,7 @@ interface Random {
   readonly random: () => number;
 }
 
-function chanceOf(seed: number): Random {
+function seededRandom(seed: number): Random {
   const random = randomOf(seed);
   // Seeds that follow one another start alike.
   for (let n = 0; n < 4; n++) random();
@@ -75,7 +75,7 @@ function usageOf(random: Random): Usage | null {
   };
 }
 
-function meaningOf(random: Random, { tools, thinks, choices }: Features): Meaning {
+function outputOf(random: Random, { tools, thinks, choices }: Features): ModelOutput {
   const said = (max: number) => Array.from({ length: random.whole(max) }, () => random.pick(texts));
   const calls = tools && random.is(0.6) ? 1 + random.whole(1) : 0;
   return {
@@ -99,7 +99,7 @@ const retryHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'retry-after': '3' },
   { 'x-ratelimit-remaining-requests': '0' },
 ];
-function oddityOf(random: Random): Oddity {
+function variantOf(random: Random): Variant {
   if (random.is(0.62)) return { kind: 'none' };
   const share = 0.1 + random.random() * 0.85;
   switch (random.whole(9)) {
@@ -595,12 +595,12 @@ export function makeCases(
   return Array.from({ length: count }, (_, index): Case => {
     const id = from + index;
     const mark = markOf(id);
-    const random = chanceOf(seed * 1_000_003 + index);
+    const random = seededRandom(seed * 1_000_003 + index);
     const token = tokenOf(random, id);
-    const reply = (features: Features, oddity = oddityOf(random)): Reply => ({
-      meaning: meaningOf(random, features),
+    const reply = (features: Features, variant = variantOf(random)): Reply => ({
+      modelOutput: outputOf(random, features),
       recorded: recorded.length > 0 && random.is(0.25) ? random.pick(recorded) : null,
-      oddity,
+      variant,
       chunks: random.is(0.15) ? 1 + random.whole(60) : 0,
     });
     const kind = random.whole(99);
@@ -618,7 +618,7 @@ export function makeCases(
         id,
         name: `body: ${body.name}`,
         request: requestOf(path, body.body.replace('"hi"', `"hi ${mark}"`), token, random),
-        replies: [reply(features)],
+        responses: [reply(features)],
       };
     }
     if (kind < 6) {
@@ -630,7 +630,7 @@ export function makeCases(
         id,
         name: `form: ${form.name}`,
         request: { ...request, headers: { ...request.headers, 'content-type': form.type }, body },
-        replies: [reply(featuresOf(random, 'cheap', mark))],
+        responses: [reply(featuresOf(random, 'cheap', mark))],
       };
     }
     if (kind < 12) {
@@ -645,7 +645,7 @@ export function makeCases(
           id,
           name: `hidden words: ${evasion.dialect}`,
           request: requestOf(path, marked, token, random),
-          replies: [reply(featuresOf(random, '', mark))],
+          responses: [reply(featuresOf(random, '', mark))],
         };
       }
     }
@@ -656,7 +656,7 @@ export function makeCases(
         id,
         name: `${path.replace(alias, '…')} → ${slug}`,
         request: requestOf(path, body, token, random),
-        replies: [reply(featuresOf(random, alias, mark), { kind: 'none' })],
+        responses: [reply(featuresOf(random, alias, mark), { kind: 'none' })],
       };
     }
     if (kind < 21) {
@@ -666,7 +666,7 @@ export function makeCases(
         id,
         name: `${path.replace(/models\/[^:]*/, 'models/…')} → ${offer.slug}`,
         request: requestOf(path, body, token, random),
-        replies: [reply(featuresOf(random, offer.alias, mark))],
+        responses: [reply(featuresOf(random, offer.alias, mark))],
       };
     }
     const writer = random.pick([...writers, ...writers.slice(0, 3)]);
@@ -676,7 +676,7 @@ export function makeCases(
     let body: Json | string = writer.body(random, features);
     const damaged = kind < 23;
     if (damaged) body = damageOf(random.random).damaged(JSON.stringify(body));
-    const failure: Oddity = {
+    const failure: Variant = {
       kind: 'status',
       status: random.pick([401, 403, 404, 429, 500, 503, 529]),
       headers: random.pick(retryHeaders),
@@ -685,7 +685,7 @@ export function makeCases(
       id,
       name: `${writer.name}${features.streamed ? ' streamed' : ''} → ${offer.slug}${retried ? ' after a failure' : ''}${damaged ? ', damaged' : ''}`,
       request: requestOf(writer.path(features, random), body, token, random),
-      replies: retried
+      responses: retried
         ? [
             reply(features, failure),
             ...(random.is(0.3) ? [reply(features, failure)] : []),

@@ -17,7 +17,7 @@ import { createNormaliser, type Difference, differences, exchangeView, rowViews,
 import { makeCases } from './generate.ts';
 import { makePlan } from './plan.ts';
 import { play } from './play.ts';
-import { captureCases, fixtureCases, recordedReplies } from './recorded.ts';
+import { captureCases, fixtureCases, recordedResponses } from './recorded.ts';
 import { openSide, type Side } from './site.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
@@ -44,21 +44,21 @@ const treeBuild = after('--tree') ?? join(import.meta.dirname, '..', '..', '..')
 const count = number('--cases', 2000);
 const seed = number('--seed', Math.floor(Date.now() / 1000));
 const parallel = number('--parallel', 8);
-const maxShown = number('--show', 30);
+const maxLines = number('--show', 30);
 const only = after('--only');
 const acceptFile = after('--accept');
 const accepted: readonly Accepted[] =
   acceptFile === null ? [] : (JSON.parse(readFileSync(acceptFile, 'utf8')) as Accepted[]);
 
 const plan = makePlan(Math.ceil(count * 0.06));
-const replies = recordedReplies(after('--recordings'));
-const fixed = fixtureCases(0, replies);
+const responses = recordedResponses(after('--recordings'));
+const fixed = fixtureCases(0, responses);
 const captured = captureCases(fixed.length, after('--captures'));
-const made = makeCases(plan, count, seed, fixed.length + captured.length, replies);
+const made = makeCases(plan, count, seed, fixed.length + captured.length, responses);
 const all: readonly Case[] = [...fixed, ...captured, ...made];
 const cases = only === null ? all : all.filter(({ name }) => name.includes(only));
 console.log(
-  `seed ${seed}: ${fixed.length} cases of fixtures and ${replies.length} recorded replies, ${captured.length} of captures, ${made.length} generated${only === null ? '' : `; ${cases.length} of them named ${only}`}`,
+  `seed ${seed}: ${fixed.length} cases of fixtures and ${responses.length} recorded replies, ${captured.length} of captures, ${made.length} generated${only === null ? '' : `; ${cases.length} of them named ${only}`}`,
 );
 
 const caseOf = (id: number) => all[id];
@@ -74,13 +74,13 @@ console.log(`both builds serve after ${((Date.now() - opened) / 1000).toFixed(1)
 
 const planText = JSON.stringify(plan);
 
-interface Played {
+interface Exchange {
   readonly view: View;
   readonly requestId: string | null;
   readonly normal: (text: string) => string;
 }
 
-async function playAt(side: Side, upstream: Upstream, one: Case): Promise<Played> {
+async function playAt(side: Side, upstream: Upstream, one: Case): Promise<Exchange> {
   const client = await play(side.url, one.request);
   const received = upstream.take(one.id);
   const body = one.request.body;
@@ -89,7 +89,7 @@ async function playAt(side: Side, upstream: Upstream, one: Case): Promise<Played
     typeof body === 'string' ? body : Buffer.from(body ?? []).toString('latin1'),
     one.request.path,
     JSON.stringify(one.request.headers),
-    JSON.stringify(one.replies),
+    JSON.stringify(one.responses),
     ...received.map(({ sent }) => sent),
   ].join('\n');
   const normal = createNormaliser([upstream.port, Number(new URL(side.url).port)], known);
@@ -103,10 +103,10 @@ interface Pair {
   readonly played: Case;
   readonly exchange: readonly Difference[];
   /** Request ids of both sides with what puts their rows into lines. */
-  readonly ids: readonly [Played, Played];
+  readonly ids: readonly [Exchange, Exchange];
 }
 
-const bare = ({ requestId, normal }: Played): Played => ({ requestId, normal, view: new Map() });
+const bare = ({ requestId, normal }: Exchange): Exchange => ({ requestId, normal, view: new Map() });
 async function pairOf(one: Case): Promise<Pair> {
   const [a, b] = await playBoth(one);
   return { played: one, exchange: differences(one, a.view, b.view), ids: [bare(a), bare(b)] };
@@ -117,16 +117,16 @@ async function playAll(list: readonly Case[], atOnce: number, title: string): Pr
   const started = Date.now();
   let next = 0;
   let done = 0;
-  let shown = Date.now();
+  let lastPrint = Date.now();
   const worker = async () => {
     for (let one = list[next++]; one !== undefined; one = list[next++]) {
       pairs.push(await pairOf(one));
       done++;
-      if (Date.now() - shown < 5000 && done < list.length) continue;
-      shown = Date.now();
+      if (Date.now() - lastPrint < 5000 && done < list.length) continue;
+      lastPrint = Date.now();
       const differing = pairs.filter(({ exchange }) => exchange.length > 0).length;
       console.log(
-        `${title}: ${done} of ${list.length} pairs, ${differing} differ, ${(done / ((shown - started) / 1000)).toFixed(0)} a second`,
+        `${title}: ${done} of ${list.length} pairs, ${differing} differ, ${(done / ((lastPrint - started) / 1000)).toFixed(0)} a second`,
       );
     }
   };
@@ -136,18 +136,18 @@ async function playAll(list: readonly Case[], atOnce: number, title: string): Pr
   return pairs;
 }
 
-let sampledAway = 0;
+let skipped = 0;
 /** @returns differences of each pair, of what was exchanged and of what was written down. */
 function judge(pairs: readonly Pair[]): ReadonlyMap<Case, readonly Difference[]> {
   const [a, b] = [referenceSide.rows(), treeSide.rows()];
-  const rowsOf = ({ requestId }: Played, { logs, postings }: ReturnType<Side['rows']>) => ({
+  const rowsOf = ({ requestId }: Exchange, { logs, postings }: ReturnType<Side['rows']>) => ({
     log: logs.get(requestId ?? ''),
     postings: postings.get(requestId ?? '') ?? [],
   });
   return new Map(
     pairs.map(({ played, exchange, ids: [left, right] }) => {
       const views = rowViews(rowsOf(left, a), rowsOf(right, b), left.normal, right.normal);
-      if (views === null) sampledAway++;
+      if (views === null) skipped++;
       return [played, views === null ? exchange : [...exchange, ...differences(played, ...views)]];
     }),
   );
@@ -171,15 +171,15 @@ const unmarked = upstreams.map(({ port, unmarked: list }, at) => {
   const normal = createNormaliser([port, Number(new URL(sides[at]?.url ?? '').port)], planText);
   return [...new Set(list.map(({ line, body }) => normal(`${line} ${body}`)))].sort();
 });
-const nameless: Case = {
+const anonymous: Case = {
   id: -1,
   name: 'requests that name no case',
   request: { method: '', path: '', headers: {}, body: null },
-  replies: [],
+  responses: [],
 };
 confirmed.push(
   ...differences(
-    nameless,
+    anonymous,
     new Map([['upstream requests', unmarked[0] ?? []]]),
     new Map([['upstream requests', unmarked[1] ?? []]]),
   ),
@@ -196,7 +196,7 @@ const unexpected = confirmed.filter((one) => reasonOf(one) === null);
 const show = (title: string, list: readonly Difference[]) => {
   const groups = [...Map.groupBy(list, ({ group }) => group)].sort(([, a], [, b]) => b.length - a.length);
   if (groups.length > 0) console.log(`\n${title}: ${list.length} differences in ${groups.length} groups`);
-  for (const [group, members] of groups.slice(0, maxShown)) {
+  for (const [group, members] of groups.slice(0, maxLines)) {
     const [example] = members;
     if (example === undefined) continue;
     const names = [...new Set(members.map(({ name }) => name))];
@@ -206,7 +206,7 @@ const show = (title: string, list: readonly Difference[]) => {
     );
     console.log(`    - ${example.reference}\n    + ${example.tree}`);
   }
-  if (groups.length > maxShown) console.log(`and ${groups.length - maxShown} groups more`);
+  if (groups.length > maxLines) console.log(`and ${groups.length - maxLines} groups more`);
 };
 show('unexpected', unexpected);
 show(
@@ -216,7 +216,7 @@ show(
 show('unsteady (the same when played again)', unstable);
 const casesIn = (list: readonly Difference[]) => new Set(list.map(({ caseId }) => caseId)).size;
 console.log(
-  `\n${cases.length} pairs in ${((Date.now() - opened) / 1000).toFixed(0)} s: ${casesIn(unexpected)} differ unexpectedly, ${casesIn(confirmed) - casesIn(unexpected)} as accepted, ${casesIn(unstable)} unsteady; ${upstreams[0].unmarked.length} requests named no case; ${sampledAway} rows of refusals sampled away; rows ${logged.map((rows) => rows.size).join(' and ')}, charged ${charged.join(' and ')}`,
+  `\n${cases.length} pairs in ${((Date.now() - opened) / 1000).toFixed(0)} s: ${casesIn(unexpected)} differ unexpectedly, ${casesIn(confirmed) - casesIn(unexpected)} as accepted, ${casesIn(unstable)} unsteady; ${upstreams[0].unmarked.length} requests named no case; ${skipped} rows of refusals sampled away; rows ${logged.map((rows) => rows.size).join(' and ')}, charged ${charged.join(' and ')}`,
 );
 const json = after('--json');
 if (json !== null)

@@ -18,12 +18,12 @@ const keys: Readonly<Record<string, string>> = {
   zhipu: 'practice.secretsecret',
   tencent: '1|AKIDEXAMPLE|secretsecret',
 };
-const others: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const otherParameters: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   azure: { other: '2025-04-01-preview' },
   cloudflare: { other: 'account1' },
 };
 /** Models that rules speak of, where the catalogue's first ones are not those. */
-const chosen: Readonly<Record<string, readonly string[]>> = {
+const overrides: Readonly<Record<string, readonly string[]>> = {
   openai: ['gpt-4o-mini', 'gpt-5', 'o3', 'gpt-4.1', 'gpt-5.2', 'gpt-4o-audio-preview'],
   azure: ['gpt-4.1', 'gpt-5'],
   anthropic: [
@@ -82,7 +82,7 @@ export function makePlan(pairCount: number): Plan {
   for (const provider of providers) {
     const { slug } = provider;
     if (unplayable.has(slug) || provider.operations.length === 0) continue;
-    const models = chosen[slug] ?? provider.models.slice(0, 3);
+    const models = overrides[slug] ?? provider.models.slice(0, 3);
     const list = models.length > 0 ? models : ['gpt-4o-mini'];
     const mapping: Record<string, string> = {};
     const served: string[] = [];
@@ -94,7 +94,7 @@ export function makePlan(pairCount: number): Plan {
       offers.push({ ...offer, alias });
       price(alias, offers.length);
       // One channel serves each model by its own name as well, for prices that are shipped.
-      if (taken.has(real) || chosen[slug] === undefined) continue;
+      if (taken.has(real) || overrides[slug] === undefined) continue;
       taken.add(real);
       served.push(real);
       offers.push({ ...offer, alias: real });
@@ -110,14 +110,14 @@ export function makePlan(pairCount: number): Plan {
       models: served,
       mapping,
       priority: 0,
-      more: others[slug] ?? {},
+      more: otherParameters[slug] ?? {},
     });
   }
   // Tokens are counted only where all is well, and other cases must not change that.
   const counting: ModelOffer[] = [];
   for (const slug of ['anthropic', 'gemini']) {
     const alias = `counted.${slug}`;
-    const real = chosen[slug]?.[0] ?? '';
+    const real = overrides[slug]?.[0] ?? '';
     const provider = providers.find((row) => row.slug === slug);
     const channel = { name: alias, type: slug, key: 'sk-upstream-key', models: [alias], mapping: { [alias]: real } };
     channels.push({ ...channel, priority: 0, more: {} });
@@ -136,12 +136,12 @@ export function makePlan(pairCount: number): Plan {
         type: kind,
         key: at === 0 && n % 5 === 0 ? 'sk-first-key\nsk-second-key' : `sk-pair-key-${at}`,
         models: [alias],
-        mapping: { [alias]: chosen[kind]?.[0] ?? 'gpt-4o-mini' },
+        mapping: { [alias]: overrides[kind]?.[0] ?? 'gpt-4o-mini' },
         priority: 10 - at,
         more: { auto_ban: 0, ...(at === 0 && n % 5 === 0 ? { setting: { key_mode: 'polling' } } : {}) },
       });
     Object.assign(ratios.ModelRatio ?? {}, { [alias]: 2 });
-    pairs.push({ alias, real: chosen[slug]?.[0] ?? '', slug, operations: ['chat'] });
+    pairs.push({ alias, real: overrides[slug]?.[0] ?? '', slug, operations: ['chat'] });
   }
   return {
     channels,

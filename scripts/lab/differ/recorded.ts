@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fixtures } from '../../../tests/protocols/fixtures.ts';
-import { type Case, type Meaning, markOf, type RecordedReply, type Reply } from './case.ts';
+import { type Case, type ModelOutput, markOf, type RecordedReply, type Reply } from './case.ts';
 import { mainToken } from './site.ts';
 
 type Json = Record<string, unknown>;
 
-const defaults: Meaning = {
+const defaults: ModelOutput = {
   thoughts: [],
   words: ['Hello', ' there'],
   calls: [],
@@ -42,7 +42,7 @@ function parsed(text: string): unknown {
 }
 
 /** @param folder of recorded answers: `*.json` whole, `*.chunks.txt` one payload of a stream a line; null = none at hand. */
-export function recordedReplies(folder: string | null): readonly RecordedReply[] {
+export function recordedResponses(folder: string | null): readonly RecordedReply[] {
   const own = fixtures.flatMap(({ dialect, response, stream }): RecordedReply[] => [
     ...(response === null
       ? []
@@ -81,7 +81,7 @@ const paths: Readonly<Record<string, string>> = {
   'anthropic-messages': '/v1/messages',
 };
 /** A model whose channel speaks the dialect. */
-const homes: Readonly<Record<string, string>> = {
+const pathsByKind: Readonly<Record<string, string>> = {
   'openai-chat': 'practice.0',
   'openai-responses': 'openai.1',
   'anthropic-messages': 'anthropic.0',
@@ -89,14 +89,14 @@ const homes: Readonly<Record<string, string>> = {
 };
 
 const replyOf = (recorded: RecordedReply | null): Reply => ({
-  meaning: defaults,
+  modelOutput: defaults,
   recorded,
-  oddity: { kind: 'none' },
+  variant: { kind: 'none' },
   chunks: 0,
 });
 
 /** Every fixture's request with every answer of its own dialect's fixtures in turn, and each answer for each client dialect. */
-export function fixtureCases(from: number, replies: readonly RecordedReply[]): readonly Case[] {
+export function fixtureCases(from: number, responses: readonly RecordedReply[]): readonly Case[] {
   const cases: Case[] = [];
   const add = (
     name: string,
@@ -124,7 +124,7 @@ export function fixtureCases(from: number, replies: readonly RecordedReply[]): r
         headers: { 'content-type': 'application/json', authorization: `Bearer sk-${mainToken(id)}` },
         body: marked.includes(mark) ? marked : `{"x_mark":"${mark}",${text.slice(1)}`,
       },
-      replies: [replyOf(reply)],
+      responses: [replyOf(reply)],
     });
   };
   const ask: Readonly<Record<string, Json>> = {
@@ -134,16 +134,16 @@ export function fixtureCases(from: number, replies: readonly RecordedReply[]): r
     'gemini-generate': { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
   };
   for (const { name, dialect, request } of fixtures) {
-    if (request === null || homes[dialect] === undefined) continue;
-    for (const home of Object.keys(homes))
+    if (request === null || pathsByKind[dialect] === undefined) continue;
+    for (const home of Object.keys(pathsByKind))
       for (const streamed of [false, true]) {
-        const fitting = replies.filter((reply) => reply.dialect === home && reply.streamed === streamed);
+        const fitting = responses.filter((reply) => reply.dialect === home && reply.streamed === streamed);
         const reply = fitting[cases.length % Math.max(1, fitting.length)] ?? null;
-        add(`fixture ${name} → ${home}`, dialect, homes[home] ?? '', request, streamed, reply);
+        add(`fixture ${name} → ${home}`, dialect, pathsByKind[home] ?? '', request, streamed, reply);
       }
   }
-  for (const reply of replies) {
-    const home = homes[reply.dialect];
+  for (const reply of responses) {
+    const home = pathsByKind[reply.dialect];
     if (home === undefined) continue;
     for (const [client, body] of Object.entries(ask))
       add(`recorded ${reply.dialect} for ${client}`, client, home, body, reply.streamed, reply);
@@ -152,7 +152,7 @@ export function fixtureCases(from: number, replies: readonly RecordedReply[]): r
 }
 
 /** Headers that belong to the connection they were recorded on. */
-const hopHeaders: ReadonlySet<string> = new Set([
+const connectionHeaders: ReadonlySet<string> = new Set([
   'host',
   'connection',
   'content-length',
@@ -179,7 +179,7 @@ export function captureCases(from: number, folder: string | null): readonly Case
     if (capture.headers.some(([name]) => name.toLowerCase() === 'upgrade')) continue;
     const headers: Record<string, string> = {};
     for (const [name, value] of capture.headers)
-      if (!hopHeaders.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
+      if (!connectionHeaders.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
     for (const model of [null, 'openai.1', 'anthropic.0', 'gemini.0', 'practice.0']) {
       const id = from + cases.length;
       const mark = markOf(id);
@@ -195,7 +195,7 @@ export function captureCases(from: number, folder: string | null): readonly Case
         id,
         name: `capture ${file.replace('.json', '')}`,
         request: { method: capture.method, path: url, headers: { ...headers }, body: marked },
-        replies: [replyOf(null)],
+        responses: [replyOf(null)],
       });
       if (bare) break;
     }

@@ -43,7 +43,7 @@ export interface Side {
   /** What the ledger's own check finds; '' = nothing. */
   stop(): Promise<void>;
   /** What the program has written since its start. */
-  said(): Promise<string>;
+  output(): Promise<string>;
 }
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -141,7 +141,7 @@ export async function openSide(name: string, build: string, plan: SitePlan, upst
       database.close();
       return { logs, postings };
     },
-    said: async () => `${await Bun.file(log).text()}${await Bun.file(`${log}.err`).text()}`,
+    output: async () => `${await Bun.file(log).text()}${await Bun.file(`${log}.err`).text()}`,
     async stop() {
       child.kill('SIGTERM');
       const ended = await Promise.race([child.exited, Bun.sleep(10_000).then(() => null)]);

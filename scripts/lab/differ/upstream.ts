@@ -1,7 +1,7 @@
 /** A scripted upstream on plain sockets: it replies by the mark in a request and keeps every byte of it. */
 import { createServer, type Socket } from 'node:net';
 import { type Case, markIn, type Reply } from './case.ts';
-import { dialectOf, wantsStream, writeReply } from './wire.ts';
+import { dialectOf, isStreamed, writeReply } from './wire.ts';
 
 export interface Received {
   /** Method, path and version. */
@@ -17,7 +17,7 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly chunks: readonly Buffer[];
-  readonly breaks: boolean;
+  readonly isBroken: boolean;
 }
 
 const errorBody = (status: number, path: string): string =>
@@ -27,7 +27,7 @@ const errorBody = (status: number, path: string): string =>
         error: { message: `Upstream says ${status}`, type: 'upstream_error', code: `e${status}`, param: null },
       });
 
-const piecesOf = (frames: readonly string[], size: number): Buffer[] => {
+const chunksOf = (frames: readonly string[], size: number): Buffer[] => {
   if (size === 0) return frames.map((frame) => Buffer.from(frame));
   const whole = Buffer.from(frames.join(''));
   return Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
@@ -35,43 +35,43 @@ const piecesOf = (frames: readonly string[], size: number): Buffer[] => {
   );
 };
 
-function answerTo({ meaning, recorded, oddity, chunks }: Reply, path: string, body: string): Answer {
+function answerTo({ modelOutput, recorded, variant, chunks }: Reply, path: string, body: string): Answer {
   const defaults = { 'x-request-id': 'upstream-request-1', 'openai-processing-ms': '12' };
-  if (oddity.kind === 'status')
+  if (variant.kind === 'status')
     return {
-      status: oddity.status,
-      headers: { 'content-type': 'application/json', ...defaults, ...oddity.headers },
-      chunks: [Buffer.from(errorBody(oddity.status, path))],
-      breaks: false,
+      status: variant.status,
+      headers: { 'content-type': 'application/json', ...defaults, ...variant.headers },
+      chunks: [Buffer.from(errorBody(variant.status, path))],
+      isBroken: false,
     };
-  if (oddity.kind === 'garbage')
+  if (variant.kind === 'garbage')
     return {
-      status: oddity.status,
+      status: variant.status,
       headers: { 'content-type': 'text/html' },
-      chunks: [Buffer.from(oddity.text)],
-      breaks: false,
+      chunks: [Buffer.from(variant.text)],
+      isBroken: false,
     };
   const fitsIn =
-    recorded !== null && recorded.dialect === dialectOf(path) && recorded.streamed === wantsStream(path, body);
+    recorded !== null && recorded.dialect === dialectOf(path) && recorded.streamed === isStreamed(path, body);
   const written = fitsIn
     ? { contentType: recorded.contentType, frames: recorded.body.split(/(?<=\n\n)/), errorFrame: null }
-    : writeReply(meaning, path, body);
+    : writeReply(modelOutput, path, body);
   let frames = [...written.frames];
   const streamed = frames.length > 1;
   const part = (share: number) => frames.slice(0, Math.max(1, Math.floor(frames.length * share)));
-  let breaks = false;
-  switch (oddity.kind) {
+  let isBroken = false;
+  switch (variant.kind) {
     case 'cut': {
       const whole = frames.join('');
-      frames = [whole.slice(0, Math.floor(whole.length * oddity.share))];
-      breaks = true;
+      frames = [whole.slice(0, Math.floor(whole.length * variant.share))];
+      isBroken = true;
       break;
     }
     case 'short':
-      if (streamed) frames = part(oddity.share);
+      if (streamed) frames = part(variant.share);
       break;
     case 'error frame':
-      if (written.errorFrame !== null && streamed) frames = [...part(oddity.share), written.errorFrame];
+      if (written.errorFrame !== null && streamed) frames = [...part(variant.share), written.errorFrame];
       break;
     case 'pings':
       if (written.contentType === 'text/event-stream') frames = frames.flatMap((frame) => [': ping\n\n', frame]);
@@ -88,14 +88,14 @@ function answerTo({ meaning, recorded, oddity, chunks }: Reply, path: string, bo
   return {
     status: 200,
     headers: { 'content-type': written.contentType, ...defaults },
-    chunks: piecesOf(frames, chunks),
-    breaks,
+    chunks: chunksOf(frames, chunks),
+    isBroken,
   };
 }
 
 const breakMs = 250;
 
-async function send(socket: Socket, { status, headers, chunks, breaks }: Answer): Promise<void> {
+async function send(socket: Socket, { status, headers, chunks, isBroken }: Answer): Promise<void> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.write(`HTTP/1.1 ${status} Reply\r\n${lines.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n`);
   for (const chunk of chunks) {
@@ -104,14 +104,14 @@ async function send(socket: Socket, { status, headers, chunks, breaks }: Answer)
     socket.write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
     await new Promise((resolve) => setImmediate(resolve));
   }
-  if (breaks) {
+  if (isBroken) {
     // Without the last chunk, and not before all bytes have been read: how many of them a broken connection loses depends on chance.
     await Bun.sleep(breakMs);
     socket.end();
   } else socket.write('0\r\n\r\n');
 }
 
-const polls = /^\/(?:mj\/task|suno\/fetch)/;
+const pollPaths = /^\/(?:mj\/task|suno\/fetch)/;
 
 /** @returns the end of a chunked body that begins at `from`, with its bytes; null = it is not whole yet. */
 function chunkedBody(bytes: Buffer, from: number): { readonly body: Buffer; readonly end: number } | null {
@@ -140,18 +140,18 @@ export async function startUpstream(caseOf: (id: number) => Case | undefined) {
     const played = id === null ? undefined : caseOf(id);
     if (id === null || played === undefined) {
       // Unfinished tasks are asked about by the clock.
-      if (!polls.test(path)) unmarked.push({ line, headers, body, sent: '' });
+      if (!pollPaths.test(path)) unmarked.push({ line, headers, body, sent: '' });
       void send(socket, {
         status: 404,
         headers: { 'content-type': 'application/json' },
         chunks: [Buffer.from('{"error":{"message":"no case"}}')],
-        breaks: false,
+        isBroken: false,
       });
       return;
     }
     const list = received.get(id) ?? [];
     received.set(id, list);
-    const reply = played.replies[Math.min(list.length, played.replies.length - 1)];
+    const reply = played.responses[Math.min(list.length, played.responses.length - 1)];
     if (reply === undefined) return;
     const answer = answerTo(reply, path, body);
     const sent = [...Object.values(answer.headers), Buffer.concat(answer.chunks).toString('utf8')].join('\n');

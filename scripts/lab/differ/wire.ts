@@ -1,5 +1,5 @@
 /** Writes what a model says in the wire in which a provider is asked. Own writers, so that no code under test makes both sides of a comparison. */
-import type { Meaning } from './case.ts';
+import type { ModelOutput } from './case.ts';
 
 export interface Written {
   readonly contentType: string;
@@ -36,7 +36,7 @@ const chatFinish = {
   filtered: 'content_filter',
   'stop word': 'stop',
 } as const;
-const chatUsage = ({ usage }: Meaning) =>
+const chatUsage = ({ usage }: ModelOutput) =>
   usage === null
     ? undefined
     : {
@@ -47,55 +47,55 @@ const chatUsage = ({ usage }: Meaning) =>
         ...(usage.reasoning > 0 ? { completion_tokens_details: { reasoning_tokens: usage.reasoning } } : {}),
       };
 
-const chatCalls = ({ calls }: Meaning) =>
+const chatCalls = ({ calls }: ModelOutput) =>
   calls.map(({ id, name, input }) => ({
     id,
     type: 'function',
     function: { name, arguments: JSON.stringify(input) },
   }));
 
-function chatWhole(meaning: Meaning): Written {
+function chatWhole(modelOutput: ModelOutput): Written {
   return json(
     without({
       id: 'chatcmpl-upstream1',
       object: 'chat.completion',
       created,
-      model: meaning.model,
-      choices: range(meaning.choices).map((index) => ({
+      model: modelOutput.model,
+      choices: range(modelOutput.choices).map((index) => ({
         index,
         message: without({
           role: 'assistant',
-          content: meaning.words.join(''),
-          reasoning_content: meaning.thoughts.length > 0 ? meaning.thoughts.join('') : null,
-          tool_calls: meaning.calls.length > 0 ? chatCalls(meaning) : null,
+          content: modelOutput.words.join(''),
+          reasoning_content: modelOutput.thoughts.length > 0 ? modelOutput.thoughts.join('') : null,
+          tool_calls: modelOutput.calls.length > 0 ? chatCalls(modelOutput) : null,
         }),
-        finish_reason: chatFinish[meaning.finish],
+        finish_reason: chatFinish[modelOutput.finish],
       })),
-      usage: chatUsage(meaning),
-      service_tier: meaning.tier,
+      usage: chatUsage(modelOutput),
+      service_tier: modelOutput.tier,
     }),
   );
 }
 
-function chatStream(meaning: Meaning, includeUsage: boolean): Written {
+function chatStream(modelOutput: ModelOutput, includeUsage: boolean): Written {
   const chunk = (choices: readonly Json[], more: Json = {}): string =>
     data({
       id: 'chatcmpl-upstream1',
       object: 'chat.completion.chunk',
       created,
-      model: meaning.model,
-      ...(meaning.tier === null ? {} : { service_tier: meaning.tier }),
+      model: modelOutput.model,
+      ...(modelOutput.tier === null ? {} : { service_tier: modelOutput.tier }),
       choices,
       ...more,
     });
   const delta = (index: number, value: Json, finish: string | null = null) =>
     chunk([{ index, delta: value, finish_reason: finish }]);
   const frames: string[] = [];
-  for (const index of range(meaning.choices)) {
+  for (const index of range(modelOutput.choices)) {
     frames.push(delta(index, { role: 'assistant', content: '' }));
-    for (const thought of meaning.thoughts) frames.push(delta(index, { reasoning_content: thought }));
-    for (const word of meaning.words) frames.push(delta(index, { content: word }));
-    for (const [at, { id, name, input }] of meaning.calls.entries()) {
+    for (const thought of modelOutput.thoughts) frames.push(delta(index, { reasoning_content: thought }));
+    for (const word of modelOutput.words) frames.push(delta(index, { content: word }));
+    for (const [at, { id, name, input }] of modelOutput.calls.entries()) {
       const text = JSON.stringify(input);
       const half = text.length >> 1;
       frames.push(
@@ -104,32 +104,32 @@ function chatStream(meaning: Meaning, includeUsage: boolean): Written {
         delta(index, { tool_calls: [{ index: at, function: { arguments: text.slice(half) } }] }),
       );
     }
-    frames.push(delta(index, {}, chatFinish[meaning.finish]));
+    frames.push(delta(index, {}, chatFinish[modelOutput.finish]));
   }
-  if (includeUsage && meaning.usage !== null) frames.push(chunk([], { usage: chatUsage(meaning) }));
+  if (includeUsage && modelOutput.usage !== null) frames.push(chunk([], { usage: chatUsage(modelOutput) }));
   frames.push('data: [DONE]\n\n');
   return events(frames, data({ error: { message: 'The model broke', type: 'server_error', code: 'overloaded' } }));
 }
 
 /* ---- OpenAI responses ---- */
 
-function responsesItems(meaning: Meaning): readonly Json[] {
+function responsesItems(modelOutput: ModelOutput): readonly Json[] {
   return [
-    ...(meaning.thoughts.length > 0
-      ? [{ id: 'rs_up1', type: 'reasoning', summary: [{ type: 'summary_text', text: meaning.thoughts.join('') }] }]
+    ...(modelOutput.thoughts.length > 0
+      ? [{ id: 'rs_up1', type: 'reasoning', summary: [{ type: 'summary_text', text: modelOutput.thoughts.join('') }] }]
       : []),
-    ...(meaning.words.length > 0
+    ...(modelOutput.words.length > 0
       ? [
           {
             id: 'msg_up1',
             type: 'message',
             status: 'completed',
             role: 'assistant',
-            content: [{ type: 'output_text', text: meaning.words.join(''), annotations: [] }],
+            content: [{ type: 'output_text', text: modelOutput.words.join(''), annotations: [] }],
           },
         ]
       : []),
-    ...meaning.calls.map(({ id, name, input }) => ({
+    ...modelOutput.calls.map(({ id, name, input }) => ({
       id: `fc_${id}`,
       type: 'function_call',
       status: 'completed',
@@ -140,18 +140,20 @@ function responsesItems(meaning: Meaning): readonly Json[] {
   ];
 }
 
-function responsesObject(meaning: Meaning): Json {
-  const { usage } = meaning;
-  const cut = meaning.finish === 'length' || meaning.finish === 'filtered';
+function responsesObject(modelOutput: ModelOutput): Json {
+  const { usage } = modelOutput;
+  const cut = modelOutput.finish === 'length' || modelOutput.finish === 'filtered';
   return without({
     id: 'resp_up1',
     object: 'response',
     created_at: created,
     status: cut ? 'incomplete' : 'completed',
-    incomplete_details: cut ? { reason: meaning.finish === 'length' ? 'max_output_tokens' : 'content_filter' } : null,
-    model: meaning.model,
-    service_tier: meaning.tier,
-    output: responsesItems(meaning),
+    incomplete_details: cut
+      ? { reason: modelOutput.finish === 'length' ? 'max_output_tokens' : 'content_filter' }
+      : null,
+    model: modelOutput.model,
+    service_tier: modelOutput.tier,
+    output: responsesItems(modelOutput),
     usage:
       usage === null
         ? null
@@ -165,16 +167,16 @@ function responsesObject(meaning: Meaning): Json {
   });
 }
 
-function responsesStream(meaning: Meaning): Written {
+function responsesStream(modelOutput: ModelOutput): Written {
   let sequence = 0;
   const event = (type: string, more: Json): string => named({ type, sequence_number: sequence++, ...more });
-  const whole = responsesObject(meaning);
+  const whole = responsesObject(modelOutput);
   const startedOf = { ...whole, status: 'in_progress', output: [], usage: null };
   const frames = [
     event('response.created', { response: startedOf }),
     event('response.in_progress', { response: startedOf }),
   ];
-  for (const [output_index, item] of responsesItems(meaning).entries()) {
+  for (const [output_index, item] of responsesItems(modelOutput).entries()) {
     const item_id = item.id;
     const place = { item_id, output_index };
     if (item.type === 'message') {
@@ -183,12 +185,12 @@ function responsesStream(meaning: Meaning): Written {
       frames.push(
         event('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } }),
         event('response.content_part.added', { ...place, content_index, part }),
-        ...meaning.words.map((delta) => event('response.output_text.delta', { ...place, content_index, delta })),
-        event('response.output_text.done', { ...place, content_index, text: meaning.words.join('') }),
+        ...modelOutput.words.map((delta) => event('response.output_text.delta', { ...place, content_index, delta })),
+        event('response.output_text.done', { ...place, content_index, text: modelOutput.words.join('') }),
         event('response.content_part.done', {
           ...place,
           content_index,
-          part: { ...part, text: meaning.words.join('') },
+          part: { ...part, text: modelOutput.words.join('') },
         }),
       );
     } else if (item.type === 'reasoning') {
@@ -200,10 +202,10 @@ function responsesStream(meaning: Meaning): Written {
           summary_index,
           part: { type: 'summary_text', text: '' },
         }),
-        ...meaning.thoughts.map((delta) =>
+        ...modelOutput.thoughts.map((delta) =>
           event('response.reasoning_summary_text.delta', { ...place, summary_index, delta }),
         ),
-        event('response.reasoning_summary_text.done', { ...place, summary_index, text: meaning.thoughts.join('') }),
+        event('response.reasoning_summary_text.done', { ...place, summary_index, text: modelOutput.thoughts.join('') }),
       );
     } else
       frames.push(
@@ -230,7 +232,7 @@ const messagesFinish = {
   filtered: 'refusal',
   'stop word': 'stop_sequence',
 } as const;
-const messagesUsage = ({ usage }: Meaning): Json =>
+const messagesUsage = ({ usage }: ModelOutput): Json =>
   usage === null
     ? { input_tokens: 0, output_tokens: 0 }
     : {
@@ -239,50 +241,50 @@ const messagesUsage = ({ usage }: Meaning): Json =>
         cache_read_input_tokens: usage.cacheRead,
         output_tokens: usage.output + usage.reasoning,
       };
-const messagesBlocks = (meaning: Meaning): readonly Json[] => [
-  ...(meaning.thoughts.length > 0
-    ? [{ type: 'thinking', thinking: meaning.thoughts.join(''), signature: 'c2lnbmF0dXJl' }]
+const messagesBlocks = (modelOutput: ModelOutput): readonly Json[] => [
+  ...(modelOutput.thoughts.length > 0
+    ? [{ type: 'thinking', thinking: modelOutput.thoughts.join(''), signature: 'c2lnbmF0dXJl' }]
     : []),
-  ...(meaning.words.length > 0 ? [{ type: 'text', text: meaning.words.join('') }] : []),
-  ...meaning.calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
+  ...(modelOutput.words.length > 0 ? [{ type: 'text', text: modelOutput.words.join('') }] : []),
+  ...modelOutput.calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
 ];
 
-const messagesWhole = (meaning: Meaning): Json => ({
+const messagesWhole = (modelOutput: ModelOutput): Json => ({
   id: 'msg_up1',
   type: 'message',
   role: 'assistant',
-  model: meaning.model,
-  content: messagesBlocks(meaning),
-  stop_reason: messagesFinish[meaning.finish],
-  stop_sequence: meaning.finish === 'stop word' ? 'END' : null,
-  usage: { ...messagesUsage(meaning), ...(meaning.tier === null ? {} : { service_tier: meaning.tier }) },
+  model: modelOutput.model,
+  content: messagesBlocks(modelOutput),
+  stop_reason: messagesFinish[modelOutput.finish],
+  stop_sequence: modelOutput.finish === 'stop word' ? 'END' : null,
+  usage: { ...messagesUsage(modelOutput), ...(modelOutput.tier === null ? {} : { service_tier: modelOutput.tier }) },
 });
 
-function messagesEvents(meaning: Meaning): readonly Json[] {
+function messagesEvents(modelOutput: ModelOutput): readonly Json[] {
   const list: Json[] = [
     {
       type: 'message_start',
       message: {
-        ...messagesWhole(meaning),
+        ...messagesWhole(modelOutput),
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: { ...messagesUsage(meaning), output_tokens: 1 },
+        usage: { ...messagesUsage(modelOutput), output_tokens: 1 },
       },
     },
   ];
-  for (const [index, block] of messagesBlocks(meaning).entries()) {
+  for (const [index, block] of messagesBlocks(modelOutput).entries()) {
     const delta = (value: Json): Json => ({ type: 'content_block_delta', index, delta: value });
     if (block.type === 'thinking')
       list.push(
         { type: 'content_block_start', index, content_block: { type: 'thinking', thinking: '', signature: '' } },
-        ...meaning.thoughts.map((thinking) => delta({ type: 'thinking_delta', thinking })),
+        ...modelOutput.thoughts.map((thinking) => delta({ type: 'thinking_delta', thinking })),
         delta({ type: 'signature_delta', signature: 'c2lnbmF0dXJl' }),
       );
     else if (block.type === 'text')
       list.push(
         { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
-        ...meaning.words.map((text) => delta({ type: 'text_delta', text })),
+        ...modelOutput.words.map((text) => delta({ type: 'text_delta', text })),
       );
     else
       list.push(
@@ -296,10 +298,10 @@ function messagesEvents(meaning: Meaning): readonly Json[] {
     {
       type: 'message_delta',
       delta: {
-        stop_reason: messagesFinish[meaning.finish],
-        stop_sequence: meaning.finish === 'stop word' ? 'END' : null,
+        stop_reason: messagesFinish[modelOutput.finish],
+        stop_sequence: modelOutput.finish === 'stop word' ? 'END' : null,
       },
-      usage: messagesUsage(meaning),
+      usage: messagesUsage(modelOutput),
     },
     { type: 'message_stop' },
   ];
@@ -314,7 +316,7 @@ const geminiFinish = {
   filtered: 'SAFETY',
   'stop word': 'STOP',
 } as const;
-const geminiUsage = ({ usage }: Meaning): Json =>
+const geminiUsage = ({ usage }: ModelOutput): Json =>
   usage === null
     ? {}
     : {
@@ -327,30 +329,30 @@ const geminiUsage = ({ usage }: Meaning): Json =>
         }),
       };
 
-function geminiObjects(meaning: Meaning, streamed: boolean): readonly Json[] {
-  const thoughts = meaning.thoughts.map((text) => ({ text, thought: true }));
-  const words = meaning.words.map((text) => ({ text }));
-  const calls = meaning.calls.map(({ name, input }) => ({ functionCall: { name, args: input } }));
+function geminiObjects(modelOutput: ModelOutput, streamed: boolean): readonly Json[] {
+  const thoughts = modelOutput.thoughts.map((text) => ({ text, thought: true }));
+  const words = modelOutput.words.map((text) => ({ text }));
+  const calls = modelOutput.calls.map(({ name, input }) => ({ functionCall: { name, args: input } }));
   const answer = (index: number, parts: readonly Json[], last: boolean): Json => ({
     candidates: [
       {
         content: { parts, role: 'model' },
-        ...(last ? { finishReason: geminiFinish[meaning.finish] } : {}),
+        ...(last ? { finishReason: geminiFinish[modelOutput.finish] } : {}),
         index,
       },
     ],
-    modelVersion: meaning.model,
+    modelVersion: modelOutput.model,
     responseId: 'upstream1',
-    ...(last ? geminiUsage(meaning) : {}),
+    ...(last ? geminiUsage(modelOutput) : {}),
   });
   const parts = [...thoughts, ...words, ...calls];
   if (!streamed)
     return [
       {
         ...answer(0, parts, true),
-        candidates: range(meaning.choices).map((index) => ({
+        candidates: range(modelOutput.choices).map((index) => ({
           content: { parts, role: 'model' },
-          finishReason: geminiFinish[meaning.finish],
+          finishReason: geminiFinish[modelOutput.finish],
           index,
         })),
       },
@@ -369,7 +371,7 @@ const cohereFinish = {
   filtered: 'ERROR',
   'stop word': 'STOP_SEQUENCE',
 };
-const cohereUsage = ({ usage }: Meaning): Json =>
+const cohereUsage = ({ usage }: ModelOutput): Json =>
   usage === null
     ? {}
     : {
@@ -379,8 +381,8 @@ const cohereUsage = ({ usage }: Meaning): Json =>
         },
       };
 
-function cohere(meaning: Meaning, streamed: boolean): Written {
-  const finish_reason = cohereFinish[meaning.finish];
+function cohere(modelOutput: ModelOutput, streamed: boolean): Written {
+  const finish_reason = cohereFinish[modelOutput.finish];
   if (!streamed)
     return json({
       id: 'upstream1',
@@ -388,12 +390,12 @@ function cohere(meaning: Meaning, streamed: boolean): Written {
       message: without({
         role: 'assistant',
         content: [
-          ...(meaning.thoughts.length > 0 ? [{ type: 'thinking', thinking: meaning.thoughts.join('') }] : []),
-          ...(meaning.words.length > 0 ? [{ type: 'text', text: meaning.words.join('') }] : []),
+          ...(modelOutput.thoughts.length > 0 ? [{ type: 'thinking', thinking: modelOutput.thoughts.join('') }] : []),
+          ...(modelOutput.words.length > 0 ? [{ type: 'text', text: modelOutput.words.join('') }] : []),
         ],
-        tool_calls: meaning.calls.length > 0 ? chatCalls(meaning) : null,
+        tool_calls: modelOutput.calls.length > 0 ? chatCalls(modelOutput) : null,
       }),
-      ...cohereUsage(meaning),
+      ...cohereUsage(modelOutput),
     });
   const frames = [
     named({ type: 'message-start', id: 'upstream1', delta: { message: { role: 'assistant', content: [] } } }),
@@ -407,9 +409,9 @@ function cohere(meaning: Meaning, streamed: boolean): Written {
       named({ type: 'content-end', index }),
     );
   };
-  block(0, 'thinking', meaning.thoughts);
-  block(meaning.thoughts.length > 0 ? 1 : 0, 'text', meaning.words);
-  for (const [index, call] of chatCalls(meaning).entries()) {
+  block(0, 'thinking', modelOutput.thoughts);
+  block(modelOutput.thoughts.length > 0 ? 1 : 0, 'text', modelOutput.words);
+  for (const [index, call] of chatCalls(modelOutput).entries()) {
     const tool = (value: Json) => ({ message: { tool_calls: value } });
     frames.push(
       named({
@@ -421,26 +423,26 @@ function cohere(meaning: Meaning, streamed: boolean): Written {
       named({ type: 'tool-call-end', index }),
     );
   }
-  frames.push(named({ type: 'message-end', id: 'upstream1', delta: { finish_reason, ...cohereUsage(meaning) } }));
+  frames.push(named({ type: 'message-end', id: 'upstream1', delta: { finish_reason, ...cohereUsage(modelOutput) } }));
   return events(
     frames,
     named({ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'The model broke', usage: null } }),
   );
 }
 
-function ollama(meaning: Meaning, streamed: boolean): Written {
-  const base = { model: meaning.model, created_at: '2025-01-01T00:00:00.000Z' };
-  const calls = meaning.calls.map(({ name, input }) => ({ function: { name, arguments: input } }));
+function ollama(modelOutput: ModelOutput, streamed: boolean): Written {
+  const base = { model: modelOutput.model, created_at: '2025-01-01T00:00:00.000Z' };
+  const calls = modelOutput.calls.map(({ name, input }) => ({ function: { name, arguments: input } }));
   const counts =
-    meaning.usage === null
+    modelOutput.usage === null
       ? {}
       : {
-          prompt_eval_count: meaning.usage.prompt + meaning.usage.cacheRead,
-          eval_count: meaning.usage.output + meaning.usage.reasoning,
+          prompt_eval_count: modelOutput.usage.prompt + modelOutput.usage.cacheRead,
+          eval_count: modelOutput.usage.output + modelOutput.usage.reasoning,
         };
   const end = {
     done: true,
-    done_reason: meaning.finish === 'length' ? 'length' : 'stop',
+    done_reason: modelOutput.finish === 'length' ? 'length' : 'stop',
     total_duration: 5,
     ...counts,
   };
@@ -448,15 +450,15 @@ function ollama(meaning: Meaning, streamed: boolean): Written {
   if (!streamed)
     return json({
       ...base,
-      message: message(meaning.words.join(''), {
-        ...(meaning.thoughts.length > 0 ? { thinking: meaning.thoughts.join('') } : {}),
+      message: message(modelOutput.words.join(''), {
+        ...(modelOutput.thoughts.length > 0 ? { thinking: modelOutput.thoughts.join('') } : {}),
         ...(calls.length > 0 ? { tool_calls: calls } : {}),
       }),
       ...end,
     });
   const lines = [
-    ...meaning.thoughts.map((thinking) => ({ ...base, message: message('', { thinking }), done: false })),
-    ...meaning.words.map((word) => ({ ...base, message: message(word), done: false })),
+    ...modelOutput.thoughts.map((thinking) => ({ ...base, message: message('', { thinking }), done: false })),
+    ...modelOutput.words.map((word) => ({ ...base, message: message(word), done: false })),
     ...(calls.length > 0 ? [{ ...base, message: message('', { tool_calls: calls }), done: false }] : []),
     { ...base, message: message(''), ...end },
   ];
@@ -469,7 +471,7 @@ function ollama(meaning: Meaning, streamed: boolean): Written {
 
 /* ---- everything else ---- */
 
-const flatUsage = ({ usage }: Meaning): Json =>
+const flatUsage = ({ usage }: ModelOutput): Json =>
   usage === null
     ? {}
     : {
@@ -480,25 +482,27 @@ const flatUsage = ({ usage }: Meaning): Json =>
         },
       };
 
-function completions(meaning: Meaning, streamed: boolean, includeUsage: boolean): Written {
-  const base = { id: 'cmpl-upstream1', object: 'text_completion', created, model: meaning.model };
-  const finish_reason = meaning.finish === 'length' ? 'length' : 'stop';
+function completions(modelOutput: ModelOutput, streamed: boolean, includeUsage: boolean): Written {
+  const base = { id: 'cmpl-upstream1', object: 'text_completion', created, model: modelOutput.model };
+  const finish_reason = modelOutput.finish === 'length' ? 'length' : 'stop';
   if (!streamed)
     return json({
       ...base,
-      choices: range(meaning.choices).map((index) => ({
+      choices: range(modelOutput.choices).map((index) => ({
         index,
-        text: meaning.words.join(''),
+        text: modelOutput.words.join(''),
         finish_reason,
         logprobs: null,
       })),
-      ...flatUsage(meaning),
+      ...flatUsage(modelOutput),
     });
   return events(
     [
-      ...meaning.words.map((text) => data({ ...base, choices: [{ index: 0, text, finish_reason: null }] })),
+      ...modelOutput.words.map((text) => data({ ...base, choices: [{ index: 0, text, finish_reason: null }] })),
       data({ ...base, choices: [{ index: 0, text: '', finish_reason }] }),
-      ...(includeUsage && meaning.usage !== null ? [data({ ...base, choices: [], ...flatUsage(meaning) })] : []),
+      ...(includeUsage && modelOutput.usage !== null
+        ? [data({ ...base, choices: [], ...flatUsage(modelOutput) })]
+        : []),
       'data: [DONE]\n\n',
     ],
     data({ error: { message: 'The model broke', type: 'server_error' } }),
@@ -518,47 +522,47 @@ export function dialectOf(path: string): string | null {
 }
 
 /** Whether a request wants a stream. */
-export const wantsStream = (path: string, body: string): boolean =>
+export const isStreamed = (path: string, body: string): boolean =>
   /stream(?:Generate|Raw)|with-response-stream/.test(path) || /"stream"\s*:\s*true/.test(body);
 
 /** @param path and body as the upstream received them. */
-export function writeReply(meaning: Meaning, path: string, body: string): Written {
-  const streamed = wantsStream(path, body);
+export function writeReply(modelOutput: ModelOutput, path: string, body: string): Written {
+  const streamed = isStreamed(path, body);
   const includeUsage = /"include_usage"\s*:\s*true/.test(body);
   switch (dialectOf(path)) {
     case 'openai-chat':
-      return streamed ? chatStream(meaning, includeUsage) : chatWhole(meaning);
+      return streamed ? chatStream(modelOutput, includeUsage) : chatWhole(modelOutput);
     case 'openai-responses':
       if (/input_tokens/.test(path)) return json({ object: 'response.input_tokens', input_tokens: 17 });
-      return streamed ? responsesStream(meaning) : json(responsesObject(meaning));
+      return streamed ? responsesStream(modelOutput) : json(responsesObject(modelOutput));
     case 'anthropic-messages':
       return streamed
         ? events(
-            messagesEvents(meaning).map(named),
+            messagesEvents(modelOutput).map(named),
             named({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
           )
-        : json(messagesWhole(meaning));
+        : json(messagesWhole(modelOutput));
     case 'gemini-generate':
       return streamed
         ? events(
-            geminiObjects(meaning, true).map(data),
+            geminiObjects(modelOutput, true).map(data),
             data({ error: { code: 503, message: 'The model broke', status: 'UNAVAILABLE' } }),
           )
-        : json(geminiObjects(meaning, false)[0]);
+        : json(geminiObjects(modelOutput, false)[0]);
     case 'cohere-chat':
-      return cohere(meaning, streamed);
+      return cohere(modelOutput, streamed);
     case 'ollama-chat':
-      return ollama(meaning, streamed);
+      return ollama(modelOutput, streamed);
   }
-  const { usage } = meaning;
+  const { usage } = modelOutput;
   if (/embed/i.test(path)) {
     if (/:batchEmbed/.test(path)) return json({ embeddings: [{ values: [0.1, -0.2] }] });
     if (/:embed/.test(path)) return json({ embedding: { values: [0.1, -0.2] } });
     if (/\/api\/embed/.test(path))
-      return json({ model: meaning.model, embeddings: [[0.1, -0.2]], prompt_eval_count: 5 });
+      return json({ model: modelOutput.model, embeddings: [[0.1, -0.2]], prompt_eval_count: 5 });
     return json({
       object: 'list',
-      model: meaning.model,
+      model: modelOutput.model,
       data: [{ object: 'embedding', index: 0, embedding: [0.1, -0.2] }],
       ...(usage === null ? {} : { usage: { prompt_tokens: usage.prompt, total_tokens: usage.prompt } }),
     });
@@ -570,11 +574,11 @@ export function writeReply(meaning: Meaning, path: string, body: string): Writte
       results: [{ index: 0, relevance_score: 0.9 }],
       usage: { total_tokens: usage?.prompt ?? 3 },
     });
-  if (/moderations/.test(path)) return json({ id: 'modr-1', model: meaning.model, results: [{ flagged: false }] });
+  if (/moderations/.test(path)) return json({ id: 'modr-1', model: modelOutput.model, results: [{ flagged: false }] });
   if (/images/.test(path))
     return json({
       created,
-      data: range(meaning.choices).map(() => ({ url: 'https://pictures.example/1.png' })),
+      data: range(modelOutput.choices).map(() => ({ url: 'https://pictures.example/1.png' })),
       ...(usage === null
         ? {}
         : {
@@ -587,8 +591,8 @@ export function writeReply(meaning: Meaning, path: string, body: string): Writte
     });
   if (/speech/.test(path)) return { contentType: 'audio/wav', frames: [binary], errorFrame: null };
   if (/transcriptions|translations/.test(path))
-    return json({ text: meaning.words.join(''), duration: 3.2, language: 'en' });
+    return json({ text: modelOutput.words.join(''), duration: 3.2, language: 'en' });
   if (/\/mj\//.test(path)) return json({ code: 1, description: 'ok', result: 'mj-upstream1' });
   if (/\/suno\//.test(path)) return json({ code: 'success', message: '', data: 'song-upstream1' });
-  return completions(meaning, streamed, includeUsage);
+  return completions(modelOutput, streamed, includeUsage);
 }

@@ -10,15 +10,15 @@ import { flag } from '../prove/site.ts';
 const args = process.argv.slice(2);
 const cases = flag(args, '--cases', 20_000);
 const first = flag(args, '--seed', Math.floor(Date.now() / 1000));
-const wanted = Object.entries(targets).filter(
+const selected = Object.entries(targets).filter(
   ([name], _, all) => args.includes(name) || !all.some(([other]) => args.includes(other)),
 );
 /** A case that takes so long hangs. */
-const hangsMs = 2000;
-const maxShown = 5;
+const timeoutMs = 2000;
+const maxLines = 5;
 
 let failed = 0;
-for (const [name, target] of wanted) {
+for (const [name, target] of selected) {
   const started = performance.now();
   let found = 0;
   let slowest = 0;
@@ -29,14 +29,14 @@ for (const [name, target] of wanted) {
       await target(damageOf(randomOf(seed)));
     } catch (error) {
       found++;
-      if (found <= maxShown)
+      if (found <= maxLines)
         console.log(
           `${name} seed ${seed}: ${error instanceof Error ? error.stack?.split('\n').slice(0, 3).join(' ') : error}`,
         );
     }
     const ms = performance.now() - requested;
     slowest = Math.max(slowest, ms);
-    if (ms > hangsMs) console.log(`${name} seed ${seed}: ${ms.toFixed(0)} ms`);
+    if (ms > timeoutMs) console.log(`${name} seed ${seed}: ${ms.toFixed(0)} ms`);
   }
   failed += found;
   console.log(

@@ -17,7 +17,7 @@ const args = process.argv.slice(2);
 const number = (name: string, fallback: number): number =>
   args.includes(name) ? Number(args[args.indexOf(name) + 1]) : fallback;
 const count = number('--channels', 5000);
-const rounds = number('--rounds', 20);
+const iterations = number('--rounds', 20);
 const models = Array.from({ length: number('--models', 500) }, (_, at) => `model-${at}`);
 
 const channelOf = (id: number, weight = 0): ChannelSnapshot => ({
@@ -112,9 +112,9 @@ const ms = (value: number): string => `${value.toFixed(3)} ms`;
 all();
 all();
 const baseline = all();
-const held: number[] = [];
-const renewed: number[] = [];
-for (let round = 0; round < rounds; round++) {
+const before: number[] = [];
+const after: number[] = [];
+for (let round = 0; round < iterations; round++) {
   const delta: SnapshotDelta = {
     kind: 'delta',
     seq: round + 1,
@@ -126,11 +126,11 @@ for (let round = 0; round < rounds; round++) {
   };
   const startedOf = performance.now();
   state.apply(delta);
-  held.push(performance.now() - startedOf);
-  renewed.push(...all());
+  before.push(performance.now() - startedOf);
+  after.push(...all());
 }
-console.log(`${count} channels of ${models.length} models, one changed ${rounds} times`);
-console.log(`the change holds the loop for ${ms(median(held))} (median), ${ms(max(held))} at most`);
+console.log(`${count} channels of ${models.length} models, one changed ${iterations} times`);
+console.log(`the change holds the loop for ${ms(median(before))} (median), ${ms(max(before))} at most`);
 console.log(
-  `a request plans in ${ms(median(baseline))}, the first of its model after a change in ${ms(median(renewed))} (median), ${ms(max(renewed))} at most`,
+  `a request plans in ${ms(median(baseline))}, the first of its model after a change in ${ms(median(after))} (median), ${ms(max(after))} at most`,
 );

@@ -8,7 +8,7 @@ import { logIn, openStage } from '../../../tests/browser/support.ts';
 const root = resolve(import.meta.dirname, '..', '..', '..');
 const assets = join(root, 'web/dist/assets');
 const logRows = 10_000;
-const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KB`;
+const toKb = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KB`;
 const packed = (name: string): number => brotliCompressSync(readFileSync(join(assets, name))).length;
 
 interface Metric {
@@ -20,7 +20,7 @@ const stats: Metric[] = [];
 const note = (name: string, value: string, goal: string) => void stats.push({ name, value, goal });
 
 /** Sent bytes of every script and style a page asks for, as the browser counts them. */
-async function transferred(page: Page, url: string): Promise<number> {
+async function bytesLoaded(page: Page, url: string): Promise<number> {
   await page.goto(url, { waitUntil: 'networkidle' });
   return page.evaluate(() =>
     performance
@@ -73,12 +73,12 @@ async function interaction(page: Page, url: string): Promise<number> {
   return page.evaluate(() => (window as unknown as { tour: { worst: number } }).tour.worst);
 }
 
-const rounds = 3;
+const iterations = 3;
 
 /** Other work on the machine only ever adds to what is measured: the least of a few rounds is the console's own. */
-async function quietest<Found>(measure: () => Promise<Found>, cost: (found: Found) => number): Promise<Found> {
+async function fastestOf<Found>(measure: () => Promise<Found>, cost: (found: Found) => number): Promise<Found> {
   let best = await measure();
-  for (let round = 1; round < rounds; round += 1) {
+  for (let round = 1; round < iterations; round += 1) {
     const next = await measure();
     if (cost(next) < cost(best)) best = next;
   }
@@ -117,9 +117,9 @@ const scroll = (page: Page, step: number): Promise<Scrolled> =>
 /** Scrolls on until the whole log has been loaded. */
 async function loadWholeLog(page: Page, url: string, rows: number): Promise<void> {
   await page.goto(`${url}/log?size=all&live=off`, { waitUntil: 'networkidle' });
-  await page.evaluate(async (wanted) => {
+  await page.evaluate(async (count) => {
     const box = document.querySelector('section[aria-busy]') as HTMLElement;
-    for (let attempts = 0; box.scrollHeight < wanted * 36; attempts += 1) {
+    for (let attempts = 0; box.scrollHeight < count * 36; attempts += 1) {
       if (attempts > 3000) throw new Error(`the log stops at ${box.scrollHeight / 36} rows`);
       box.scrollTop = box.scrollHeight;
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -182,35 +182,27 @@ try {
   await page.getByRole('button', { name: 'Set up' }).click();
   await page.waitForURL('**/first');
   const fresh = await stage.newPage(await stage.newContext());
-  note(
-    'entry (login), scripts and styles, brotli',
-    kilobytes(await transferred(fresh, `${url}/login`)),
-    '150 KB + 20 KB',
-  );
+  note('entry (login), scripts and styles, brotli', toKb(await bytesLoaded(fresh, `${url}/login`)), '150 KB + 20 KB');
   const [largest] = scripts.filter(([name]) => !name.startsWith('index-')).sort(([, one], [, other]) => other - one);
-  note(
-    `largest chunk besides the entry (${largest?.[0] ?? ''})`,
-    kilobytes(largest?.[1] ?? 0),
-    '40 KB; playground 70 KB',
-  );
-  note('styles, brotli', kilobytes(styles), '20 KB');
-  note('all console files, brotli', kilobytes(names.reduce((sum, name) => sum + packed(name), 0)), '1536 KB');
+  note(`largest chunk besides the entry (${largest?.[0] ?? ''})`, toKb(largest?.[1] ?? 0), '40 KB; playground 70 KB');
+  note('styles, brotli', toKb(styles), '20 KB');
+  note('all console files, brotli', toKb(names.reduce((sum, name) => sum + packed(name), 0)), '1536 KB');
 
   for (const [profile, throttled, lcpGoal, inpGoal] of [
     ['desktop', false, '800 ms', '100 ms'],
     ['slow (4x CPU, 1.6 Mbps, 150 ms)', true, '2500 ms', '200 ms'],
   ] as const) {
     const context = await stage.newContext();
-    const visitor = await stage.newPage(context);
-    const session = await context.newCDPSession(visitor);
+    const guestPage = await stage.newPage(context);
+    const session = await context.newCDPSession(guestPage);
     await slow(session, throttled);
-    const { lcp, cls } = await paint(visitor, `${url}/login`);
+    const { lcp, cls } = await paint(guestPage, `${url}/login`);
     note(`LCP, ${profile}`, `${lcp.toFixed(0)} ms`, lcpGoal);
     note(`CLS, ${profile}`, cls.toFixed(3), '0.05');
     await slow(session, false);
-    await logIn(visitor, url, 'root', 'password1');
+    await logIn(guestPage, url, 'root', 'password1');
     if (!throttled) {
-      await visitor.evaluate(async () => {
+      await guestPage.evaluate(async () => {
         const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id: number };
         await fetch('/api/channel/', {
           method: 'POST',
@@ -228,21 +220,21 @@ try {
     await slow(session, throttled);
     note(
       `INP of a tour over 1,000 channels, ${profile}`,
-      `${(await quietest(() => interaction(visitor, url), Number)).toFixed(0)} ms`,
+      `${(await fastestOf(() => interaction(guestPage, url), Number)).toFixed(0)} ms`,
       inpGoal,
     );
-    await visitor.goto(`${url}/channel`, { waitUntil: 'networkidle' });
-    const channels = await quietest(
-      () => scroll(visitor, 400),
+    await guestPage.goto(`${url}/channel`, { waitUntil: 'networkidle' });
+    const channels = await fastestOf(
+      () => scroll(guestPage, 400),
       ({ worst }) => worst,
     );
     note(`longest task while scrolling them, ${profile}`, `${channels.worst.toFixed(0)} ms`, '50 ms (desktop)');
     await slow(session, false);
-    if (!throttled) await fillLog(visitor, url, stage.upstream, logRows);
-    await loadWholeLog(visitor, url, logRows);
+    if (!throttled) await fillLog(guestPage, url, stage.upstream, logRows);
+    await loadWholeLog(guestPage, url, logRows);
     await slow(session, throttled);
-    const log = await quietest(
-      () => scroll(visitor, 800),
+    const log = await fastestOf(
+      () => scroll(guestPage, 800),
       ({ worst }) => worst,
     );
     note(`longest task, log of ${log.rows} rows, ${profile}`, `${log.worst.toFixed(0)} ms`, '50 ms (desktop)');

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-export interface Picture {
+export interface PageImage {
   /** Of the file, without `.png`. */
   readonly name: string;
   readonly page: string;
   readonly width: number;
-  readonly faults: number;
+  readonly issues: number;
 }
 
 /** Pictures beside each other, how wide each is drawn, and how many go on a sheet. */
@@ -20,7 +20,7 @@ const layouts: readonly (readonly [from: number, columns: number, size: number, 
 ];
 
 /** @returns how many sheets there are: `sheet-NN.png`. */
-export async function layOut(folder: string, pictures: readonly Picture[]): Promise<number> {
+export async function renderGrid(folder: string, images: readonly PageImage[]): Promise<number> {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files'],
@@ -29,7 +29,7 @@ export async function layOut(folder: string, pictures: readonly Picture[]): Prom
   let made = 0;
   for (const [index, [from, columns, size, most]] of layouts.entries()) {
     const below = layouts[index - 1]?.[0] ?? Number.POSITIVE_INFINITY;
-    const own = pictures
+    const own = images
       .filter(({ width }) => width >= from && width < below)
       .sort((a, b) => a.page.localeCompare(b.page) || a.name.localeCompare(b.name));
     for (let at = 0; at < own.length; at += most) {
@@ -39,7 +39,7 @@ export async function layOut(folder: string, pictures: readonly Picture[]): Prom
         .slice(at, at + most)
         .map(
           (one) =>
-            `<figure><figcaption>${one.name}${one.faults > 0 ? ` · <b>${one.faults}</b>` : ''}</figcaption><img src="${one.name}.png"></figure>`,
+            `<figure><figcaption>${one.name}${one.issues > 0 ? ` · <b>${one.issues}</b>` : ''}</figcaption><img src="${one.name}.png"></figure>`,
         );
       writeFileSync(
         `${name}.html`,

@@ -12,8 +12,8 @@ import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { createLogs } from '../../../server/domain/logs/service.ts';
 import { postgresPrograms, startPostgres } from '../../servers/postgres.ts';
 
-const given = process.argv.slice(2);
-const rows = Number(given.find((text) => /^\d+$/.test(text)) ?? 1_000_000);
+const args = process.argv.slice(2);
+const rows = Number(args.find((text) => /^\d+$/.test(text)) ?? 1_000_000);
 const goalMs = 300;
 const end = 1_795_000_000;
 const seconds = 30 * 86_400;
@@ -87,13 +87,13 @@ async function measure(database: Database): Promise<boolean> {
     return fastest;
   };
   for (const [name, filter] of Object.entries(filters)) {
-    const wanted = { ...filter, retries: true };
+    const selected = { ...filter, retries: true };
     let shown = '';
     const ms = await fastestOf(async () => {
-      const { total, errors, sampled } = await logs.facets(wanted, 10, true);
+      const { total, errors, sampled } = await logs.facets(selected, 10, true);
       shown = `${sampled ? '≈' : ' '}${total} rows, ${errors} errors`;
     });
-    const page = await fastestOf(() => logs.page(wanted, 1, 50, true));
+    const page = await fastestOf(() => logs.page(selected, 1, 50, true));
     slowest = Math.max(slowest, ms);
     console.log(
       `${ms.toFixed(0).padStart(6)} ms counts, ${page.toFixed(0).padStart(5)} ms list  ${name}: ${shown}${ms > goalMs ? '   TOO SLOW' : ''}`,
@@ -135,4 +135,4 @@ async function onServer(): Promise<boolean> {
   }
 }
 
-process.exitCode = (await (given.includes('--postgres') ? onServer() : onFile())) ? 0 : 1;
+process.exitCode = (await (args.includes('--postgres') ? onServer() : onFile())) ? 0 : 1;

@@ -81,20 +81,20 @@ function rowsOf(random: () => number, now: number, size: SiteSize): Row[] {
     const bad = (id: number): boolean => failing.has(id) && now - at < 9 * 3600;
     const well = serving.filter((id) => !bad(id));
     const first = among(serving);
-    const chance = random();
+    const value = random();
     const saved = well.find((id) => id !== first);
-    const fell = bad(first);
+    const isFailed = bad(first);
     const ended =
-      fell && saved === undefined
+      isFailed && saved === undefined
         ? 'upstream_failed'
-        : chance < 0.012
+        : value < 0.012
           ? 'upstream_failed'
-          : chance < 0.03
+          : value < 0.03
             ? 'refused'
-            : chance < 0.035
+            : value < 0.035
               ? 'client_gone'
               : 'completed';
-    const retried = fell || (chance > 0.985 && ended === 'completed');
+    const retried = isFailed || (value > 0.985 && ended === 'completed');
     const before = ended === 'completed' && retried && saved !== undefined ? [first] : [];
     const prompt = Math.round(200 + 9000 * random() ** 3);
     const cached = random() < 0.4 ? Math.round(prompt * 0.9 * random()) : 0;
@@ -109,7 +109,7 @@ function rowsOf(random: () => number, now: number, size: SiteSize): Row[] {
       channel: before.length > 0 ? (saved ?? first) : first,
       first: firstMs,
       ms: firstMs + Math.round((output * 1000) / model[4]) + (before.length > 0 ? 310 : 0),
-      words: fell ? (upstreamWords[0] ?? '') : (upstreamWords[1 + Math.floor(random() * 2)] ?? ''),
+      words: isFailed ? (upstreamWords[0] ?? '') : (upstreamWords[1 + Math.floor(random() * 2)] ?? ''),
     };
   }).sort((a, b) => a.at - b.at);
 }
@@ -279,7 +279,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
   raw.run('PRAGMA busy_timeout = 10000');
   const userNames = Array.from({ length: size.users }, (_, at) => people[at] ?? `reader${String(at).padStart(3, '0')}`);
   const rows = rowsOf(random, now, size);
-  const priced = rows.map((row) => ({ row, ...otherOf(row), id: hexOf(random) }));
+  const rowsWithPrice = rows.map((row) => ({ row, ...otherOf(row), id: hexOf(random) }));
   raw.transaction(() => {
     const user = raw.prepare(
       'INSERT INTO users (id, username, password_hash, display_name, role, status, group_name, email, created_at) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)',
@@ -304,7 +304,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     const hour =
       raw.prepare(`INSERT INTO usage_hours (hour_at, user_id, username, model_name, channel_id, count, tokens, quota) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
       ON CONFLICT (hour_at, user_id, model_name, channel_id) DO UPDATE SET count = count + 1, tokens = tokens + excluded.tokens, quota = quota + excluded.quota`);
-    for (const { row, other, quota, id } of priced) {
+    for (const { row, other, quota, id } of rowsWithPrice) {
       const username = row.user === 1 ? 'root' : (userNames[row.user - 2] ?? 'root');
       const failed = row.ended === 'upstream_failed' || row.ended === 'refused';
       const content =
@@ -343,7 +343,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     const spent = new Map<number, number>();
     const byKey = new Map<number, number>();
     const byChannel = new Map<number, number>();
-    for (const { row, quota } of priced) {
+    for (const { row, quota } of rowsWithPrice) {
       spent.set(row.user, (spent.get(row.user) ?? 0) + quota);
       byKey.set(row.key + 1, (byKey.get(row.key + 1) ?? 0) + quota);
       byChannel.set(row.channel, (byChannel.get(row.channel) ?? 0) + quota);
@@ -434,9 +434,9 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
 
   const database = openDatabase(file);
   const options = { get: () => 0 } as never;
-  const keeper = new TrafficRecorder({ database, options, node: '', now: () => Date.now() });
-  for (const [at, inWindow] of Map.groupBy(priced, ({ row }) => row.at - (row.at % 300))) {
-    const streaks = [
+  const recorder = new TrafficRecorder({ database, options, node: '', now: () => Date.now() });
+  for (const [at, inWindow] of Map.groupBy(rowsWithPrice, ({ row }) => row.at - (row.at % 300))) {
+    const failureRuns = [
       ...Map.groupBy(inWindow, ({ row }) => row.before[0] ?? (row.ended === 'upstream_failed' ? row.channel : 0)),
     ]
       .filter(([id]) => id !== 0)
@@ -449,12 +449,12 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
         words: own[0]?.row.words ?? '',
       }));
     const answering = inUse.flatMap((_, index) =>
-      !streaks.some(({ channelId }) => channelId === index + 1) &&
+      !failureRuns.some(({ channelId }) => channelId === index + 1) &&
       inWindow.some(({ row }) => row.channel === index + 1 && row.ended === 'completed')
         ? [{ channelId: index + 1, succeeded: true, failures: 0, since: 0, lastAt: 0, words: '' }]
         : [],
     );
-    keeper.add([
+    recorder.add([
       {
         at,
         routes: inWindow.flatMap(({ row, quota }) =>
@@ -468,12 +468,12 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
         callers: inWindow.map(
           ({ row, quota }) => [row.user, row.key + 1, row.model[0], countsOf(row, quota, false)] as const,
         ),
-        streaks: [...streaks, ...answering],
+        streaks: [...failureRuns, ...answering],
         saves: inWindow.flatMap(({ row }) => row.before.map((id) => [id, row.channel, 1] as const)),
         places: [],
       },
     ]);
   }
-  await keeper.flush();
+  await recorder.flush();
   await database.close();
 }

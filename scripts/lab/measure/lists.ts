@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createApiFixture } from '../../../tests/support/api.ts';
 
 const rows = 100_000;
-const rounds = 40;
+const iterations = 40;
 const api = await createApiFixture();
 const { headers, id: rootId } = await api.addUser('root', 100);
 const { query } = api.gateway.database;
@@ -47,13 +47,13 @@ const calls = [
 let worst = 0;
 for (const path of calls) {
   const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < iterations; round++) {
     const startedOf = performance.now();
     const { body } = await api.send('GET', path, undefined, headers);
     times.push(performance.now() - startedOf);
     if (body.success !== true) throw new Error(`${path}: ${body.message}`);
   }
-  const p95 = times.sort((one, other) => one - other)[Math.floor(rounds * 0.95)] ?? 0;
+  const p95 = times.sort((one, other) => one - other)[Math.floor(iterations * 0.95)] ?? 0;
   worst = Math.max(worst, p95);
   console.log(`${path.padEnd(60)} p95 ${p95.toFixed(1).padStart(7)} ms`);
 }

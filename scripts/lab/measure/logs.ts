@@ -15,21 +15,21 @@ import { fillServer } from '../../servers/fill-logs.ts';
 import { postgresPrograms, startPostgres } from '../../servers/postgres.ts';
 import { models, other, settlementOf, start, users } from '../../servers/settlements.ts';
 
-const given = process.argv.slice(2);
-const onPostgres = given.includes('--postgres');
-const rows = Number(given.find((text) => /^\d+$/.test(text)) ?? (onPostgres ? 10_000_000 : 5_000_000));
+const args = process.argv.slice(2);
+const onPostgres = args.includes('--postgres');
+const rows = Number(args.find((text) => /^\d+$/.test(text)) ?? (onPostgres ? 10_000_000 : 5_000_000));
 const goalMs = 150;
 /** Sums over many rows are no lists. */
 const goalStatsMs = 2000;
-const goalEverythingMs = 10_000;
+const goalTotalMs = 10_000;
 const goalRetentionMs = 10_000;
-const goalSlowdown = 0.2;
+const maxLoss = 0.2;
 const batch = 200;
 /** Rows of one sample, and how many samples are taken of each. */
 const sample = 5000;
 const samples = 21;
 /** Rows of the log that is compared with. */
-const young = 100_000;
+const recent = 100_000;
 const daySeconds = 86_400;
 /** Ten requests a second; on a server so many that they fill a year. */
 const perSecond = onPostgres ? rows / (365 * daySeconds) : 10;
@@ -40,7 +40,7 @@ const command = (index: number): Settle => settlementOf(index, timeOf(index));
 const dir = mkdtempSync(join(tmpdir(), 'gateway-logs-'));
 
 /** Books with `count` log rows. */
-async function filledLedger(name: string, count: number) {
+async function ledgerOf(name: string, count: number) {
   const database = openDatabase(join(dir, `${name}.db`));
   await migrate(database);
   const { raw } = database;
@@ -156,7 +156,7 @@ async function measureStats(database: Database): Promise<boolean> {
   let inTime = true;
   for (const [name, ask] of Object.entries(stats)) {
     const ms = await timed(ask);
-    const timedOut = ms > (name === 'figures of everything' ? goalEverythingMs : goalStatsMs);
+    const timedOut = ms > (name === 'figures of everything' ? goalTotalMs : goalStatsMs);
     inTime &&= !timedOut;
     console.log(`${ms.toFixed(1).padStart(8)} ms  ${name}${timedOut ? '   TOO SLOW' : ''}`);
   }
@@ -178,21 +178,21 @@ async function measureRetention(database: PostgresDatabase): Promise<boolean> {
 }
 
 async function onFile(): Promise<boolean> {
-  const youngBooks = await filledLedger('young', young);
-  const { database, insert } = await filledLedger('gateway', rows);
+  const smallLedger = await ledgerOf('young', recent);
+  const { database, insert } = await ledgerOf('gateway', rows);
   // What the system still has to write from the filling would slow down what is measured.
   Bun.spawnSync(['sync']);
   // In turns, so that what else the machine does slows down both.
-  const turns = Array.from({ length: samples }, () => [youngBooks.insert(sample), insert(sample)] as const);
+  const turns = Array.from({ length: samples }, () => [smallLedger.insert(sample), insert(sample)] as const);
   const slower = 1 - middleOf(turns.map(([first, last]) => last / first));
   const [first, last] = [middleOf(turns.map(([one]) => one)), middleOf(turns.map(([, other]) => other))];
   console.log(
     `${rows} rows; inserts ${Math.round(first)}/s into a young log, ${Math.round(last)}/s into this one: ${(slower * 100).toFixed(0)} % slower`,
   );
-  await youngBooks.database.close();
+  await smallLedger.database.close();
   const slowest = await measurePages(database);
   await database.close();
-  return slowest <= goalMs && slower <= goalSlowdown;
+  return slowest <= goalMs && slower <= maxLoss;
 }
 
 /** The same rows spread over a year, made by the server itself. */

@@ -41,9 +41,9 @@ async function fill(folder: string): Promise<void> {
   await database.close();
 }
 
-interface Moved {
+interface MoveResult {
   readonly rows: number;
-  readonly continued: number;
+  readonly resumes: number;
   readonly tables: readonly { readonly name: string; readonly rows: number; readonly hash: string }[];
 }
 
@@ -54,7 +54,7 @@ const started = (...args: string[]) =>
   });
 
 /** Kills the command when half of the log is there. */
-async function killed(...args: string[]): Promise<void> {
+async function runAndKill(...args: string[]): Promise<void> {
   const child = started(...args);
   let said = '';
   for await (const chunk of child.stderr) {
@@ -65,47 +65,47 @@ async function killed(...args: string[]): Promise<void> {
   await child.exited;
 }
 
-async function moved(...args: string[]): Promise<Moved> {
+async function moveDatabase(...args: string[]): Promise<MoveResult> {
   const child = started(...args);
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   if ((await child.exited) !== 0) throw new Error(err.slice(-2000));
-  return JSON.parse(out) as Moved;
+  return JSON.parse(out) as MoveResult;
 }
 
-async function thereAndBack(url: string): Promise<boolean> {
+async function roundTrip(url: string): Promise<boolean> {
   const [site, back] = [join(dir, 'site'), join(dir, 'back')];
   let began = performance.now();
   await fill(site);
   console.log(`a site with ${rows} log rows, made in ${minutes(began)}`);
   began = performance.now();
-  await killed(url, '--data-dir', site);
+  await runAndKill(url, '--data-dir', site);
   console.log(`to PostgreSQL, killed in the middle of the log after ${minutes(began)}`);
   began = performance.now();
-  const there = await moved(url, '--data-dir', site);
+  const there = await moveDatabase(url, '--data-dir', site);
   console.log(
-    `run again: ${there.rows} rows moved and compared in ${minutes(began)}, ${there.continued} were there already`,
+    `run again: ${there.rows} rows moved and compared in ${minutes(began)}, ${there.resumes} were there already`,
   );
   began = performance.now();
-  await killed('--back', url, '--data-dir', back);
+  await runAndKill('--back', url, '--data-dir', back);
   console.log(`back, killed in the middle of the log after ${minutes(began)}`);
   began = performance.now();
-  const again = await moved('--back', url, '--data-dir', back);
+  const again = await moveDatabase('--back', url, '--data-dir', back);
   console.log(
-    `run again: ${again.rows} rows moved and compared in ${minutes(began)}, ${again.continued} were there already`,
+    `run again: ${again.rows} rows moved and compared in ${minutes(began)}, ${again.resumes} were there already`,
   );
   const differing = there.tables.filter(
     ({ name, hash }) => again.tables.find((one) => one.name === name)?.hash !== hash,
   );
   for (const { name, rows: count, hash } of there.tables) if (count > 0) console.log(`  ${hash}  ${count}  ${name}`);
   console.log(`${there.tables.length} tables, ${differing.length} with another hash`);
-  return differing.length === 0 && there.continued > 0 && again.continued > 0;
+  return differing.length === 0 && there.resumes > 0 && again.resumes > 0;
 }
 
 const bin = postgresPrograms();
 if (bin === null) throw new Error('PostgreSQL is not installed');
 const server = await startPostgres(bin);
 try {
-  process.exitCode = (await thereAndBack(server.url)) ? 0 : 1;
+  process.exitCode = (await roundTrip(server.url)) ? 0 : 1;
 } finally {
   server.remove();
   rmSync(dir, { recursive: true, force: true });

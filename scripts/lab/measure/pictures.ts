@@ -10,18 +10,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newViolations, openStage, quietLine, type Stage, settled } from '../../../tests/browser/support.ts';
-import { layOut, type Picture } from './contact-sheets.ts';
+import { type PageImage, renderGrid } from './contact-sheets.ts';
 import { fillSite, type SiteSize } from './filled-site.ts';
 
-const given = process.argv.slice(2);
+const args = process.argv.slice(2);
 const valueAfter = (flag: string): string | undefined => {
-  const at = given.indexOf(flag);
-  return at < 0 ? undefined : given[at + 1];
+  const at = args.indexOf(flag);
+  return at < 0 ? undefined : args[at + 1];
 };
 const listOf = (flag: string): string[] | undefined => valueAfter(flag)?.split(',');
-const folder = resolve(given[0] ?? 'pictures');
+const folder = resolve(args[0] ?? 'pictures');
 const seed = Number(valueAfter('--seed') ?? 28);
-const withAxe = !given.includes('--no-axe');
+const checkAccessibility = !args.includes('--no-axe');
 
 const states: Readonly<Record<string, SiteSize | null>> = {
   filled: { logs: 10_000, channels: 200, keys: 500, users: 300, failing: 0 },
@@ -31,10 +31,10 @@ const states: Readonly<Record<string, SiteSize | null>> = {
 const widths = [1440, 1024, 768, 390] as const;
 const themes = ['light', 'dark'] as const;
 const languages = ['en', 'zh'] as const;
-const heights: Readonly<Record<number, number>> = { 1440: 900, 1024: 768, 768: 1024, 390: 844 };
+const screenHeights: Readonly<Record<number, number>> = { 1440: 900, 1024: 768, 768: 1024, 390: 844 };
 
 type Width = (typeof widths)[number];
-interface Shot {
+interface CaptureOrder {
   readonly page: string;
   readonly state: string;
   readonly width: Width;
@@ -44,14 +44,14 @@ interface Shot {
 interface Place {
   readonly path: string;
   /** Somebody who has not logged in looks at it. */
-  readonly stranger?: boolean;
+  readonly guest?: boolean;
   /** What is done before it is opened. */
-  readonly before?: (page: Page, shot: Shot) => Promise<unknown>;
+  readonly before?: (page: Page, capture: CaptureOrder) => Promise<unknown>;
 }
 
 const question = 'How do I merge two sorted lists in Rust?';
-async function converse(page: Page, shot: Shot): Promise<void> {
-  if (shot.state === 'empty') return;
+async function converse(page: Page, capture: CaptureOrder): Promise<void> {
+  if (capture.state === 'empty') return;
   await page.evaluate(
     ([text]) => {
       const answer = {
@@ -85,7 +85,7 @@ const mainPages: Readonly<Record<string, Place>> = {
   wallet: { path: 'topup' },
   settings: { path: 'setting?tab=operation' },
   first: { path: 'first' },
-  home: { path: '', stranger: true },
+  home: { path: '', guest: true },
 };
 const otherPages: Readonly<Record<string, Place>> = {
   'key-new': { path: 'token?open=new' },
@@ -93,7 +93,7 @@ const otherPages: Readonly<Record<string, Place>> = {
   'channel-edit': { path: 'channel/edit/1' },
   tags: { path: 'channel?mode=tag' },
   model: { path: 'pricing/gpt-4o' },
-  'models-stranger': { path: 'pricing', stranger: true },
+  'models-stranger': { path: 'pricing', guest: true },
   user: { path: 'user/2' },
   'user-edit': { path: 'user/edit/2' },
   statement: { path: 'statement' },
@@ -107,51 +107,51 @@ const otherPages: Readonly<Record<string, Place>> = {
   'settings-prices': { path: 'setting?tab=operation&block=visual' },
   'settings-system': { path: 'setting?tab=system' },
   'api-docs': { path: 'api-docs' },
-  about: { path: 'about', stranger: true },
-  login: { path: 'login', stranger: true },
-  register: { path: 'register', stranger: true },
+  about: { path: 'about', guest: true },
+  login: { path: 'login', guest: true },
+  register: { path: 'register', guest: true },
 };
-const places = { ...mainPages, ...otherPages };
+const pageRows = { ...mainPages, ...otherPages };
 
 /** So few combinations that each value of a factor meets each value of another. The first are taken as they come. */
-function pairwise(factors: readonly (readonly string[])[]): string[][] {
+function combine(factors: readonly (readonly string[])[]): string[][] {
   const pairsIn = (row: readonly string[]): string[] =>
     row.flatMap((one, a) => row.slice(a + 1).map((other, b) => `${a}:${one} ${a + 1 + b}:${other}`));
   let rows: string[][] = [[]];
   for (const values of factors) rows = rows.flatMap((row) => values.map((value) => [...row, value]));
   const left = new Set(rows.flatMap(pairsIn));
-  const chosen: string[][] = [];
+  const result: string[][] = [];
   while (left.size > 0) {
     const gain = (row: readonly string[]): number => pairsIn(row).filter((pair) => left.has(pair)).length;
     const best = rows.reduce((one, other) => (gain(other) > gain(one) ? other : one));
     for (const pair of pairsIn(best)) left.delete(pair);
-    chosen.push(best);
+    result.push(best);
   }
-  return chosen;
+  return result;
 }
 
 /** Main pages in all states, the rest by pairs. */
-function everything(names: readonly string[]): string[][] {
+function combinations(names: readonly string[]): string[][] {
   const all: string[][] = [];
   for (const page of Object.keys(mainPages))
     for (const width of ['1440', '390'])
       for (const state of names)
         for (const theme of themes) for (const language of languages) all.push([page, width, state, theme, language]);
-  all.push(...pairwise([Object.keys(mainPages), ['1024', '768'], names, themes, languages]));
-  all.push(...pairwise([Object.keys(otherPages), widths.map(String), names, themes, languages]));
+  all.push(...combine([Object.keys(mainPages), ['1024', '768'], names, themes, languages]));
+  all.push(...combine([Object.keys(otherPages), widths.map(String), names, themes, languages]));
   return all;
 }
 
-function planned(): Shot[] {
-  const shotOf = ([page, width, state, theme, language]: readonly string[]): Shot =>
-    ({ page, width: Number(width), state, theme, language }) as unknown as Shot;
+function ordersOf(): CaptureOrder[] {
+  const orderOf = ([page, width, state, theme, language]: readonly string[]): CaptureOrder =>
+    ({ page, width: Number(width), state, theme, language }) as unknown as CaptureOrder;
   const names = Object.keys(states);
-  const all = given.includes('--pairs')
-    ? pairwise([Object.keys(places), widths.map(String), names, themes, languages])
-    : everything(names);
+  const all = args.includes('--pairs')
+    ? combine([Object.keys(pageRows), widths.map(String), names, themes, languages])
+    : combinations(names);
   const only = { page: listOf('--only'), state: listOf('--states'), width: listOf('--widths') };
   return all
-    .map(shotOf)
+    .map(orderOf)
     .filter(
       ({ page, state, width }) =>
         (only.page ?? [page]).includes(page) &&
@@ -160,16 +160,16 @@ function planned(): Shot[] {
     );
 }
 
-interface Faults {
+interface LayoutIssues {
   readonly cut: readonly string[];
   readonly outside: readonly string[];
   readonly unreachable: readonly string[];
-  readonly sideways: boolean;
+  readonly scrolls: boolean;
 }
 
 /** Runs in the page. */
-function look(): Faults {
-  const shown = (element: Element): boolean => {
+function findIssues(): LayoutIssues {
+  const isVisible = (element: Element): boolean => {
     const { width, height } = element.getBoundingClientRect();
     return width > 1 && height > 1 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   };
@@ -186,7 +186,7 @@ function look(): Faults {
   };
   const dialog = document.querySelector('[role=dialog]');
   const all = [...(dialog ?? document).querySelectorAll('*')].filter(
-    (element) => !element.closest('svg, .sr-only, script, style, [aria-hidden=true]') && shown(element),
+    (element) => !element.closest('svg, .sr-only, script, style, [aria-hidden=true]') && isVisible(element),
   );
   const cut = all.filter((element) => {
     if (!ownText(element)) return false;
@@ -231,7 +231,7 @@ function look(): Faults {
     cut: names([...cut, ...fields]),
     outside: names(outside),
     unreachable: names(unreachable),
-    sideways: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    scrolls: document.documentElement.scrollWidth > document.documentElement.clientWidth,
   };
 }
 
@@ -266,8 +266,8 @@ async function openSite(state: string): Promise<Site> {
   };
   const size = states[state] ?? null;
   if (size !== null) await fillSite(stage, ask, size, seed);
-  const wanted = state === 'failing' ? 'status=failed' : 'status=retried';
-  const { items } = (await ask('GET', `/api/log/?${wanted}&p=1&page_size=100`)) as {
+  const selected = state === 'failing' ? 'status=failed' : 'status=retried';
+  const { items } = (await ask('GET', `/api/log/?${selected}&p=1&page_size=100`)) as {
     items: { id: number; other: string }[];
   };
   // A bill with a line of each kind says the most.
@@ -291,39 +291,39 @@ async function enter(stage: Stage, page: Page, language: string): Promise<void> 
 }
 
 const inTheme = (page: Page, theme: string): Promise<void> =>
-  page.evaluate((wanted) => {
-    localStorage.setItem('theme-mode', wanted);
-    if (document.documentElement.dataset.theme === wanted) return;
+  page.evaluate((selected) => {
+    localStorage.setItem('theme-mode', selected);
+    if (document.documentElement.dataset.theme === selected) return;
     const button = document.querySelector<HTMLElement>('header button[aria-pressed]');
-    if (button === null) document.documentElement.dataset.theme = wanted;
+    if (button === null) document.documentElement.dataset.theme = selected;
     else button.click();
   }, theme);
 
-const pictures: Picture[] = [];
+const images: PageImage[] = [];
 const findings = new Map<string, string[]>();
 const seen = new Set<string>();
 let sideways = 0;
 
-async function take(site: Site, shots: readonly Shot[]): Promise<void> {
-  const [first] = shots;
+async function take(site: Site, captureOrders: readonly CaptureOrder[]): Promise<void> {
+  const [first] = captureOrders;
   if (first === undefined) return;
   const contexts = await Promise.all([site.stage.newContext(true), site.stage.newContext(true)]);
-  const [reader, stranger] = await Promise.all(contexts.map((context) => site.stage.newPage(context)));
-  if (reader === undefined || stranger === undefined) return;
+  const [reader, guest] = await Promise.all(contexts.map((context) => site.stage.newPage(context)));
+  if (reader === undefined || guest === undefined) return;
   await enter(site.stage, reader, first.language);
-  await stranger.addInitScript((spoken) => localStorage.setItem('i18nextLng', spoken), first.language);
+  await guest.addInitScript((spoken) => localStorage.setItem('i18nextLng', spoken), first.language);
   let at = '';
-  for (const shot of shots) {
-    const place = places[shot.page];
-    if (place === undefined) throw new Error(`no page is called ${shot.page}`);
-    const page = place.stranger === true ? stranger : reader;
+  for (const capture of captureOrders) {
+    const place = pageRows[capture.page];
+    if (place === undefined) throw new Error(`no page is called ${capture.page}`);
+    const page = place.guest === true ? guest : reader;
     // Before it is loaded: what is drawn for one width may stay so.
-    await page.setViewportSize({ width: shot.width, height: heights[shot.width] ?? 900 });
-    const key = `${shot.page} ${shot.width}`;
+    await page.setViewportSize({ width: capture.width, height: screenHeights[capture.width] ?? 900 });
+    const key = `${capture.page} ${capture.width}`;
     if (at !== key) {
       if (place.before !== undefined) {
         await page.goto(`${site.stage.url}/about`);
-        await place.before(page, shot);
+        await place.before(page, capture);
       }
       await page.goto(
         `${site.stage.url}/${place.path.replace('?open=ROW', site.row === 0 ? '' : `?open=${site.row}`)}`,
@@ -331,36 +331,36 @@ async function take(site: Site, shots: readonly Shot[]): Promise<void> {
       await settled(page);
       at = key;
     }
-    await inTheme(page, shot.theme);
+    await inTheme(page, capture.theme);
     await page.waitForTimeout(250);
     await quietLine(page);
-    const name = `${shot.page}-${shot.state}-${shot.language}-${shot.theme}-${shot.width}`;
+    const name = `${capture.page}-${capture.state}-${capture.language}-${capture.theme}-${capture.width}`;
     const note = (kind: string, texts: readonly string[]) => {
       for (const text of texts) findings.set(`${kind}: ${text}`, [...(findings.get(`${kind}: ${text}`) ?? []), name]);
     };
-    const faults = await page.evaluate(look);
-    note('cut', faults.cut);
-    note('outside', faults.outside);
-    note('out of sight', faults.unreachable);
-    if (faults.sideways) {
+    const issues = await page.evaluate(findIssues);
+    note('cut', issues.cut);
+    note('outside', issues.outside);
+    note('out of sight', issues.unreachable);
+    if (issues.scrolls) {
       sideways++;
-      note('sideways', [shot.page]);
+      note('sideways', [capture.page]);
     }
-    const violations = withAxe ? await newViolations(page, seen) : [];
+    const violations = checkAccessibility ? await newViolations(page, seen) : [];
     note('axe', violations);
     await page.screenshot({ path: join(folder, `${name}.png`) });
-    pictures.push({
+    images.push({
       name,
-      page: shot.page,
-      width: shot.width,
-      faults: faults.cut.length + faults.outside.length + faults.unreachable.length + violations.length,
+      page: capture.page,
+      width: capture.width,
+      issues: issues.cut.length + issues.outside.length + issues.unreachable.length + violations.length,
     });
   }
   for (const context of contexts) await context.close();
 }
 
 /** The log with a request open, as the README shows it: twice as sharp. */
-async function takeBill(site: Site, where: string): Promise<void> {
+async function captureCost(site: Site, where: string): Promise<void> {
   for (const language of languages) {
     const context = await site.stage.browser.newContext({
       viewport: { width: 1280, height: 800 },
@@ -377,27 +377,27 @@ async function takeBill(site: Site, where: string): Promise<void> {
 }
 
 mkdirSync(folder, { recursive: true });
-const shots = planned();
+const captureOrders = ordersOf();
 const started = performance.now();
 for (const state of Object.keys(states)) {
-  const own = shots.filter((shot) => shot.state === state);
+  const own = captureOrders.filter((capture) => capture.state === state);
   if (own.length === 0) continue;
   const site = await openSite(state);
   console.log(
     `${state}: ${own.length} pictures, site made after ${Math.round((performance.now() - started) / 1000)} s`,
   );
-  const bills = valueAfter('--bills');
-  if (state === 'filled' && bills !== undefined) await takeBill(site, bills);
-  const order = (a: Shot, b: Shot): number =>
-    Object.keys(places).indexOf(a.page) - Object.keys(places).indexOf(b.page) || b.width - a.width;
+  const costFolder = valueAfter('--bills');
+  if (state === 'filled' && costFolder !== undefined) await captureCost(site, costFolder);
+  const order = (a: CaptureOrder, b: CaptureOrder): number =>
+    Object.keys(pageRows).indexOf(a.page) - Object.keys(pageRows).indexOf(b.page) || b.width - a.width;
   await Promise.all(
-    languages.map((language) => take(site, own.filter((shot) => shot.language === language).sort(order))),
+    languages.map((language) => take(site, own.filter((capture) => capture.language === language).sort(order))),
   );
   for (const complaint of new Set(site.stage.complaints)) findings.set(`complaint: ${complaint}`, [state]);
   await site.stage.close();
 }
 
-const sheets = await layOut(folder, pictures);
+const sheets = await renderGrid(folder, images);
 const kinds = ['axe', 'cut', 'outside', 'out of sight', 'sideways', 'complaint'];
 const lines = kinds.flatMap((kind) =>
   [...findings]
@@ -408,11 +408,11 @@ writeFileSync(join(folder, 'findings.txt'), `${lines.join('\n')}\n`);
 console.log(lines.join('\n'));
 const count = (kind: string): number => [...findings.keys()].filter((text) => text.startsWith(`${kind}: `)).length;
 console.log('\npage              pictures  with faults');
-for (const [page, own] of Map.groupBy(pictures, (one) => one.page))
+for (const [page, own] of Map.groupBy(images, (one) => one.page))
   console.log(
-    `${page.padEnd(18)} ${String(own.length).padStart(7)} ${String(own.filter(({ faults }) => faults > 0).length).padStart(12)}`,
+    `${page.padEnd(18)} ${String(own.length).padStart(7)} ${String(own.filter(({ issues }) => issues > 0).length).padStart(12)}`,
   );
 console.log(
-  `${pictures.length} pictures, ${sheets} contact sheets in ${Math.round((performance.now() - started) / 1000)} s: axe ${count('axe')}, cut ${count('cut')}, outside ${count('outside')}, out of sight ${count('out of sight')}, scrolling sideways ${sideways}`,
+  `${images.length} pictures, ${sheets} contact sheets in ${Math.round((performance.now() - started) / 1000)} s: axe ${count('axe')}, cut ${count('cut')}, outside ${count('outside')}, out of sight ${count('out of sight')}, scrolling sideways ${sideways}`,
 );
 process.exit(count('axe') + count('cut') + count('outside') + count('out of sight') + sideways === 0 ? 0 : 1);

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { endAll } from '../../../cli/bench/process.ts';
-import { isMet, printGoals } from '../bench/goal.ts';
+import { isReached, printReport } from '../bench/goal.ts';
 import { provision } from '../prove/cluster/people.ts';
 import { double, wholeAnswer } from '../prove/double.ts';
 import { flag, maxGoal, openSite, share } from '../prove/site.ts';
@@ -15,10 +15,10 @@ import { flag, maxGoal, openSite, share } from '../prove/site.ts';
 const args = process.argv.slice(2);
 const connections = 8;
 const messages = [{ role: 'user', content: 'hi' }];
-const asking = (more: object) => JSON.stringify({ model: 'm', max_tokens: 16, messages, ...more });
+const requestBody = (more: object) => JSON.stringify({ model: 'm', max_tokens: 16, messages, ...more });
 const manyMembers = () => Object.fromEntries(Array.from({ length: 45_000 }, (_, n) => [`m${n}`, n]));
 
-interface Bomb {
+interface AttackBody {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: () => string | Uint8Array<ArrayBuffer>;
@@ -27,25 +27,25 @@ interface Bomb {
 const chat = '/v1/chat/completions';
 /** What as many connections cost that send nothing special: no goal, for comparison. */
 const plain = 'an ordinary request';
-const bombs: Readonly<Record<string, Bomb>> = {
-  [plain]: { path: chat, body: () => asking({}) },
+const bodies: Readonly<Record<string, AttackBody>> = {
+  [plain]: { path: chat, body: () => requestBody({}) },
   'gzip, 30 KB to 30 MB': {
     path: chat,
     headers: { 'content-encoding': 'gzip' },
-    body: () => gzipSync(asking({ x: 'a'.repeat(30_000_000) })),
+    body: () => gzipSync(requestBody({ x: 'a'.repeat(30_000_000) })),
   },
-  '45,000 members': { path: chat, body: () => asking(manyMembers()) },
+  '45,000 members': { path: chat, body: () => requestBody(manyMembers()) },
   'count of 12 MB Chinese': {
     path: '/v1/messages/count_tokens',
-    body: () => asking({ messages: [{ role: 'user', content: '漢字假名'.repeat(1_000_000) }] }),
+    body: () => requestBody({ messages: [{ role: 'user', content: '漢字假名'.repeat(1_000_000) }] }),
   },
   'nested 50,000 deep': {
     path: chat,
-    body: () => asking({ x: 0 }).replace('0', '['.repeat(50_000) + ']'.repeat(50_000)),
+    body: () => requestBody({ x: 0 }).replace('0', '['.repeat(50_000) + ']'.repeat(50_000)),
   },
 };
 
-const ordered = (url: string, key: string, { path, headers, body }: Bomb) => {
+const ordered = (url: string, key: string, { path, headers, body }: AttackBody) => {
   const request = {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -59,10 +59,10 @@ const ordered = (url: string, key: string, { path, headers, body }: Bomb) => {
 };
 
 /** Another process, so that what is timed here does not wait for what is sent there. Ends with its input. */
-async function attack([url = '', key = '', name = '', rate = '0']: readonly string[]): Promise<void> {
-  const bomb = bombs[name];
-  if (bomb === undefined) throw new Error(name);
-  const send = ordered(url, key, bomb);
+async function runClient([url = '', key = '', name = '', rate = '0']: readonly string[]): Promise<void> {
+  const body = bodies[name];
+  if (body === undefined) throw new Error(name);
+  const send = ordered(url, key, body);
   const statuses: Record<string, number> = {};
   let isOver = false;
   const everyMs = Number(rate) === 0 ? 0 : (1000 * connections) / Number(rate);
@@ -79,7 +79,7 @@ async function attack([url = '', key = '', name = '', rate = '0']: readonly stri
   console.log(JSON.stringify(statuses));
 }
 
-function attacker(url: string, key: string, name: string) {
+function startClient(url: string, key: string, name: string) {
   const rate = String(flag(args, '--rate', 0));
   const child = Bun.spawn([process.execPath, import.meta.filename, '--attack', url, key, name, rate], {
     stdin: 'pipe',
@@ -113,7 +113,7 @@ function cpuMs(pid: number): number {
 }
 
 async function measure(relayThreads: number): Promise<boolean> {
-  const rounds = flag(args, '--rounds', 5);
+  const iterations = flag(args, '--rounds', 5);
   const seconds = flag(args, '--seconds', 3);
   const upstream = double((socket) => socket.write(wholeAnswer));
   const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }], ['--relays', String(relayThreads)]);
@@ -126,16 +126,16 @@ async function measure(relayThreads: number): Promise<boolean> {
     ],
   });
   const keyOf = (name: string) => accounts.find((account) => account.name === name)?.key ?? '';
-  const baselineRequest = ordered(site.url, keyOf('other'), { path: chat, body: () => asking({}) });
+  const baselineRequest = ordered(site.url, keyOf('other'), { path: chat, body: () => requestBody({}) });
   await timed(baselineRequest, 2);
   const goals = [];
-  for (const name of Object.keys(bombs))
+  for (const name of Object.keys(bodies))
     for (const who of ['broke', 'payer']) {
       const grown: { readonly p50: number; readonly p99: number }[] = [];
       let output = '';
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < iterations; round++) {
         const before = await timed(baselineRequest, seconds);
-        const end = attacker(site.url, keyOf(who), name);
+        const end = startClient(site.url, keyOf(who), name);
         await Bun.sleep(500);
         const during = await timed(baselineRequest, seconds);
         output = await end();
@@ -159,24 +159,24 @@ async function measure(relayThreads: number): Promise<boolean> {
           ),
         );
     }
-  const bomb = bombs['gzip, 30 KB to 30 MB'];
-  if (bomb !== undefined) {
-    const send = ordered(site.url, keyOf('broke'), bomb);
+  const body = bodies['gzip, 30 KB to 30 MB'];
+  if (body !== undefined) {
+    const send = ordered(site.url, keyOf('broke'), body);
     for (let n = 0; n < 200; n++) await send();
     const before = cpuMs(site.pid());
     const rejected = 2000;
     for (let n = 0; n < rejected; n++) await send();
     goals.push(maxGoal('CPU of a refused body of 30 KB', (cpuMs(site.pid()) - before) / rejected, 1, 'ms'));
   }
-  printGoals(goals);
+  printReport(goals);
   site.signal('SIGTERM');
   await site.ended();
   site.remove();
   upstream.stop();
-  return goals.every(isMet);
+  return goals.every(isReached);
 }
 
-if (args[0] === '--attack') await attack(args.slice(1));
+if (args[0] === '--attack') await runClient(args.slice(1));
 else {
   const relayThreads = flag(args, '--relays', 0);
   let met = true;

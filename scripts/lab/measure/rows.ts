@@ -5,12 +5,14 @@
 import { openInside } from '../../../tests/browser/inside.ts';
 import { rowsSeen, tablesOf } from '../../../tests/browser/tables.ts';
 
-const wanted = process.argv.slice(2);
+const selected = process.argv.slice(2);
 const sizes = [100, 101, 200, 1000];
 const widths = [1440, 390];
 const inside = await openInside();
-const tables = Object.entries(await tablesOf(inside)).filter(([name]) => wanted.length === 0 || wanted.includes(name));
-let missed = 0;
+const tables = Object.entries(await tablesOf(inside)).filter(
+  ([name]) => selected.length === 0 || selected.includes(name),
+);
+let failures = 0;
 for (const size of sizes)
   for (const [name, table] of tables) {
     await table.fill(size);
@@ -18,7 +20,7 @@ for (const size of sizes)
       await inside.page.setViewportSize({ width, height: 800 });
       const startedOf = performance.now();
       const seen = await rowsSeen(inside, table);
-      if (seen !== size) missed++;
+      if (seen !== size) failures++;
       const seconds = ((performance.now() - startedOf) / 1000).toFixed(1);
       console.log(
         `${seen === size ? 'ok  ' : 'FAIL'} ${name.padEnd(24)} ${width} px: ${seen} of ${size} rows, ${seconds} s`,
@@ -26,5 +28,5 @@ for (const size of sizes)
     }
   }
 await inside.stage.close();
-console.log(`${sizes.length * widths.length * tables.length} lists, ${missed} with rows that nobody sees`);
-process.exit(missed === 0 ? 0 : 1);
+console.log(`${sizes.length * widths.length * tables.length} lists, ${failures} with rows that nobody sees`);
+process.exit(failures === 0 ? 0 : 1);

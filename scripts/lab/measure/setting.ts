@@ -19,9 +19,9 @@ const flag = (name: string, fallback: string): string => {
 };
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
 const program = existsSync(binary) && !isCompiled ? [binary] : ownProgram;
-const rounds = Number(flag('--rounds', '20'));
+const iterations = Number(flag('--rounds', '20'));
 const shape = shapes.find(({ name }) => name === flag('--shape', 'c=64')) as Shape;
-const sink = Bun.serve({
+const target = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
   fetch: async (request) => {
@@ -33,7 +33,7 @@ const env = Object.fromEntries(
   args
     .filter((arg) => /^[A-Z_]+=/.test(arg))
     .map((arg) => [arg.slice(0, arg.indexOf('=')), arg.slice(arg.indexOf('=') + 1)])
-    .map(([name = '', value = '']) => [name, value.replace('{sink}', `http://127.0.0.1:${sink.port}`)]),
+    .map(([name = '', value = '']) => [name, value.replace('{sink}', `http://127.0.0.1:${target.port}`)]),
 );
 
 const subject = (name: string, { child, site, port }: Running): Subject => ({
@@ -45,7 +45,7 @@ const subject = (name: string, { child, site, port }: Running): Subject => ({
   port: () => port,
   model: (upstream) => models[upstream],
 });
-const quarter = (values: readonly number[], part: number): number =>
+const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) * part)] ?? 0;
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-setting-'));
@@ -60,25 +60,25 @@ try {
   const cost = async (one: Subject): Promise<number> => (await measure(one, shape)).cpu ?? Number.NaN;
   for (const one of [plain, set, plain, set]) await cost(one);
   const costs: { readonly without: number; readonly with: number }[] = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < iterations; round++) {
     // By turns who comes first: neither always follows the other.
     const first = round % 2 === 0 ? await cost(plain) : 0;
     const second = await cost(set);
     costs.push({ without: round % 2 === 0 ? first : await cost(plain), with: second });
-    process.stderr.write(`\r${round + 1}/${rounds}`);
+    process.stderr.write(`\r${round + 1}/${iterations}`);
   }
   const ratios = costs.map((one) => one.with / one.without);
-  const shown = Object.entries(env).map((pair) => pair.join('='));
-  console.log(`\n${shape.name} ${shown.join(' ')}`);
+  const label = Object.entries(env).map((pair) => pair.join('='));
+  console.log(`\n${shape.name} ${label.join(' ')}`);
   console.log(
     `CPU per request, median: ${median(costs.map((one) => one.without)).toFixed(0)} us without, ${median(costs.map((one) => one.with)).toFixed(0)} us with`,
   );
   console.log(
-    `with / without: median ${median(ratios).toFixed(3)}, middle half ${quarter(ratios, 0.25).toFixed(3)}-${quarter(ratios, 0.75).toFixed(3)}`,
+    `with / without: median ${median(ratios).toFixed(3)}, middle half ${percentile(ratios, 0.25).toFixed(3)}-${percentile(ratios, 0.75).toFixed(3)}`,
   );
 } finally {
   await endAll();
-  void sink.stop(true);
+  void target.stop(true);
   rmSync(dir, { recursive: true, force: true });
 }
 process.exit(0);

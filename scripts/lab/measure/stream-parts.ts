@@ -144,33 +144,33 @@ async function gatewayOf(root: string): Promise<Relay> {
 
 async function compare(
   title: string,
-  sides: readonly (readonly [string, Relay])[],
+  variants: readonly (readonly [string, Relay])[],
   ending: readonly string[],
   streams: number,
 ) {
   console.log(`${title}: µs of CPU per stream, least and lower quartile of ${rounds} rounds of ${streams} streams`);
   for (const [shape, chunks] of Object.entries(shapesOf(ending))) {
-    const stats = sides.map((): number[] => []);
-    for (const [, relay] of sides) for (let n = 0; n < 10 * streams; n++) await relay(chunks);
+    const stats = variants.map((): number[] => []);
+    for (const [, relay] of variants) for (let n = 0; n < 10 * streams; n++) await relay(chunks);
     for (let round = 0; round < rounds; round++)
-      for (const at of round % 2 === 0 ? sides.keys() : [...sides.keys()].toReversed()) {
+      for (const at of round % 2 === 0 ? variants.keys() : [...variants.keys()].toReversed()) {
         const used = process.cpuUsage();
-        for (let n = 0; n < streams; n++) await sides[at]?.[1](chunks);
+        for (let n = 0; n < streams; n++) await variants[at]?.[1](chunks);
         const { user, system } = process.cpuUsage(used);
         stats[at]?.push((user + system) / streams);
       }
-    const shown = sides.map(([name], at) => {
+    const values = variants.map(([name], at) => {
       const sorted = stats[at]?.toSorted((a, b) => a - b) ?? [];
       return `${name} ${sorted[0]?.toFixed(1)} ${sorted[sorted.length >> 2]?.toFixed(1)}`;
     });
-    console.log(`  ${shape.padEnd(12)} ${shown.join('   ')}`);
+    console.log(`  ${shape.padEnd(12)} ${values.join('   ')}`);
   }
 }
 
 const roots = [...(before === undefined ? [] : [['before', resolve(before)] as const]), ['this tree', here] as const];
-const sidesOf = (make: (root: string) => Promise<Relay>) =>
+const variantsOf = (make: (root: string) => Promise<Relay>) =>
   Promise.all(roots.map(async ([name, root]) => [name, await make(root)] as const));
 console.log(`${frameCount} frames`);
-await compare('delivery', await sidesOf(deliveryOf), [], 200);
-if (!args.includes('--delivery')) await compare('gateway', await sidesOf(gatewayOf), end, 100);
+await compare('delivery', await variantsOf(deliveryOf), [], 200);
+if (!args.includes('--delivery')) await compare('gateway', await variantsOf(gatewayOf), end, 100);
 process.exit(0);

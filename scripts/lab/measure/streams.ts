@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { residentKb } from '../../../cli/bench/machine.ts';
 import { command, endAll, freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
-import { type Goal, isMet, printGoals } from '../bench/goal.ts';
+import { type Goal, isReached, printReport } from '../bench/goal.ts';
 
 const flag = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(name);
@@ -16,8 +16,8 @@ const flag = (name: string, fallback: number): number => {
   return at < 0 || !Number.isFinite(value) || value <= 0 ? fallback : value;
 };
 const streams = flag('--streams', 3000);
-const gigabyte = Math.round(flag('--gigabytes', 1) * 1024 ** 3);
-const stallMs = 10_000;
+const totalBytes = Math.round(flag('--gigabytes', 1) * 1024 ** 3);
+const pauseMs = 10_000;
 const model = 'practice-small';
 
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -34,23 +34,23 @@ interface Requested {
   rest: Buffer;
 }
 
-const arrived = new Map<number, () => void>();
+const waiting = new Map<number, () => void>();
 /** When the upstream saw the end of each stream, by client. */
 const closedAt = new Map<number, number>();
 const noBytes = Buffer.alloc(0);
-const flood = Buffer.from(chunk(frame('x'.repeat(16 * 1024))));
-const floodEnd = Buffer.from(
+const largeChunk = Buffer.from(chunk(frame('x'.repeat(16 * 1024))));
+const endChunk = Buffer.from(
   `${chunk(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`)}0\r\n\r\n`,
 );
 
 /** Writes until the socket is full. */
-function pour(socket: import('bun').Socket<Requested>): void {
+function writeAll(socket: import('bun').Socket<Requested>): void {
   const { data } = socket;
   while (data.left !== null) {
     if (data.rest.length === 0) {
       if (data.left < 0) return;
-      data.rest = data.left === 0 ? floodEnd : flood;
-      data.left = data.left === 0 ? -1 : Math.max(0, data.left - flood.length);
+      data.rest = data.left === 0 ? endChunk : largeChunk;
+      data.left = data.left === 0 ? -1 : Math.max(0, data.left - largeChunk.length);
     }
     data.rest = data.rest.subarray(socket.write(data.rest));
     if (data.rest.length > 0) return;
@@ -73,11 +73,11 @@ const upstream = Bun.listen<Requested>({
       data.id = Number(requested[2]);
       socket.write(head);
       if (requested[1] === 'flood') {
-        data.left = gigabyte;
-        pour(socket);
+        data.left = totalBytes;
+        writeAll(socket);
       } else socket.write(chunk(frame('one two three')));
     },
-    drain: pour,
+    drain: writeAll,
     close({ data }) {
       if (data.id >= 0) closedAt.set(data.id, performance.now());
     },
@@ -111,9 +111,9 @@ function connectionsOf(pid: number): number {
     .filter(([, , , state, , , , , , inode]) => state === '01' && own.has(`socket:[${inode}]`)).length;
 }
 
-async function settled(read: () => number, wanted: number, limitMs: number): Promise<number> {
+async function settled(read: () => number, target: number, limitMs: number): Promise<number> {
   const until = performance.now() + limitMs;
-  while (read() > wanted && performance.now() < until) await Bun.sleep(20);
+  while (read() > target && performance.now() < until) await Bun.sleep(20);
   return read();
 }
 
@@ -128,7 +128,7 @@ async function leave(port: number, token: string, count: number, spacingMs: numb
     await Promise.all(
       clients.slice(from, from + 100).map(async (client) => {
         const { promise, resolve } = Promise.withResolvers<void>();
-        arrived.set(client.id, resolve);
+        waiting.set(client.id, resolve);
         const socket = ask(port, token, `hold ${client.id}`);
         client.socket = socket;
         let text = '';
@@ -149,7 +149,7 @@ async function leave(port: number, token: string, count: number, spacingMs: numb
   return clients.map(({ id, leftAt }) => (closedAt.get(id) ?? Number.POSITIVE_INFINITY) - leftAt).sort((a, b) => a - b);
 }
 
-interface Stall {
+interface StallReport {
   /** Megabytes above what the process had before. */
   readonly stalledMb: number;
   readonly wholeMb: number;
@@ -157,7 +157,7 @@ interface Stall {
   readonly ended: boolean;
 }
 
-async function stall(pid: number, port: number, token: string): Promise<Stall> {
+async function measureStall(pid: number, port: number, token: string): Promise<StallReport> {
   const before = residentKb(pid) ?? 0;
   let max = before;
   const sampler = setInterval(() => {
@@ -165,7 +165,7 @@ async function stall(pid: number, port: number, token: string): Promise<Stall> {
   }, 50);
   const socket = ask(port, token, `flood ${next++}`);
   await new Promise((resolve) => socket.once('readable', resolve));
-  await Bun.sleep(stallMs);
+  await Bun.sleep(pauseMs);
   const stalled = max;
   let received = 0;
   let tail = '';
@@ -217,11 +217,11 @@ try {
   goal('upstream streams still open', [...paced, ...burst].filter((ms) => !Number.isFinite(ms)).length, 0, 'streams');
   goal('sockets left behind', Math.max(0, (await settled(() => connectionsOf(pid), idle, 5000)) - idle), 0, 'sockets');
 
-  const { stalledMb, wholeMb, received, ended } = await stall(pid, port, token);
+  const { stalledMb, wholeMb, received, ended } = await measureStall(pid, port, token);
   goal('memory while the reader stalls', stalledMb, 64, 'MB');
-  min('bytes that arrived', received / 1024 ** 2, Math.floor(gigabyte / 1024 ** 2), 'MB');
+  min('bytes that arrived', received / 1024 ** 2, Math.floor(totalBytes / 1024 ** 2), 'MB');
   min('the end arrived', ended ? 1 : 0, 1, '');
-  printGoals(goals);
+  printReport(goals);
   // No goal: at hundreds of megabytes a second the collector runs behind, what waits for the reader stays a few megabytes.
   console.log(`memory at most until the last byte: ${wholeMb.toFixed(0)} MB above what it was`);
 } finally {
@@ -229,5 +229,5 @@ try {
   upstream.stop(true);
   rmSync(dataDir, { recursive: true, force: true });
 }
-const missed = goals.some((one) => !isMet(one));
-process.exit(missed ? 1 : 0);
+const failed = goals.some((one) => !isReached(one));
+process.exit(failed ? 1 : 0);

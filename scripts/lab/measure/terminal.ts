@@ -67,7 +67,7 @@ function timedGoal(goal: string, max: number, args: readonly string[]): void {
 
 const secret = join(dir, 'secret');
 writeFileSync(secret, 'password1');
-const scripted = [
+const commandLines = [
   '--channel-type',
   'practice',
   '--channel-base-url',
@@ -75,20 +75,31 @@ const scripted = [
   '--channel-key-file',
   secret,
 ];
-run(['setup', '--username', 'root', '--password-file', secret, '--mode', 'self', ...scripted, '--token-name', 'ci']);
+run([
+  'setup',
+  '--username',
+  'root',
+  '--password-file',
+  secret,
+  '--mode',
+  'self',
+  ...commandLines,
+  '--token-name',
+  'ci',
+]);
 note('scripted set-up: administrator, mode, channel, token', 'commands', 1, 1);
 
 timedGoal('gateway --version, cold', 60, ['--version']);
 timedGoal('gateway token list, cold', 80, ['token', 'list']);
 timedGoal('gateway channel add --help', 80, ['channel', 'add', '--help']);
 
-interface Served {
+interface ServerStart {
   readonly ms: number;
   readonly mib: number;
 }
 
 /** From nothing to the line that says where, and what it holds a second later. */
-async function served(): Promise<Served> {
+async function startServer(): Promise<ServerStart> {
   const data = mkdtempSync(join(dir, 'fresh-'));
   const startedOf = performance.now();
   const child = Bun.spawn(['gateway', 'serve', '--port', '0', '--data-dir', data], {
@@ -106,14 +117,14 @@ async function served(): Promise<Served> {
   await child.exited;
   return { ms, mib: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024 };
 }
-await served();
+await startServer();
 const readyMs = 400;
-const startOnce = async (): Promise<Served[]> => {
-  const found: Served[] = [];
-  for (let round = 0; round < 5; round++) found.push(await served());
+const startOnce = async (): Promise<ServerStart[]> => {
+  const found: ServerStart[] = [];
+  for (let round = 0; round < 5; round++) found.push(await startServer());
   return found;
 };
-const readyOf = (found: readonly Served[]): number => median(found.map(({ ms }) => ms));
+const readyOf = (found: readonly ServerStart[]): number => median(found.map(({ ms }) => ms));
 let starts = await startOnce();
 for (let more = 1; more < attempts && readyOf(starts) > readyMs; more++) {
   const again = await startOnce();
@@ -146,7 +157,7 @@ timedGoal(`logs list --limit 50, ${manyLogs} rows`, 200, ['logs', 'list', '--lim
 timedGoal('completion of a command', 100, ['__complete', 'chan']);
 timedGoal(`completion of a name among ${manyChannels}`, 100, ['__complete', 'channel', 'get', 'channel99']);
 
-const shells = {
+const completionScripts = {
   bash: { start: ['bash', '--norc', '-i'], load: 'source ./completion; PS1="ready> "' },
   zsh: {
     start: ['zsh', '-f', '-i'],
@@ -159,8 +170,8 @@ const shells = {
 } as const;
 
 /** From the tab key to the word on the line of an interactive shell, median. null = there is no such shell. */
-async function completed(shell: keyof typeof shells): Promise<number | null> {
-  const { start, load } = shells[shell];
+async function completed(shell: keyof typeof completionScripts): Promise<number | null> {
+  const { start, load } = completionScripts[shell];
   if (Bun.which(start[0]) === null) return null;
   const home = join(dir, shell);
   mkdirSync(home, { recursive: true });
@@ -203,11 +214,11 @@ for (const shell of ['bash', 'zsh', 'fish'] as const)
 
 rmSync(dir, { recursive: true, force: true });
 console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}, ${availableParallelism()} cores`);
-let missed = 0;
+let failures = 0;
 for (const { goal, unit, max, found } of stats) {
   const verdict = found === null ? 'not on this machine' : found <= max ? 'ok' : 'MISSED';
-  if (verdict === 'MISSED') missed++;
-  const shown = found === null ? '-' : found.toFixed(unit === 'commands' ? 0 : 1);
-  console.log(`${goal.padEnd(54)} ${shown.padStart(8)} ${unit.padEnd(8)} <= ${String(max).padStart(4)}  ${verdict}`);
+  if (verdict === 'MISSED') failures++;
+  const value = found === null ? '-' : found.toFixed(unit === 'commands' ? 0 : 1);
+  console.log(`${goal.padEnd(54)} ${value.padStart(8)} ${unit.padEnd(8)} <= ${String(max).padStart(4)}  ${verdict}`);
 }
-process.exit(missed > 0 ? 1 : 0);
+process.exit(failures > 0 ? 1 : 0);

@@ -13,7 +13,7 @@ await migrate(database);
 const days = 365;
 const day = 86_400;
 const today = Math.floor(Date.now() / 1000 / day) * day;
-const counters = trafficCounters.join(', ');
+const columns = trafficCounters.join(', ');
 const values = trafficCounters.map((_, at) => (at % 3 === 0 ? '17' : at % 3 === 1 ? '1234' : '0')).join(', ');
 
 const fill = (kind: string, subjects: number, parts: number): void => {
@@ -23,7 +23,7 @@ const fill = (kind: string, subjects: number, parts: number): void => {
     d(value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM d WHERE value < ${days - 1}),
     s(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s WHERE value < ${Math.max(1, subjects)}),
     p(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM p WHERE value < ${Math.max(1, parts)})
-    INSERT INTO traffic (span, kind, at, subject_id, user_id, part, ${counters})
+    INSERT INTO traffic (span, kind, at, subject_id, user_id, part, ${columns})
     SELECT ${day}, '${kind}', ${today} - d.value * ${day}, ${subject}, ${kind === 'token' || kind === 'use' ? '1 + s.value % 50' : '0'}, ${part}, ${values} FROM d, s, p`);
 };
 database.raw.pragma('synchronous = OFF');
@@ -38,7 +38,7 @@ const rows = database.raw.prepare<number>('SELECT count(*) FROM traffic').pluck(
 console.log(`${rows} rows by the day in ${Math.round((performance.now() - started) / 1000)} s`);
 
 const traffic = createTraffic({ database, now: Date.now });
-const questions: readonly (readonly [string, TrafficQuery])[] = [
+const queries: readonly (readonly [string, TrafficQuery])[] = [
   ['overview, by day', { range: '90d' }],
   ['by channel, sums', { range: '90d', by: 'channel', points: false }],
   ['by channel, each day', { range: '90d', by: 'channel' }],
@@ -49,7 +49,7 @@ const questions: readonly (readonly [string, TrafficQuery])[] = [
   ['by key, each day', { range: '90d', by: 'token', limit: 50 }],
   ['by user, each day', { range: '90d', by: 'user', limit: 50 }],
 ];
-for (const [name, query] of questions) {
+for (const [name, query] of queries) {
   const times: number[] = [];
   const before = process.cpuUsage();
   for (let run = 0; run < 7; run++) {

@@ -19,7 +19,7 @@ const flag = (name: string, otherwise: string): string => {
   return at < 0 ? otherwise : (process.argv[at + 1] ?? otherwise);
 };
 const only = flag('only', '');
-const rounds = Number(flag('rounds', '3'));
+const iterations = Number(flag('rounds', '3'));
 
 const paths = [
   ...['', 'login', 'pricing', 'pricing/practice-small', 'token', 'log', 'detail?range=7d', 'detail?view=margin'],
@@ -36,7 +36,7 @@ interface Vitals {
   moved: string;
   inp: number;
 }
-type Watched = Window & { readonly vitals: Vitals };
+type VitalsWindow = Window & { readonly vitals: Vitals };
 
 /** Runs in the page before anything of it. */
 function watch(): void {
@@ -67,7 +67,7 @@ function watch(): void {
   });
 }
 
-const vitalsOf = (page: Page): Promise<Vitals> => page.evaluate(() => (window as unknown as Watched).vitals);
+const vitalsOf = (page: Page): Promise<Vitals> => page.evaluate(() => (window as unknown as VitalsWindow).vitals);
 
 const inside = await openInside();
 const { stage, page: admin, ask } = inside;
@@ -194,7 +194,7 @@ async function interact(state: State, path: string, act: (page: Page) => Promise
   await page.goto(`${stage.url}/${path}`);
   await settled(page);
   await page.evaluate(() => {
-    (window as unknown as Watched).vitals.inp = 0;
+    (window as unknown as VitalsWindow).vitals.inp = 0;
   });
   await act(page);
   await page.waitForTimeout(1200);
@@ -206,16 +206,16 @@ async function interact(state: State, path: string, act: (page: Page) => Promise
 /** The least of a few rounds; no further one where the goal is met. */
 async function least(measure: () => Promise<Vitals>, cost: (found: Vitals) => number, goal: number): Promise<Vitals> {
   let best = await measure();
-  for (let round = 1; round < rounds && cost(best) > goal; round += 1) {
+  for (let round = 1; round < iterations && cost(best) > goal; round += 1) {
     const next = await measure();
     if (cost(next) < cost(best)) best = next;
   }
   return best;
 }
 
-let missed = 0;
+let failures = 0;
 const report = (name: string, figures: string, within: boolean): void => {
-  if (!within) missed += 1;
+  if (!within) failures += 1;
   console.log(`${within ? ' ' : '!'} ${name.padEnd(40)} ${figures}`);
 };
 try {
@@ -244,4 +244,4 @@ try {
 } finally {
   await stage.close();
 }
-process.exit(missed === 0 ? 0 : 1);
+process.exit(failures === 0 ? 0 : 1);

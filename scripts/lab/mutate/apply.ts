@@ -15,11 +15,11 @@ function place(text: string, inner: string, same: readonly Numbered[]): string {
   const [first] = same;
   if (first === undefined) return inner;
   if (first.mutant.operator === 'statement') return `{ if (!$is(${first.number})) ${inner} }`;
-  const chosen = same.reduce((rest, { number, mutant }) => {
+  const expression = same.reduce((rest, { number, mutant }) => {
     const { whole, start, end, after } = mutant;
     return `($is(${number}) ? (${text.slice(whole[0], start)}${after}${text.slice(end, whole[1])}) : ${rest})`;
   }, `(${inner})`);
-  return first.mutant.isKey ? `[${chosen}]` : chosen;
+  return first.mutant.isKey ? `[${expression}]` : expression;
 }
 
 function rendered(text: string, start: number, end: number, mutants: readonly Numbered[]): string {
@@ -46,5 +46,5 @@ function rendered(text: string, start: number, end: number, mutants: readonly Nu
 }
 
 /** @param switchPath the module that knows which change is on. */
-export const switched = (text: string, mutants: readonly Numbered[], switchPath: string): string =>
+export const withSwitches = (text: string, mutants: readonly Numbered[], switchPath: string): string =>
   `${rendered(text, 0, text.length, mutants)}\nimport { isOn as $is } from '${switchPath}';\n`;

@@ -43,28 +43,28 @@ const wordsOf = (path: string): string[] =>
     .split(/[^a-z]+/)
     .map((word) => word.replace(/s$/, ''));
 
-export interface Closeness {
+export interface Ranking {
   /** How often a test file noticed a change of this module before. */
-  readonly noticed: (test: string) => number;
+  readonly detectCount: (test: string) => number;
   readonly seconds: (test: string) => number;
   /** Whether it is known to run what was changed. */
-  readonly reaches: (test: string) => boolean;
+  readonly loads: (test: string) => boolean;
 }
 
-export function closest(distances: Distances, module: string, { noticed, seconds, reaches }: Closeness): string[] {
+export function rankTests(distances: Distances, module: string, { detectCount, seconds, loads }: Ranking): string[] {
   const words = new Set(wordsOf(module));
   const rows = [...distances]
-    .filter(([test, reached]) => reached.has(module) || reaches(test))
+    .filter(([test, reached]) => reached.has(module) || loads(test))
     .map(([test, reached]) => ({
       test,
-      noticed: noticed(test),
+      noticed: detectCount(test),
       alike: wordsOf(test).filter((word) => words.has(word)).length,
       distance: reached.get(module) ?? 0,
       seconds: seconds(test),
     }));
   rows.sort(
     (a, b) =>
-      Number(reaches(b.test)) - Number(reaches(a.test)) ||
+      Number(loads(b.test)) - Number(loads(a.test)) ||
       Number(a.seconds >= slow) - Number(b.seconds >= slow) ||
       b.noticed - a.noticed ||
       b.alike - a.alike - (b.distance - a.distance) / 2 ||

@@ -30,7 +30,7 @@ const isNode = (value: unknown): value is Node =>
 const childrenOf = (node: Node): Node[] =>
   Object.values(node).flatMap((value) => (Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : []));
 
-const swapped: Readonly<Record<string, string>> = {
+const replacements: Readonly<Record<string, string>> = {
   '<': '<=',
   '<=': '<',
   '>': '>=',
@@ -69,7 +69,7 @@ function between(node: Node, text: string): number {
 
 function ofOperator(node: Node, text: string): Change[] {
   const operator = String(node.operator);
-  const other = swapped[operator];
+  const other = replacements[operator];
   const at = between(node, text);
   if (other === undefined || at < 0 || (operator === '+' && isText(node))) return [];
   return [[kindOf(operator), at, at + operator.length, other]];
@@ -90,10 +90,10 @@ function ofLiteral(node: Node): Change[] {
 function ofReturn(node: Node): Change[] {
   const value = node.argument;
   if (!isNode(value)) return [];
-  const asTruth =
+  const asBoolean =
     ['LogicalExpression', 'UnaryExpression'].includes(value.type) ||
     (value.type === 'BinaryExpression' && /[<>=]/.test(String(value.operator)));
-  return (asTruth ? ['true', 'false'] : ['null'])
+  return (asBoolean ? ['true', 'false'] : ['null'])
     .filter((after) => value.type !== 'Literal' || String(value.raw) !== after)
     .map((after): Change => ['return', value.start, value.end, after]);
 }
@@ -127,7 +127,7 @@ function changesOf(node: Node, text: string): Change[] {
 }
 
 /** Words and looks are another matter than behaviour: rows of labels and errors, classes and plain attributes are left alone. */
-const isWording = (node: Node): boolean => {
+const isMessage = (node: Node): boolean => {
   const { key, name, value } = node;
   if (node.type === 'JSXAttribute')
     return (isNode(name) && name.name === 'className') || (isNode(value) && value.type === 'Literal');
@@ -151,7 +151,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   const found: Mutant[] = [];
   const seen = new Map<string, number>();
   const walk = (node: Node, parent: Node | null): void => {
-    if (isSilent(node.type) || isWording(node)) return;
+    if (isSilent(node.type) || isMessage(node)) return;
     const isKey = parent !== null && parent.key === node && parent.computed !== true;
     const isOperation = node.type === 'BinaryExpression' || node.type === 'LogicalExpression';
     for (const [operator, start, end, change] of changesOf(node, text)) {
@@ -181,7 +181,7 @@ export const applied = (text: string, mutants: readonly Mutant[]): string =>
     .reduce((result, { start, end, after }) => result.slice(0, start) + after + result.slice(end), text);
 
 /** The same sample for the same seed, and nearly the same after an edit elsewhere: by the hash of seed and name. */
-export const drawn = (all: readonly Mutant[], seed: string, count: number): Mutant[] =>
+export const sampled = (all: readonly Mutant[], seed: string, count: number): Mutant[] =>
   all
     .map((mutant) => ({ mutant, rank: Bun.hash(`${seed}|${mutant.id}`) }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))

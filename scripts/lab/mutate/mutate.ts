@@ -13,15 +13,15 @@ import { dirname, join, resolve } from 'node:path';
 import { startDatabases } from '../../servers/databases.ts';
 import type { Numbered } from './apply.ts';
 import { type Copy, copyTree } from './copy.ts';
-import { closest, type Distances, distancesFrom } from './distance.ts';
+import { type Distances, distancesFrom, rankTests } from './distance.ts';
 import { equivalents } from './equivalents.ts';
-import { applied, drawn, type Mutant, mutantsOf } from './mutants.ts';
+import { applied, type Mutant, mutantsOf, sampled } from './mutants.ts';
 import { namedMutants } from './named.ts';
-import { learnReached, type Pending, putSwitches, runRounds } from './rounds.ts';
+import { type Pending, recordReached, runRounds, writeSwitches } from './rounds.ts';
 import { typeErrors } from './types.ts';
-import { type Examined, examine, runTests } from './verify.ts';
+import { type Result, runTests, runUntilDetected } from './verify.ts';
 
-type Verdict = Examined | { readonly status: 'wrong types' };
+type Verdict = Result | { readonly status: 'wrong types' };
 type Row = Pick<Mutant, 'file' | 'line' | 'before' | 'after' | 'operator'> & Verdict;
 
 /** What is kept between two calls. */
@@ -66,7 +66,7 @@ const filesOf = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSyn
 function sample(): readonly Mutant[] {
   const files = filesOf('{server,web,cli,db}/**/*.{ts,tsx}').filter((file) => scope.test(file));
   const all = files.flatMap((file) => mutantsOf(file, textOf(file)));
-  const seeded = drawn(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
+  const seeded = sampled(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
   const only = textFlag('only', '');
   return seeded.filter(({ file }) => file.startsWith(only));
 }
@@ -102,8 +102,8 @@ async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promis
 
 const testFiles = (): string[] => filesOf('tests/**/*.test.{ts,tsx}').filter((file) => !longTests.test(file));
 /** Files that take longer are no first choice. */
-const isDear = (test: string): boolean => (state.seconds[test] ?? 0) > number('dear', 10);
-const noticedBy = (module: string, test: string): number =>
+const isSlow = (test: string): boolean => (state.seconds[test] ?? 0) > number('dear', 10);
+const detectCount = (module: string, test: string): number =>
   Object.values(state.results).filter(
     (row) => row.file === module && row.status === 'noticed' && row.by?.startsWith(`${test}:`),
   ).length;
@@ -112,11 +112,11 @@ const noticedBy = (module: string, test: string): number =>
 async function update(copy: Copy, numbered: readonly Numbered[]): Promise<void> {
   const hashes = new Map(testFiles().map((test) => [test, Bun.hash(textOf(test)).toString(36)]));
   const unknown = [...hashes]
-    .filter(([test, hash]) => !isDear(test) && state.reached[test]?.hash !== hash)
+    .filter(([test, hash]) => !isSlow(test) && state.reached[test]?.hash !== hash)
     .map(([test]) => test);
   if (unknown.length === 0) return;
   console.log(`learning what ${unknown.length} test files reach`);
-  const { by, loading, seconds, unsound } = await learnReached(copy, unknown, processes);
+  const { by, loading, seconds, unsound } = await recordReached(copy, unknown, processes);
   const idOf = (number: number): string => numbered[number]?.mutant.id ?? '';
   for (const test of unknown) {
     state.reached[test] = { hash: hashes.get(test) ?? '', ids: [...(by.get(test) ?? [])].map(idOf) };
@@ -133,13 +133,13 @@ function requested(distances: Distances, { id, file }: Mutant, isLoading: boolea
   const reaching = new Set(Object.keys(state.reached).filter((test) => state.reached[test]?.ids.includes(id)));
   const isRequested = (test: string): boolean => {
     if (state.sound[test] === false) return false;
-    if (reaching.size > 0) return reaching.has(test) || (isLoading && !isDear(test));
-    return isLoading || isDear(test);
+    if (reaching.size > 0) return reaching.has(test) || (isLoading && !isSlow(test));
+    return isLoading || isSlow(test);
   };
-  return closest(distances, file, {
-    noticed: (test) => noticedBy(file, test),
+  return rankTests(distances, file, {
+    detectCount: (test) => detectCount(file, test),
     seconds: (test) => state.seconds[test] ?? 1,
-    reaches: (test) => reaching.has(test),
+    loads: (test) => reaching.has(test),
   })
     .filter(isRequested)
     .slice(0, number('files', 12));
@@ -148,23 +148,23 @@ function requested(distances: Distances, { id, file }: Mutant, isLoading: boolea
 async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const known = sample().filter(({ id }) => state.results[id]?.status !== 'wrong types');
   const numbered = known.map((mutant, index) => ({ number: index, mutant }));
-  putSwitches(copy, numbered, textOf);
+  writeSwitches(copy, numbered, textOf);
   await update(copy, numbered);
   const distances = distancesFrom(root, testFiles());
-  const wanted = new Set(mutants.map(({ id }) => id));
-  const settle = ({ mutant, ran, left }: Pending, verdict: Pick<Examined, 'status' | 'by'>): void => {
+  const selected = new Set(mutants.map(({ id }) => id));
+  const settle = ({ mutant, count, left }: Pending, verdict: Pick<Result, 'status' | 'by'>): void => {
     const { id, file, line, before, after, operator } = mutant;
-    state.results[id] = { file, line, before, after, operator, ...verdict, ran, left: left.length, seconds: 0 };
-    console.log(`${placeOf(file, mutant.start, line)} ${operator}: ${verdict.by ?? `SURVIVED ${ran} files`}`);
+    state.results[id] = { file, line, before, after, operator, ...verdict, ran: count, left: left.length, seconds: 0 };
+    console.log(`${placeOf(file, mutant.start, line)} ${operator}: ${verdict.by ?? `SURVIVED ${count} files`}`);
   };
   for (const isLoading of [false, true]) {
     const pending = numbered
-      .filter(({ mutant: { id } }) => wanted.has(id) && state.loading.includes(id) === isLoading)
+      .filter(({ mutant: { id } }) => selected.has(id) && state.loading.includes(id) === isLoading)
       .map(({ number: index, mutant }) => ({
         number: index,
         mutant,
         left: requested(distances, mutant, isLoading),
-        ran: 0,
+        count: 0,
       }));
     for (const one of pending) if (one.left.length === 0) settle(one, { status: 'survived' });
     await runRounds(
@@ -174,7 +174,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
         isolate: isLoading,
         seconds: (test) => state.seconds[test] ?? 1,
         isOver: () => performance.now() > until,
-        noticed: (one, by) => settle(one, { status: 'noticed', by }),
+        detected: (one, by) => settle(one, { status: 'noticed', by }),
         survived: (one) => settle(one, { status: 'survived' }),
         log: (line) => {
           save();
@@ -196,13 +196,13 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     if (performance.now() > until) return;
     const { id, file, line, start, before, after, operator } = mutant;
     const hint = namedMutants.find(({ name }) => id === `named|${name}`)?.test;
-    const order = closest(distances, file, {
-      noticed: (test) => (test === hint ? Number.POSITIVE_INFINITY : noticedBy(file, test)),
+    const order = rankTests(distances, file, {
+      detectCount: (test) => (test === hint ? Number.POSITIVE_INFINITY : detectCount(file, test)),
       seconds: (test) => state.seconds[test] ?? 1,
-      reaches: () => false,
+      loads: () => false,
     }).filter((test) => state.sound[test] !== false);
     const changed = new Map([[file, applied(textOf(file), [mutant])]]);
-    const isSound = async (test: string): Promise<boolean> => {
+    const passes = async (test: string): Promise<boolean> => {
       state.sound[test] ??= await copy.during(new Map([[file, textOf(file)]]), async () => {
         const { isOver, seconds } = await runTests(copy.dir, [test]);
         update(seconds);
@@ -210,8 +210,8 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
       });
       return state.sound[test];
     };
-    const deps = { dir: copy.dir, files: number('files', 15), isSound, update: update };
-    const verdict = await copy.during(changed, () => examine(deps, order));
+    const deps = { dir: copy.dir, files: number('files', 15), passes, update };
+    const verdict = await copy.during(changed, () => runUntilDetected(deps, order));
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();
     const rule = namedMutants.find(({ name }) => id === `named|${name}`)?.rule;

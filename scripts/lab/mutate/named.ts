@@ -12,7 +12,7 @@ export interface NamedMutant {
 }
 
 /** @param rows name, file, before, after, and the test below `tests/`. */
-const keeping = (rule: string, rows: readonly (readonly [string, string, string, string, string])[]): NamedMutant[] =>
+const namedRule = (rule: string, rows: readonly (readonly [string, string, string, string, string])[]): NamedMutant[] =>
   rows.map(([name, file, before, after, test]) => ({ name, file, before, after, test: `tests/${test}.test.ts`, rule }));
 
 export const namedMutants: readonly NamedMutant[] = [
@@ -100,7 +100,7 @@ export const namedMutants: readonly NamedMutant[] = [
     after: 'call?.resolve(done);',
     test: 'tests/ledger/client.test.ts',
   },
-  ...keeping('leases never exceed what there is', [
+  ...namedRule('leases never exceed what there is', [
     [
       'a lease is granted beyond what is free',
       'db/postgres/leases.ts',
@@ -221,7 +221,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/tenure',
     ],
   ]),
-  ...keeping('a failover can lose a commit', [
+  ...namedRule('a failover can lose a commit', [
     [
       'a transaction of a node need not follow its last one',
       'db/postgres/nodes.ts',
@@ -272,7 +272,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'ledger/standby',
     ],
   ]),
-  ...keeping('an outbox whose disk dies with its machine', [
+  ...namedRule('an outbox whose disk dies with its machine', [
     [
       'an outbox on a folder that is not durable counts',
       'server/cluster/node-ledger.ts',
@@ -289,7 +289,7 @@ export const namedMutants: readonly NamedMutant[] = [
     ],
     ['two nodes open one outbox', 'db/outbox-file.ts', "raw.pragma('locking_mode = EXCLUSIVE');", '', 'ledger/standby'],
   ]),
-  ...keeping('changes are read whatever their order', [
+  ...namedRule('changes are read whatever their order', [
     [
       'a change that commits late is not read',
       'db/postgres/change-stream.ts',
@@ -305,7 +305,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/feed',
     ],
   ]),
-  ...keeping('a small balance serves every node', [
+  ...namedRule('a small balance serves every node', [
     [
       'a balance leased by another node counts as used up',
       'server/relay/admission/lease-client.ts',
@@ -356,7 +356,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'ledger/recall',
     ],
   ]),
-  ...keeping('poolers lend connections by the transaction', [
+  ...namedRule('poolers lend connections by the transaction', [
     [
       'a pooler is not noticed',
       'db/postgres/notifications.ts',
@@ -393,7 +393,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/kept-statements',
     ],
   ]),
-  ...keeping('too much is reserved rather than too little', [
+  ...namedRule('too much is reserved rather than too little', [
     [
       'a lease of an earlier epoch can be spent',
       'server/billing/leases/leases.ts',
@@ -416,7 +416,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/limits',
     ],
   ]),
-  ...keeping('nodes commit side by side', [
+  ...namedRule('nodes commit side by side', [
     [
       'all nodes write one row of a shared account',
       'db/ledger/postgres/writes.ts',
@@ -439,7 +439,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/side-by-side',
     ],
   ]),
-  ...keeping('what is reserved of a prompt and of an answer', [
+  ...namedRule('what is reserved of a prompt and of an answer', [
     [
       'overrun is not taken from the next credit',
       'server/billing/ledger/core.ts',
@@ -448,7 +448,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'ledger/overrun',
     ],
   ]),
-  ...keeping('a slow commit holds nothing up', [
+  ...namedRule('a slow commit holds nothing up', [
     [
       'a slow commit does not use the standby',
       'server/billing/ledger/engine.ts',
@@ -471,7 +471,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'ledger/client',
     ],
   ]),
-  ...keeping('a thread can die at any instruction', [
+  ...namedRule('a thread can die at any instruction', [
     [
       'half a change of a dead thread stays',
       'server/billing/balances/shared-memory.ts',
@@ -494,7 +494,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/commit-wait',
     ],
   ]),
-  ...keeping('slots are not reused while anything refers to them', [
+  ...namedRule('slots are not reused while anything refers to them', [
     [
       'the slot of a removed user is reused',
       'server/billing/balances/slot.ts',
@@ -503,7 +503,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/balances',
     ],
   ]),
-  ...keeping('events out of order, users that come back', [
+  ...namedRule('events out of order, users that come back', [
     [
       'events out of order are lost',
       'server/billing/balances/slot.ts',
@@ -512,7 +512,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/balances',
     ],
   ]),
-  ...keeping('an answer may be shortened, never unpaid', [
+  ...namedRule('an answer may be shortened, never unpaid', [
     [
       'a prompt is reserved for half its bytes',
       'server/relay/intake/prompt.ts',
@@ -563,7 +563,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/cover',
     ],
   ]),
-  ...keeping('a job runs on one node', [
+  ...namedRule('a job runs on one node', [
     [
       'a held job is taken by another node',
       'db/postgres/job-lock.ts',
@@ -586,7 +586,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/peers',
     ],
   ]),
-  ...keeping('rates are shared by all nodes', [
+  ...namedRule('rates are shared by all nodes', [
     [
       'each node counts rates by itself',
       'server/cluster/redis.ts',
@@ -637,7 +637,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/rates',
     ],
   ]),
-  ...keeping('nodes share what they learn', [
+  ...namedRule('nodes share what they learn', [
     [
       "a wait is broadcast by the sender's clock",
       'server/threads/control/health-broadcast.ts',
@@ -660,7 +660,7 @@ export const namedMutants: readonly NamedMutant[] = [
       'postgres/peers',
     ],
   ]),
-  ...keeping('a node leaves without refusing', [
+  ...namedRule('a node leaves without refusing', [
     [
       'a stopping node refuses at once',
       'server/app/shutdown.ts',

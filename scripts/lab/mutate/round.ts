@@ -18,7 +18,7 @@ export interface Round {
 }
 
 /** A test that hangs because of the change has noticed it. */
-const hangingMs = 40_000;
+const maxTestMs = 40_000;
 const checkMs = 2000;
 
 const config = (name: string, isolate: boolean): string => `import base from './vitest.config.ts';
@@ -28,8 +28,8 @@ export default {
     ...base.test,
     isolate: ${isolate},
     maxWorkers: 1,
-    testTimeout: ${hangingMs},
-    hookTimeout: ${hangingMs},
+    testTimeout: ${maxTestMs},
+    hookTimeout: ${maxTestMs},
     expect: { poll: { timeout: 15_000 } },
     setupFiles: ['./scripts/lab/mutate/each-file.ts'],
     reporters: ['./scripts/lab/mutate/line-report.ts'],

@@ -1,7 +1,7 @@
 /** Examines many changes at once: each round gives every test file at most one of those it reaches. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Numbered, switched } from './apply.ts';
+import { type Numbered, withSwitches } from './apply.ts';
 import type { Copy } from './copy.ts';
 import type { FileOver } from './line-report.ts';
 import type { Mutant } from './mutants.ts';
@@ -18,11 +18,11 @@ export interface Reached {
 }
 
 /** Puts every change into the copy, switched off. */
-export function putSwitches(copy: Copy, mutants: readonly Numbered[], textOf: (file: string) => string): void {
+export function writeSwitches(copy: Copy, mutants: readonly Numbered[], textOf: (file: string) => string): void {
   const path = join(copy.dir, 'scripts/lab/mutate/switch.ts');
   for (const file of new Set(mutants.map(({ mutant }) => mutant.file))) {
     const own = mutants.filter(({ mutant }) => mutant.file === file);
-    writeFileSync(join(copy.dir, file), switched(textOf(file), own, path));
+    writeFileSync(join(copy.dir, file), withSwitches(textOf(file), own, path));
   }
 }
 
@@ -44,7 +44,7 @@ async function inParallel(
 }
 
 /** Runs every test file with everything switched off. */
-export async function learnReached(copy: Copy, tests: readonly string[], processes: number): Promise<Reached> {
+export async function recordReached(copy: Copy, tests: readonly string[], processes: number): Promise<Reached> {
   const reached = join(copy.dir, 'reached.jsonl');
   rmSync(reached, { force: true });
   const all = await inParallel(
@@ -75,7 +75,7 @@ export interface Pending {
   readonly mutant: Mutant;
   /** Test files that are still to be asked, the best first. */
   readonly left: string[];
-  ran: number;
+  count: number;
 }
 
 export interface RoundsDeps {
@@ -84,7 +84,7 @@ export interface RoundsDeps {
   readonly isolate: boolean;
   readonly seconds: (test: string) => number;
   readonly isOver: () => boolean;
-  readonly noticed: (one: Pending, by: string) => void;
+  readonly detected: (one: Pending, by: string) => void;
   readonly survived: (one: Pending) => void;
   readonly log: (line: string) => void;
 }
@@ -99,9 +99,9 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
   const silent = new Set<string>();
   for (let round = 1; pending.length > 0 && !deps.isOver(); round++) {
     const started = performance.now();
-    const given = assigned(pending);
+    const jobs = assignTests(pending);
     const results = await inParallel(
-      [...given].map(([test, one]) => [test, one.number] as const),
+      [...jobs].map(([test, one]) => [test, one.number] as const),
       deps.processes,
       deps.seconds,
       (name, on) =>
@@ -109,20 +109,20 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
     );
     const over = new Set<Pending>();
     const known = new Set(results.map(({ test }) => test));
-    for (const [test, one] of given) {
+    for (const [test, one] of jobs) {
       if (known.has(test)) continue;
       // Twice nothing was heard of it: its process ended before.
       if (silent.has(`${one.number} ${test}`)) one.left.splice(one.left.indexOf(test), 1);
       silent.add(`${one.number} ${test}`);
     }
     for (const { test, ok, failed } of results) {
-      const one = given.get(test);
+      const one = jobs.get(test);
       if (one === undefined) continue;
       one.left.splice(one.left.indexOf(test), 1);
-      one.ran++;
+      one.count++;
       if (!ok && !over.has(one)) {
         over.add(one);
-        deps.noticed(one, `${test}: ${failed}`);
+        deps.detected(one, `${test}: ${failed}`);
       }
     }
     for (const one of pending) {
@@ -133,21 +133,21 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
     pending = pending.filter((one) => !over.has(one));
     const seconds = (performance.now() - started) / 1000;
     deps.log(
-      `round ${round}: ${results.length} of ${given.size} files in ${seconds.toFixed(0)} s, ${over.size} settled, ${pending.length} left`,
+      `round ${round}: ${results.length} of ${jobs.size} files in ${seconds.toFixed(0)} s, ${over.size} settled, ${pending.length} left`,
     );
   }
 }
 
 /** Those with the fewest files left choose first; a file takes one change. */
-function assigned(pending: readonly Pending[]): ReadonlyMap<string, Pending> {
-  const given = new Map<string, Pending>();
+function assignTests(pending: readonly Pending[]): ReadonlyMap<string, Pending> {
+  const jobs = new Map<string, Pending>();
   const order = [...pending].sort((a, b) => a.left.length - b.left.length);
   const max = pending.length * 2 > roundSize ? 1 : atOnce;
   for (let turn = 0; turn < max; turn++)
     for (const one of order) {
-      if (given.size >= roundSize) return given;
-      const free = one.left.find((test) => !given.has(test));
-      if (free !== undefined) given.set(free, one);
+      if (jobs.size >= roundSize) return jobs;
+      const free = one.left.find((test) => !jobs.has(test));
+      if (free !== undefined) jobs.set(free, one);
     }
-  return given;
+  return jobs;
 }

@@ -5,7 +5,7 @@ import { applied, type Mutant } from './mutants.ts';
 /** Lines between two changes of one file that are checked together. */
 const apart = 12;
 /** Names that are no longer used are no error of behaviour. */
-const harmless = /error TS(6133|6138|6192|6196|6198|7027)\b/;
+const ignoredErrors = /error TS(6133|6138|6192|6196|6198|7027)\b/;
 /** Where one text is no program, no types are looked at in any. */
 const syntax = /error TS1\d{3}\b/;
 
@@ -17,13 +17,13 @@ function batchOf(mutants: readonly Mutant[]): Mutant[] {
   return batch;
 }
 
-function culprit(batch: readonly Mutant[], file: string, line: number): Mutant | undefined {
+function failingMutant(batch: readonly Mutant[], file: string, line: number): Mutant | undefined {
   const near = batch.filter((mutant) => mutant.file === file);
   return near.sort((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line))[0];
 }
 
 /** What stands below keeps its line. */
-const inItsLines = (mutant: Mutant): Mutant => ({
+const narrowed = (mutant: Mutant): Mutant => ({
   ...mutant,
   after: mutant.after + '\n'.repeat(mutant.before.split('\n').length - 1),
 });
@@ -42,8 +42,7 @@ export async function typeErrors(
     const files = [...new Set(batch.map(({ file }) => file))];
     const texts = new Map(
       files.map(
-        (file) =>
-          [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file).map(inItsLines))] as const,
+        (file) => [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file).map(narrowed))] as const,
       ),
     );
     const output = await copy.during(texts, async () => {
@@ -55,8 +54,8 @@ export async function typeErrors(
     });
     const found = new Set<Mutant>();
     for (const [whole, file, line] of output.matchAll(/^(\S+?)\((\d+),\d+\): error TS\d+.*$/gm)) {
-      if (harmless.test(whole)) continue;
-      const mutant = culprit(batch, file ?? '', Number(line));
+      if (ignoredErrors.test(whole)) continue;
+      const mutant = failingMutant(batch, file ?? '', Number(line));
       if (mutant !== undefined) found.add(mutant);
     }
     for (const { id } of found) wrong.add(id);

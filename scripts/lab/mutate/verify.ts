@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface Examined {
+export interface Result {
   readonly status: 'noticed' | 'survived';
   /** Test file that noticed, with the name of the test. */
   readonly by?: string;
@@ -22,18 +22,18 @@ interface Report {
   }[];
 }
 
-export interface Ran {
+export interface TestRun {
   readonly isOver: boolean;
   readonly failed: readonly { readonly test: string; readonly name: string }[];
   readonly seconds: ReadonlyMap<string, number>;
 }
 
 /** A test that hangs because of the change has noticed it. */
-const hangingMs = 40_000;
+const maxTestMs = 40_000;
 /** Nothing takes so long by itself, on a busy machine either. */
 const timeoutMs = 300_000;
 
-export async function runTests(dir: string, tests: readonly string[]): Promise<Ran> {
+export async function runTests(dir: string, tests: readonly string[]): Promise<TestRun> {
   const report = join(dir, 'report.json');
   rmSync(report, { force: true });
   const child = Bun.spawn(
@@ -45,8 +45,8 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
       '--pool=threads',
       '--maxWorkers=1',
       '--bail=1',
-      `--testTimeout=${hangingMs}`,
-      `--hookTimeout=${hangingMs}`,
+      `--testTimeout=${maxTestMs}`,
+      `--hookTimeout=${maxTestMs}`,
       // What was not changed is not transformed again for each mutant.
       '--experimental.fsModuleCache=true',
       `--experimental.fsModuleCachePath=${join(dir, '.modules')}`,
@@ -62,7 +62,7 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
   return { isOver: code === 0, ...readReport(dir, report, code === 0) };
 }
 
-function readReport(dir: string, path: string, isOver: boolean): Pick<Ran, 'failed' | 'seconds'> {
+function readReport(dir: string, path: string, isOver: boolean): Pick<TestRun, 'failed' | 'seconds'> {
   try {
     const { testResults } = JSON.parse(readFileSync(path, 'utf8')) as Report;
     const named = testResults.map((one) => ({ ...one, test: one.name.replace(`${dir}/`, '') }));
@@ -76,17 +76,17 @@ function readReport(dir: string, path: string, isOver: boolean): Pick<Ran, 'fail
   }
 }
 
-export interface ExamineDeps {
+export interface RunDeps {
   readonly dir: string;
   /** Test files that are asked at most. */
   readonly files: number;
   /** Whether a test file passes where nothing was changed. */
-  readonly isSound: (test: string) => Promise<boolean>;
+  readonly passes: (test: string) => Promise<boolean>;
   readonly update: (seconds: ReadonlyMap<string, number>) => void;
 }
 
 /** The closest file first, then more at a time, since each start costs seconds. */
-export async function examine(deps: ExamineDeps, tests: readonly string[]): Promise<Examined> {
+export async function runUntilDetected(deps: RunDeps, tests: readonly string[]): Promise<Result> {
   const started = performance.now();
   const spent = (): number => (performance.now() - started) / 1000;
   const max = Math.min(tests.length, deps.files);
@@ -101,7 +101,7 @@ export async function examine(deps: ExamineDeps, tests: readonly string[]): Prom
     if (isOver) continue;
     const [first] = failed;
     const by = first === undefined ? 'hangs or ends the process' : `${first.test}: ${first.name}`;
-    if (first !== undefined && !(await deps.isSound(first.test))) continue;
+    if (first !== undefined && !(await deps.passes(first.test))) continue;
     return { status: 'noticed', by, ran: at, left: tests.length - at, seconds: spent() };
   }
   return { status: 'survived', ran: at, left: tests.length - at, seconds: spent() };

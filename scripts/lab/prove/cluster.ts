@@ -1,9 +1,9 @@
 /** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full]`. */
 import type { Goal } from '../bench/goal.ts';
 import { admission } from './cluster/admission.ts';
-import { news } from './cluster/changes.ts';
+import { changeDelays } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
-import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
+import { all, baseline, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
 import { paused } from './cluster/paused.ts';
 import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
@@ -12,14 +12,14 @@ import { upgrade } from './cluster/upgrade.ts';
 import { flag } from './site.ts';
 
 const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal[]>>> = {
-  calm,
+  calm: baseline,
   kills,
   restarts,
   freezes,
   redis,
   all,
   admission,
-  news,
+  news: changeDelays,
   paused,
   failover,
   rates,
@@ -30,13 +30,13 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
   const seed = flag(args, '--seed', 1 + Math.floor(Math.random() * 1_000_000));
   const at = args.indexOf('--only');
-  const wanted = at < 0 ? Object.keys(parts) : (args[at + 1] ?? '').split(',');
-  const unknown = wanted.filter((name) => parts[name] === undefined);
+  const names = at < 0 ? Object.keys(parts) : (args[at + 1] ?? '').split(',');
+  const unknown = names.filter((name) => parts[name] === undefined);
   if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; one of ${Object.keys(parts).join(', ')}`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void closeClusters().finally(() => process.exit(130)));
   const goals: Goal[] = [];
-  for (const name of wanted) {
+  for (const name of names) {
     const started = performance.now();
     console.log(`== ${name}, seed ${seed}`);
     goals.push(...((await parts[name]?.({ seed, full: args.includes('--full') })) ?? []));

@@ -4,7 +4,7 @@ import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './
 import { flag, maxGoal, minGoal, openSite } from './site.ts';
 
 const wordMs = 250;
-const canaryMs = 100;
+const probeMs = 100;
 
 /** Connections go to whoever answers; while nobody is ready they wait. */
 function openProxy(target: number, isReady: () => boolean) {
@@ -87,23 +87,23 @@ async function receive(port: number, request: string, counts: Counts): Promise<v
 }
 
 /** Asks again and again over connections of its own. */
-function sing(url: string, token: string, codes: Map<string, number>) {
+function streamAnswers(url: string, token: string, codes: Map<string, number>) {
   let over = false;
   const headers = { authorization: `Bearer ${token}`, connection: 'close' };
-  const singing = (async () => {
+  const running = (async () => {
     while (!over) {
       const code = await fetch(url, { headers }).then(
         ({ status }) => String(status),
         () => 'broken',
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
-      await Bun.sleep(canaryMs);
+      await Bun.sleep(probeMs);
     }
   })();
   return {
     stop(): Promise<void> {
       over = true;
-      return singing;
+      return running;
     },
   };
 }
@@ -141,7 +141,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   while (counts.started < streams) await Bun.sleep(20);
 
   const codes = new Map<string, number>();
-  const canary = sing(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
+  const probe = streamAnswers(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
   await Bun.sleep(1000);
   const signalled = performance.now();
   site.signal('SIGTERM');
@@ -155,7 +155,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   await ask({ url: `http://127.0.0.1:${proxy.port}`, token: site.token }, 'm', 'after', true).then(({ status }) =>
     codes.set(`first stream after: ${status}`, 1),
   );
-  await canary.stop();
+  await probe.stop();
   clearInterval(watching);
   // Ends with an error where anything does not add up.
   await site.run(['ledger', 'verify']);

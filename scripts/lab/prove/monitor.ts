@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
 import type { Goal } from '../bench/goal.ts';
 import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './double.ts';
-import { flag, maxGoal, minGoal, openSite, type ProofSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite, type ProbeSite } from './site.ts';
 
-const monitoring = resolve(import.meta.dirname, '..', '..', 'monitoring');
-const rules = join(monitoring, 'alerts.yaml');
+const configFolder = resolve(import.meta.dirname, '..', '..', 'monitoring');
+const rules = join(configFolder, 'alerts.yaml');
 
 interface Query {
   readonly title: string;
@@ -17,7 +17,7 @@ interface Query {
 
 /** As Grafana sends them where everything is chosen. */
 function queries(): readonly Query[] {
-  const { panels } = JSON.parse(readFileSync(join(monitoring, 'dashboard.json'), 'utf8')) as {
+  const { panels } = JSON.parse(readFileSync(join(configFolder, 'dashboard.json'), 'utf8')) as {
     panels: readonly { title: string; targets?: readonly { expr: string }[] }[];
   };
   return panels.flatMap(({ title, targets = [] }) =>
@@ -56,7 +56,7 @@ async function requested<Data>(url: string): Promise<Data> {
 }
 
 /** @returns titles of those to which there is no answer. */
-async function unanswered(prometheus: string): Promise<readonly string[]> {
+async function emptyQueries(prometheus: string): Promise<readonly string[]> {
   const silent: string[] = [];
   for (const { title, text } of queries()) {
     const count = await requested<{ result: readonly unknown[] }>(
@@ -73,14 +73,14 @@ async function unanswered(prometheus: string): Promise<readonly string[]> {
   return silent;
 }
 
-const request = (site: ProofSite, model: string, stream: boolean) =>
+const request = (site: ProbeSite, model: string, stream: boolean) =>
   fetch(`${site.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${site.token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'hi' }] }),
   }).then((response) => response.arrayBuffer());
 
-async function use(site: ProofSite, ms: number): Promise<void> {
+async function use(site: ProbeSite, ms: number): Promise<void> {
   const over = performance.now() + ms;
   for (let n = 0; performance.now() < over; n++) {
     await Promise.all(['m', 'm', 'failing', 'unknown'].map((model) => request(site, model, n % 2 === 0)));
@@ -94,7 +94,7 @@ interface RuleGroups {
   }[];
 }
 
-export async function monitoringProof(args: readonly string[]): Promise<readonly Goal[]> {
+export async function checkMonitoring(args: readonly string[]): Promise<readonly Goal[]> {
   for (const program of ['prometheus', 'promtool'])
     if (Bun.which(program) === null)
       throw new Error(`${program} is not installed (Debian: apt-get install prometheus)`);
@@ -121,20 +121,20 @@ export async function monitoringProof(args: readonly string[]): Promise<readonly
     await use(site, seconds * 1000);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const complaints = [checked(['metrics'], text), checked(['rules', rules])].filter((one) => one !== '');
-    const silent = await unanswered(prometheus);
+    const silent = await emptyQueries(prometheus);
     const { groups } = await requested<RuleGroups>(`${prometheus}/api/v1/rules`);
     const known = groups.flatMap((group) => group.rules);
-    const sick = known.filter(({ health }) => health !== 'ok');
+    const unhealthy = known.filter(({ health }) => health !== 'ok');
     for (const one of complaints) console.log(`monitoring: ${one}`);
     for (const one of silent) console.log(`monitoring: no answer to ${one}`);
-    for (const { name, lastError = '' } of sick) console.log(`monitoring: ${name}: ${lastError}`);
+    for (const { name, lastError = '' } of unhealthy) console.log(`monitoring: ${name}: ${lastError}`);
     return [
       minGoal('lines of metrics', text.split('\n').filter((line) => !/^#|^$/.test(line)).length, 50, ''),
       maxGoal('complaints of promtool', complaints.length, 0, ''),
       minGoal('queries of the dashboard', queries().length, 20, ''),
       maxGoal('queries without an answer', silent.length, 0, ''),
       minGoal('rules', known.length, 8, ''),
-      maxGoal('rules that do not evaluate', sick.length, 0, ''),
+      maxGoal('rules that do not evaluate', unhealthy.length, 0, ''),
     ];
   } finally {
     site.signal('SIGTERM');

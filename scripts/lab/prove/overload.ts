@@ -8,18 +8,18 @@ import { canPin, cores } from '../../../cli/bench/machine.ts';
 import { converse } from '../../../cli/bench/process.ts';
 import type { Goal } from '../bench/goal.ts';
 import type {
+  Distribution,
   LoadOrder,
   LoadReport,
-  LookOrder,
-  LookReport,
   PhaseReport,
-  Spread,
+  ReaderOrder,
+  ReaderReport,
   UpstreamOrder,
   UpstreamReady,
   UpstreamReport,
 } from './overload/messages.ts';
 import { threadTimes } from './overload/thread-times.ts';
-import { flag, maxGoal, minGoal, openSite, type ProofSite } from './site.ts';
+import { flag, maxGoal, minGoal, openSite, type ProbeSite } from './site.ts';
 
 interface Part {
   /** @returns the next message that it sends. */
@@ -28,7 +28,7 @@ interface Part {
   report<T>(): Promise<T>;
 }
 
-type Order = LoadOrder | UpstreamOrder | LookOrder;
+type Order = LoadOrder | UpstreamOrder | ReaderOrder;
 
 function part(name: 'load' | 'upstream' | 'console', order: Order): Part {
   let received = Promise.withResolvers<unknown>();
@@ -48,23 +48,23 @@ function part(name: 'load' | 'upstream' | 'console', order: Order): Part {
   };
 }
 
-const ms = ({ p50, p99, max }: Spread): string =>
+const ms = ({ p50, p99, max }: Distribution): string =>
   `p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} most ${max.toFixed(0)} ms`;
 
 function print(phase: PhaseReport): void {
-  const { name, due, queued, served, rejected, failed, lastRefusal } = phase;
+  const { name, due, queued, completed, rejected, failed, lastRefusal } = phase;
   const offered = due === 0 ? 0 : (rejected / due) * 100;
   console.log(
-    `${name}: ${due} due, ${served} served, ${rejected} turned away (${offered.toFixed(0)} %), ${failed} failed; ${queued} found no free connection; last refusal after ${lastRefusal.toFixed(0)} ms`,
+    `${name}: ${due} due, ${completed} served, ${rejected} turned away (${offered.toFixed(0)} %), ${failed} failed; ${queued} found no free connection; last refusal after ${lastRefusal.toFixed(0)} ms`,
   );
   console.log(`  let in, from due ${ms(phase.fromDue)}; from written ${ms(phase.fromWritten)}`);
   if (rejected > 0) console.log(`  turned away, from written ${ms(phase.rejectedAfterWrite)}`);
 }
 
-const load = (site: ProofSite, order: Omit<LoadOrder, 'port' | 'token'>): Promise<LoadReport> =>
+const load = (site: ProbeSite, order: Omit<LoadOrder, 'port' | 'token'>): Promise<LoadReport> =>
   part('load', { ...order, port: site.port, token: site.token }).next<LoadReport>();
 
-const warmMs = 3000;
+const warmupMs = 3000;
 /** Nobody knows yet in the first of it. */
 const unknownMs = 2000;
 
@@ -88,7 +88,7 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
     canPin ? cores.measured : null,
   );
   // Until what is called often has been compiled.
-  for (const model of ['m', 'n']) await load(site, { model, connections: 48, phases: [], ms: warmMs });
+  for (const model of ['m', 'n']) await load(site, { model, connections: 48, phases: [], ms: warmupMs });
   const full = await load(site, { model: 'n', connections: 48, phases: [], ms: 4000 });
   const capacity = full.perSecond;
   console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.timedOut)}`);
@@ -113,12 +113,12 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
       { name: 'after', perSecond: capacity * 0.2, ms: 4000 },
     ],
   });
-  const looks = await console_.report<LookReport>();
+  const reads = await console_.report<ReaderReport>();
   const [first, over, after] = crowd.phases as [PhaseReport, PhaseReport, PhaseReport];
   for (const phase of [first, over, after]) print(phase);
-  console.log(`console: ${looks.requested} asked, ${looks.failed} failed, ${ms(looks.took)}`);
+  console.log(`console: ${reads.requested} asked, ${reads.failed} failed, ${ms(reads.times)}`);
   const requested = await upstream.report<UpstreamReport>();
-  console.log(`  late: load ${ms(crowd.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(looks.timedOut)}`);
+  console.log(`  late: load ${ms(crowd.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(reads.timedOut)}`);
   console.log(`  upstream asked ${requested.requested}; CPU of the gateway's threads: ${threads()}`);
   await site.run(['ledger', 'verify']);
   site.signal('SIGTERM');
@@ -127,8 +127,8 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   return [
     minGoal('turned away', (over.rejected / over.due) * 100, 50, '%'),
     maxGoal('p99 of who is let in, by unloaded', over.fromWritten.p99 / unloaded.fromWritten.p99, 2, 'times'),
-    maxGoal('p99 of the console', looks.took.p99, 300, 'ms'),
-    maxGoal('looks at the console that failed', looks.failed, 0, ''),
+    maxGoal('p99 of the console', reads.times.p99, 300, 'ms'),
+    maxGoal('looks at the console that failed', reads.failed, 0, ''),
     maxGoal('last refusal after it', after.lastRefusal, 2000, 'ms'),
   ];
 }

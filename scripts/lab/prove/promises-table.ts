@@ -1,13 +1,13 @@
 /** Writes the table of promises in both languages from what the suites said when they ran last. Run: node scripts/launch.mjs lab/prove/promises-table */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Promised, promises } from './promises.ts';
+import { type PromiseRow, promises } from './promises.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 const kept = join(root, '.cache', 'proof.json');
 
 /** What one test file said when it ran last. */
-interface Ran {
+interface TestResult {
   /** YYYY-MM-DD, UTC. */
   readonly day: string;
   readonly passed: number;
@@ -28,8 +28,8 @@ interface Report {
   }[];
 }
 
-const readKept = (): Record<string, Ran> =>
-  existsSync(kept) ? (JSON.parse(readFileSync(kept, 'utf8')) as Record<string, Ran>) : {};
+const readKept = (): Record<string, TestResult> =>
+  existsSync(kept) ? (JSON.parse(readFileSync(kept, 'utf8')) as Record<string, TestResult>) : {};
 
 /** Takes over what a run of any suite said. @param report path of Vitest's JSON report. */
 export function keepResults(report: string): void {
@@ -52,30 +52,30 @@ export function keepResults(report: string): void {
 const isBelow = (place: string) => (file: string) => file === place || file.startsWith(`${place}/`);
 
 /** What its tests said. @throws Error when one of them has not run, or did not pass. */
-function lastRun({ tests }: Promised, results: Readonly<Record<string, Ran>>): string {
+function lastRun({ tests }: PromiseRow, results: Readonly<Record<string, TestResult>>): string {
   if (tests.length === 0) return '–';
-  const ran = tests.flatMap((place) => {
+  const testResults = tests.flatMap((place) => {
     const found = Object.entries(results).filter(([file]) => isBelow(place)(file));
     if (found.length === 0) throw new Error(`${place} has not run`);
     for (const [file, { failed }] of found) if (failed > 0) throw new Error(`${file} did not pass`);
     return found.map(([, one]) => one);
   });
-  const passed = ran.reduce((sum, one) => sum + one.passed, 0);
-  const days = ran.map(({ day }) => day).sort();
-  return [`${days[0]}: ${passed}`, ...ran.flatMap(({ figures: stats }) => stats)].join('; ');
+  const passed = testResults.reduce((sum, one) => sum + one.passed, 0);
+  const days = testResults.map(({ day }) => day).sort();
+  return [`${days[0]}: ${passed}`, ...testResults.flatMap(({ figures }) => figures)].join('; ');
 }
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|').replace(/\s+/g, ' ');
 const code = (text: string): string => `\`${text}\``;
 
-/** @param said per promise, in their order. */
-export function tableOf(language: 'en' | 'zh', said: readonly string[]): string {
+/** @param evidence per promise, in their order. */
+export function tableOf(language: 'en' | 'zh', evidence: readonly string[]): string {
   const comma = language === 'zh' ? '、' : ', ';
   const heads = language === 'zh' ? ['承诺', '证据', '最近一次运行'] : ['promise', 'proof', 'last run'];
-  const rows = promises.map(({ tests, also = [], ...words }, index) => [
+  const rows = promises.map(({ tests, commands = [], ...words }, index) => [
     words[language],
-    [...tests, ...also].map(code).join(comma),
-    said[index] ?? '',
+    [...tests, ...commands].map(code).join(comma),
+    evidence[index] ?? '',
   ]);
   return [heads, heads.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 }
@@ -88,7 +88,7 @@ export const writtenTable = (document: string): string =>
 
 if (import.meta.main) {
   const results = readKept();
-  const said = promises.map((promised) => lastRun(promised, results));
+  const evidence = promises.map((promised) => lastRun(promised, results));
   for (const [file, language] of [
     ['tests/PROMISES.md', 'en'],
     ['tests/PROMISES.zh.md', 'zh'],
@@ -99,7 +99,7 @@ if (import.meta.main) {
       path,
       text.replace(
         marked,
-        (_all, before: string, _old: string, after: string) => `${before}${tableOf(language, said)}${after}`,
+        (_all, before: string, _old: string, after: string) => `${before}${tableOf(language, evidence)}${after}`,
       ),
     );
   }

@@ -1,14 +1,14 @@
 /** What the product promises, and the tests that would fail if it did not hold. */
-export interface Promised {
+export interface PromiseRow {
   readonly en: string;
   readonly zh: string;
   /** Files below `tests/`; a folder stands for all in it. */
   readonly tests: readonly string[];
   /** Commands that show the same on one's own machine. */
-  readonly also?: readonly string[];
+  readonly commands?: readonly string[];
 }
 
-export const promises: readonly Promised[] = [
+export const promises: readonly PromiseRow[] = [
   {
     en: 'the bytes of a stream reach the client as the upstream sent them',
     zh: '流的字节原样到达客户端',
@@ -33,13 +33,13 @@ export const promises: readonly Promised[] = [
     en: 'a model or provider is told nothing that it refuses: words, bounds and names of members are rows with their sources, and every change stands in the log row',
     zh: '不向模型或上游发送其拒绝的内容：词、范围与字段名都是带出处的数据行，每处改动都记在日志行里',
     tests: ['tests/providers/knowledge.test.ts', 'tests/protocols/targets.test.ts', 'tests/relay/knowledge.test.ts'],
-    also: ['gateway model explain'],
+    commands: ['gateway model explain'],
   },
   {
     en: 'official SDKs get through to twenty-four providers that are played strictly, and a conversation may change between them',
     zh: '官方 SDK 能访问严格扮演的二十四家上游，对话可以在它们之间切换',
     tests: ['tests/practice'],
-    also: ['npm run grid', 'npm run walk', 'npm run flip-rows'],
+    commands: ['npm run grid', 'npm run walk', 'npm run flip-rows'],
   },
   {
     en: 'damage of any kind crashes nothing and bills nothing below zero',
@@ -80,7 +80,7 @@ export const promises: readonly Promised[] = [
     en: 'a bill can be recomputed from its log row',
     zh: '账单可由日志行重算',
     tests: ['tests/pricing/quota.test.ts'],
-    also: ['gateway logs explain', 'gateway ledger verify'],
+    commands: ['gateway logs explain', 'gateway ledger verify'],
   },
   {
     en: 'what raises the upstream’s price is taken out of a request or priced, and every usage, call and tool an answer reports is billed',
@@ -116,7 +116,7 @@ export const promises: readonly Promised[] = [
     en: 'every clause of the specification is listed with the test that proves it by behaviour, the reason why it deviates, or as unproven; every endpoint answers twelve kinds of callers as declared',
     zh: '规格中的每一句都列有以行为证明它的测试、偏离的理由，或标为未证明；每个接口对十二种调用者按声明应答',
     tests: ['tests/spec', 'tests/http/catalogue.test.ts'],
-    also: ['bun scripts/clause.ts'],
+    commands: ['bun scripts/clause.ts'],
   },
   {
     en: 'a command gives the same answers over the data directory, the socket and HTTP; no screen hangs or corrupts the terminal',
@@ -176,42 +176,42 @@ export const promises: readonly Promised[] = [
     en: 'sizes and speed of the console; lists with 100,000 rows',
     zh: '控制台的体积与速度；十万行列表',
     tests: [],
-    also: ['node scripts/launch.mjs lab/measure/console', 'node scripts/launch.mjs lab/measure/lists'],
+    commands: ['node scripts/launch.mjs lab/measure/console', 'node scripts/launch.mjs lab/measure/lists'],
   },
   {
     en: 'clients that leave, readers that stall, on the executable',
     zh: '对可执行文件：客户端离开、读者停顿时的表现',
     tests: [],
-    also: ['node scripts/launch.mjs lab/measure/streams'],
+    commands: ['node scripts/launch.mjs lab/measure/streams'],
   },
   {
     en: 'what hostile bodies of one key cost the others',
     zh: '一个密钥的恶意请求体对其他人的影响',
     tests: [],
-    also: ['node scripts/launch.mjs lab/measure/refusals'],
+    commands: ['node scripts/launch.mjs lab/measure/refusals'],
   },
   {
     en: 'start, memory and completions of the terminal',
     zh: '终端的启动、内存与补全',
     tests: [],
-    also: ['node scripts/launch.mjs lab/measure/terminal'],
+    commands: ['node scripts/launch.mjs lab/measure/terminal'],
   },
   {
     en: 'speed with every bill durable before the last byte',
     zh: '每笔账在最后一个字节之前已落盘时的速度',
     tests: [],
-    also: ['gateway bench'],
+    commands: ['gateway bench'],
   },
   {
     en: 'several machines on one PostgreSQL: nodes killed and frozen, the database restarted, replaced by an older copy or frozen, Redis killed: no charge that a client saw is lost or doubled, no balance below zero, nobody who can pay refused, and old and new builds serve side by side',
     zh: '多台机器共用一个 PostgreSQL：节点被终止或冻结，数据库被重启、冻结或换成较旧的副本，Redis 被终止：客户端见过的账不丢不重，余额不低于零，付得起的人不被拒绝，新旧版本并行服务',
     tests: [],
-    also: ['node scripts/launch.mjs lab/prove/prove cluster'],
+    commands: ['node scripts/launch.mjs lab/prove/prove cluster'],
   },
   {
     en: 'small changes of relay, protocols, providers, pricing and domain do not go unnoticed',
     zh: '转发、协议、上游、计价与各领域中的小改动不会无人察觉',
     tests: ['tests/scripts/mutants.test.ts'],
-    also: ['node scripts/launch.mjs lab/mutate/mutate'],
+    commands: ['node scripts/launch.mjs lab/mutate/mutate'],
   },
 ];

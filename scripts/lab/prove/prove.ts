@@ -3,38 +3,38 @@
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
-import { type Goal, isMet, printGoals } from '../bench/goal.ts';
+import { type Goal, isReached, printReport } from '../bench/goal.ts';
 import { brokenStreams } from './broken-streams.ts';
 import { cluster } from './cluster.ts';
 import { drain } from './drain.ts';
-import { monitoringProof } from './monitor.ts';
+import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
 import { soak } from './soak.ts';
-import { stalled } from './stalled.ts';
-import { crowd } from './users.ts';
+import { slowClients } from './stalled.ts';
+import { manyUsers } from './users.ts';
 
-const proofs: Readonly<Record<string, (args: readonly string[]) => Promise<readonly Goal[]>>> = {
+const checks: Readonly<Record<string, (args: readonly string[]) => Promise<readonly Goal[]>>> = {
   'broken-streams': brokenStreams,
   overload,
   drain,
-  stalled,
-  crowd,
+  stalled: slowClients,
+  crowd: manyUsers,
   soak,
-  monitoring: monitoringProof,
+  monitoring: checkMonitoring,
   cluster,
 };
 
 const [name = '', ...args] = process.argv.slice(2);
-const proof = proofs[name];
-if (proof === undefined) {
-  console.error(`one of: ${Object.keys(proofs).join(', ')}`);
+const check = checks[name];
+if (check === undefined) {
+  console.error(`one of: ${Object.keys(checks).join(', ')}`);
   process.exit(2);
 }
 let goals: readonly Goal[] = [];
 try {
-  goals = await proof(args);
+  goals = await check(args);
 } finally {
   await endAll();
 }
-printGoals(goals);
-process.exit(goals.every(isMet) ? 0 : 1);
+printReport(goals);
+process.exit(goals.every(isReached) ? 0 : 1);

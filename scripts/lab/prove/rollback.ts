@@ -13,10 +13,10 @@ import { TOTP } from 'otpauth';
 const { values } = parseArgs({
   options: { old: { type: 'string' }, new: { type: 'string' }, rows: { type: 'string', default: '300000' } },
 });
-const older = resolve(values.old ?? '');
-const newer = resolve(values.new ?? 'dist/gateway');
+const oldProgram = resolve(values.old ?? '');
+const newProgram = resolve(values.new ?? 'dist/gateway');
 const rows = Number(values.rows);
-for (const program of [older, newer]) if (!existsSync(program)) throw new Error(`${program} is missing`);
+for (const program of [oldProgram, newProgram]) if (!existsSync(program)) throw new Error(`${program} is missing`);
 
 const root = mkdtempSync(join(tmpdir(), 'gateway-way-back-'));
 const environment = (dir: string) => ({ TERM: 'dumb', LANG: 'C', HOME: root, GATEWAY_DATA_DIR: dir });
@@ -25,13 +25,13 @@ const names = ['ann', 'bob', 'cid', 'dan', 'eve'];
 const withSecondFactor = 'cid';
 const disabled = 'eve';
 
-interface Ran {
+interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-async function run(program: string, dir: string, args: readonly string[], input = ''): Promise<Ran> {
+async function run(program: string, dir: string, args: readonly string[], input = ''): Promise<CommandResult> {
   const child = Bun.spawn([program, ...args], {
     ...{ cwd: root, env: environment(dir), stdin: new Blob([input]), stdout: 'pipe', stderr: 'pipe' },
   });
@@ -40,9 +40,9 @@ async function run(program: string, dir: string, args: readonly string[], input 
 }
 
 async function ok(program: string, dir: string, args: readonly string[], input = ''): Promise<string> {
-  const ran = await run(program, dir, args, input);
-  if (ran.code !== 0) throw new Error(`${args.join(' ')}: ${ran.code} ${ran.err}`);
-  return ran.out;
+  const result = await run(program, dir, args, input);
+  if (result.code !== 0) throw new Error(`${args.join(' ')}: ${result.code} ${result.err}`);
+  return result.out;
 }
 
 /** A process whose lines are read while it runs. */
@@ -72,12 +72,12 @@ class Process {
   }
 
   /** @returns the first line that fits. */
-  line(fitsIn: RegExp): Promise<string> {
-    const known = this.lines.find((line) => fitsIn.test(line));
+  line(matches: RegExp): Promise<string> {
+    const known = this.lines.find((line) => matches.test(line));
     if (known !== undefined) return Promise.resolve(known);
     const { promise, resolve: found, reject } = Promise.withResolvers<string>();
-    this.#heard.push((line) => fitsIn.test(line) && found(line));
-    void this.child.exited.then(() => reject(new Error(`ended without ${fitsIn}: ${this.lines.join('\n')}`)));
+    this.#heard.push((line) => matches.test(line) && found(line));
+    void this.child.exited.then(() => reject(new Error(`ended without ${matches}: ${this.lines.join('\n')}`)));
     return promise;
   }
 
@@ -137,7 +137,7 @@ interface Made {
 }
 
 async function make(dir: string, upstream: string): Promise<Made> {
-  const old = (args: readonly string[], input = '') => ok(older, dir, args, input);
+  const old = (args: readonly string[], input = '') => ok(oldProgram, dir, args, input);
   await old(['setup', '--username', 'root', '--password-stdin'], `${password}\n`);
   await old(
     ['channel', 'add', '--type', 'practice', '--name', 'practice', '--base-url', upstream, '--key-stdin'],
@@ -151,7 +151,7 @@ async function make(dir: string, upstream: string): Promise<Made> {
   const codes = (
     await old(['redemption', 'create', '--name', 'gift', '--count', '6', '--quota', '500000', '-q'])
   ).split('\n');
-  const site = await Site.open(older, dir);
+  const site = await Site.open(oldProgram, dir);
   const keys: string[] = [];
   const sessions: [string, Record<string, string>][] = [];
   let secret = '';
@@ -323,10 +323,10 @@ const schemaOf = (dir: string): string => {
 };
 
 /** Kills the start at a line that it says, or while the copy has grown to a share of the database. */
-async function killedAt(dir: string, moment: RegExp | number): Promise<string> {
+async function killAt(dir: string, point: RegExp | number): Promise<string> {
   const size = statSync(join(dir, 'gateway.db')).size;
-  const process = new Process(newer, dir, ['serve', '--port', '0']);
-  if (typeof moment === 'number') {
+  const process = new Process(newProgram, dir, ['serve', '--port', '0']);
+  if (typeof point === 'number') {
     await process.line(/is copied to/);
     const folder = join(dir, 'backups');
     const grown = () =>
@@ -334,13 +334,13 @@ async function killedAt(dir: string, moment: RegExp | number): Promise<string> {
         .map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0)
         .reduce((sum, bytes) => sum + bytes, 0);
     const copying = () => process.child.exitCode === null && !process.lines.some((line) => line.includes('applying'));
-    while (copying() && grown() < moment * size) await Bun.sleep(5);
-  } else await process.line(moment);
+    while (copying() && grown() < point * size) await Bun.sleep(5);
+  } else await process.line(point);
   await process.end('SIGKILL');
   return schemaOf(dir);
 }
 
-const moments: readonly (readonly [string, RegExp | number])[] = [
+const killPoints: readonly (readonly [string, RegExp | number])[] = [
   ['while it is copied (a tenth)', 0.1],
   ['while the copy becomes a backup', 1.3],
   ['at the first migration', /applying .* \(1 of /],
@@ -348,36 +348,39 @@ const moments: readonly (readonly [string, RegExp | number])[] = [
   ['at the end', /^.*the database is at /],
 ];
 
-const upstream = new Process(newer, join(root, 'upstream'), ['mock-upstream', '--port', '0', '--chunks', '3']);
+const upstream = new Process(newProgram, join(root, 'upstream'), ['mock-upstream', '--port', '0', '--chunks', '3']);
 try {
   const upstreamUrl = await upstream.line(/^http/);
   const before = join(root, 'before');
   const made = await make(before, upstreamUrl);
   fill(before);
   const schema = schemaOf(before);
-  const expected = await check(older, before, made);
+  const expected = await check(oldProgram, before, made);
   console.log(
     `a site of the old build at ${schema}: ${rows} charges, ${(statSync(join(before, 'gateway.db')).size / 1e6).toFixed(0)} MB`,
   );
   for (const [name, value] of Object.entries(expected)) console.log(`     ${name}: ${JSON.stringify(value)}`);
-  for (const [what, moment] of moments) {
+  for (const [what, point] of killPoints) {
     const dir = join(root, 'site');
     cpSync(before, dir, { recursive: true });
-    const after = await killedAt(dir, moment);
+    const after = await killAt(dir, point);
     const started = performance.now();
-    const first = await Site.open(newer, dir);
+    const first = await Site.open(newProgram, dir);
     const ready = ((performance.now() - started) / 1000).toFixed(1);
     await first.close();
     console.log(`killed ${what}: the schema was ${after}; ready again after ${ready} s`);
-    compare(`${what}, then the new build`, expected, await check(newer, dir, made));
-    const [copy] = JSON.parse(await ok(newer, dir, ['backup', 'list', '--json'])) as { file: string; schema: string }[];
+    compare(`${what}, then the new build`, expected, await check(newProgram, dir, made));
+    const [copy] = JSON.parse(await ok(newProgram, dir, ['backup', 'list', '--json'])) as {
+      file: string;
+      schema: string;
+    }[];
     if (copy?.schema !== schema) failures.push(`${what}: the copy is of ${copy?.schema}`);
-    await ok(older, dir, ['backup', 'restore', copy?.file ?? '', '--yes']);
-    compare(`${what}, then back with the old build’s restore`, expected, await check(older, dir, made));
-    if (moment === moments.at(-1)?.[1]) {
-      compare('forward again', expected, await check(newer, dir, made));
-      await ok(newer, dir, ['backup', 'restore', copy?.file.split('/').at(-1) ?? '', '--yes']);
-      compare('back by name with the new build’s restore', expected, await check(older, dir, made));
+    await ok(oldProgram, dir, ['backup', 'restore', copy?.file ?? '', '--yes']);
+    compare(`${what}, then back with the old build’s restore`, expected, await check(oldProgram, dir, made));
+    if (point === killPoints.at(-1)?.[1]) {
+      compare('forward again', expected, await check(newProgram, dir, made));
+      await ok(newProgram, dir, ['backup', 'restore', copy?.file.split('/').at(-1) ?? '', '--yes']);
+      compare('back by name with the new build’s restore', expected, await check(oldProgram, dir, made));
     }
     rmSync(dir, { recursive: true });
   }

@@ -11,7 +11,7 @@ export interface ChannelOrder {
   readonly models: string;
 }
 
-export interface ProofSite {
+export interface ProbeSite {
   readonly port: number;
   readonly url: string;
   readonly token: string;
@@ -37,7 +37,7 @@ export async function openSite(
   serveFlags: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
   core: number | null = null,
-): Promise<ProofSite> {
+): Promise<ProbeSite> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-proof-'));
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');

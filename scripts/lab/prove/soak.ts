@@ -12,7 +12,7 @@ interface Sample {
 }
 
 /** Least squares. */
-function slope(samples: readonly Sample[], of: (sample: Sample) => number): number {
+function growthOf(samples: readonly Sample[], of: (sample: Sample) => number): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const x = mean(samples.map(({ minutes }) => minutes));
   const y = mean(samples.map(of));
@@ -104,12 +104,12 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
   return [
     maxGoal(
       'memory grows',
-      slope(later, ({ mb }) => mb),
+      growthOf(later, ({ mb }) => mb),
       0.2,
       'MB/min',
     ),
-    maxGoal('descriptors grow', Math.abs(slope(later, ({ descriptors }) => descriptors)), 1, '/min'),
-    maxGoal('threads grow', Math.abs(slope(later, ({ threads }) => threads)), 0.1, '/min'),
+    maxGoal('descriptors grow', Math.abs(growthOf(later, ({ descriptors }) => descriptors)), 1, '/min'),
+    maxGoal('threads grow', Math.abs(growthOf(later, ({ threads }) => threads)), 0.1, '/min'),
     maxGoal('p99 drifts', (timedOut / early - 1) * 100, 10, '%'),
     maxGoal('answered 502', statuses.get(502) ?? 0, 0, 'requests'),
   ];

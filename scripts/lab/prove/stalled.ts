@@ -5,7 +5,7 @@ import type { Goal } from '../bench/goal.ts';
 import { chunk, double, frame, requestOf, streamHead } from './double.ts';
 import { flag, maxGoal, openSite } from './site.ts';
 
-export async function stalled(args: readonly string[]): Promise<readonly Goal[]> {
+export async function slowClients(args: readonly string[]): Promise<readonly Goal[]> {
   const readers = flag(args, '--readers', 200);
   const seconds = flag(args, '--seconds', 10);
   const piece = Buffer.from(chunk(frame('x'.repeat(flag(args, '--frame', 256)))).repeat(50));

@@ -6,10 +6,10 @@ import { residentKb } from '../../../cli/bench/machine.ts';
 import { openDescriptors } from '../../../server/http/descriptors.ts';
 import type { Goal } from '../bench/goal.ts';
 import { ask, chunk, double, frame, lastFrames, requestOf, streamHead, wholeAnswer } from './double.ts';
-import { descriptorsOf, flag, maxGoal, minGoal, openSite, type ProofSite, share } from './site.ts';
+import { descriptorsOf, flag, maxGoal, minGoal, openSite, type ProbeSite, share } from './site.ts';
 
 /** This process, and the gateway, need some for themselves. */
-const spare = 500;
+const spareFiles = 500;
 const atOnce = 200;
 /** So few are no crowd that somebody would be turned away for. */
 const leaveAtOnce = 50;
@@ -17,11 +17,11 @@ const wordMs = 100;
 const settleMs = 60_000;
 
 /** @returns how many can be had. */
-async function connections(site: ProofSite, wanted: number): Promise<Socket[]> {
+async function connections(site: ProbeSite, count: number): Promise<Socket[]> {
   const open: Socket[] = [];
-  while (open.length < wanted) {
+  while (open.length < count) {
     const batch = await Promise.all(
-      Array.from({ length: Math.min(atOnce, wanted - open.length) }, () => {
+      Array.from({ length: Math.min(atOnce, count - open.length) }, () => {
         const { promise, resolve } = Promise.withResolvers<Socket | null>();
         const socket = connect(site.port, '127.0.0.1', () => resolve(socket));
         socket.on('error', () => resolve(null));
@@ -36,7 +36,7 @@ async function connections(site: ProofSite, wanted: number): Promise<Socket[]> {
 }
 
 /** Leaves after the first word, or before there is one. */
-async function leave(site: ProofSite, n: number): Promise<void> {
+async function leave(site: ProbeSite, n: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const socket = connect(site.port, '127.0.0.1', () => {
     socket.write(requestOf(site.token, 'm', `leaves ${n}`, true));
@@ -48,7 +48,7 @@ async function leave(site: ProofSite, n: number): Promise<void> {
   await promise;
 }
 
-const state = (site: ProofSite) => ({ descriptors: descriptorsOf(site.pid()), kb: residentKb(site.pid()) ?? 0 });
+const state = (site: ProbeSite) => ({ descriptors: descriptorsOf(site.pid()), kb: residentKb(site.pid()) ?? 0 });
 
 /** Waits until it has come back, or no longer comes. */
 async function until(isSo: () => boolean): Promise<void> {
@@ -67,7 +67,7 @@ function ended(dataDir: string): { readonly rows: number; readonly holds: number
   return found;
 }
 
-async function served(site: ProofSite, count: number, answers: number[]): Promise<number> {
+async function serveAll(site: ProbeSite, count: number, answers: number[]): Promise<number> {
   let good = 0;
   for (let n = 0; n < count; n++) {
     const requested = performance.now();
@@ -77,15 +77,15 @@ async function served(site: ProofSite, count: number, answers: number[]): Promis
   return good;
 }
 
-export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
+export async function manyUsers(args: readonly string[]): Promise<readonly Goal[]> {
   const limit = openDescriptors()?.limit ?? 1024;
-  const wanted = flag(args, '--idle', 10_000);
+  const count = flag(args, '--idle', 10_000);
   const aborts = flag(args, '--aborts', 5000);
-  const newcomers = flag(args, '--newcomers', 50);
-  const idle = Math.min(wanted, Math.max(0, limit - spare));
-  if (idle < wanted)
+  const newClients = flag(args, '--newcomers', 50);
+  const idle = Math.min(count, Math.max(0, limit - spareFiles));
+  if (idle < count)
     console.log(
-      `${limit} descriptors can be had here: ${idle} idle connections instead of ${wanted} (raise ulimit -Hn)`,
+      `${limit} descriptors can be had here: ${idle} idle connections instead of ${count} (raise ulimit -Hn)`,
     );
   const speaking = double((socket) => {
     socket.write(streamHead + chunk(frame('word ')));
@@ -106,7 +106,7 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
     { name: 'plain', url: plain.url, models: 'plain' },
   ]);
   const answers: number[] = [];
-  await served(site, newcomers, answers);
+  await serveAll(site, newClients, answers);
   const quiet = descriptorsOf(site.pid());
   // A first wave fills what is kept on purpose.
   await Promise.all(Array.from({ length: leaveAtOnce }, (_, n) => leave(site, n)));
@@ -115,7 +115,7 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
 
   const open = await connections(site, idle);
   const held = state(site);
-  const besideIdle = await served(site, newcomers, answers);
+  const besideIdle = await serveAll(site, newClients, answers);
   for (const socket of open) socket.destroy();
   await until(() => descriptorsOf(site.pid()) <= before.descriptors + atOnce / 10);
   const afterIdle = state(site);
@@ -124,7 +124,7 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   const leaving = Array.from({ length: leaveAtOnce }, async () => {
     while (left < aborts) await leave(site, left++);
   });
-  const besideAborts = await served(site, newcomers, answers);
+  const besideAborts = await serveAll(site, newClients, answers);
   await Promise.all(leaving);
   await until(() => descriptorsOf(site.pid()) <= before.descriptors + atOnce / 10);
   const after = state(site);
@@ -147,8 +147,8 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   site.remove();
   return [
     minGoal('idle connections', open.length, idle, 'connections'),
-    minGoal('newcomers served beside them', besideIdle, newcomers, 'requests'),
-    minGoal('newcomers served beside those who leave', besideAborts, newcomers, 'requests'),
+    minGoal('newcomers served beside them', besideIdle, newClients, 'requests'),
+    minGoal('newcomers served beside those who leave', besideAborts, newClients, 'requests'),
     maxGoal('descriptors that stay', after.descriptors - before.descriptors, atOnce / 10, ''),
     maxGoal('memory that stays', (after.kb - before.kb) / 1024, 100, 'MB'),
     minGoal('reached the upstream, and were settled or voided', rows, speaking.requested(), 'requests'),

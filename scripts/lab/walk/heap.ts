@@ -8,17 +8,17 @@ export interface HeapStats {
   /** Bytes of those cells and of their storage in the collector's heap; memory outside of it, as of long buffers, is not in it. */
   readonly bytes: number;
   /** Half the distance between the least and the most of the rounds, as a share of the median. */
-  readonly objectsNoise: number;
-  readonly bytesNoise: number;
-  readonly rounds: number;
+  readonly objectsJitter: number;
+  readonly bytesJitter: number;
+  readonly iterations: number;
   readonly requestsPerRound: number;
 }
 
 /** Nothing is ever collected, so that what was allocated is what is there. */
 export const heapEnvironment = { BUN_JSC_useGC: 'false' };
 
-const warmUp = 300;
-const rounds = 7;
+const warmupRequests = 300;
+const iterations = 7;
 const requestsPerRound = 200;
 
 const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((all, count) => all + count, 0);
@@ -27,15 +27,15 @@ const now = () => {
   return { objects: sum(objectTypeCounts), bytes: heapCapacity };
 };
 const medianOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-const noiseOf = (values: readonly number[]): number =>
+const jitterOf = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / 2 / medianOf(values);
 
 export async function measure(root: string, name: ScenarioName): Promise<HeapStats> {
   const scenario = await openScenario(root, name);
-  for (let n = 0; n < warmUp; n++) await scenario.request();
+  for (let n = 0; n < warmupRequests; n++) await scenario.request();
   const objects: number[] = [];
   const bytes: number[] = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < iterations; round++) {
     const before = now();
     for (let n = 0; n < requestsPerRound; n++) await scenario.request();
     const after = now();
@@ -47,9 +47,9 @@ export async function measure(root: string, name: ScenarioName): Promise<HeapSta
   return {
     objects: Math.round(medianOf(objects)),
     bytes: Math.round(medianOf(bytes)),
-    objectsNoise: noiseOf(objects),
-    bytesNoise: noiseOf(bytes),
-    rounds,
+    objectsJitter: jitterOf(objects),
+    bytesJitter: jitterOf(bytes),
+    iterations,
     requestsPerRound,
   };
 }

@@ -36,14 +36,14 @@ const args = process.argv.slice(2);
 const after = (name: string): string | undefined => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
 const root = resolve(after('--root') ?? join(import.meta.dirname, '..', '..', '..'));
 const jsonFile = after('--json');
-const chosen = scenarioNames.filter((name) => args.includes(`--${name}`));
-const warmUp = 20;
+const selected = scenarioNames.filter((name) => args.includes(`--${name}`));
+const warmupRequests = 20;
 
 const recorder = recordFunctionsOf(root);
 
 async function walk(name: ScenarioName): Promise<Walk> {
   const scenario = await openScenario(root, name);
-  for (let n = 0; n < warmUp; n++) await scenario.request();
+  for (let n = 0; n < warmupRequests; n++) await scenario.request();
   recorder.start();
   await scenario.request();
   const entered = recorder.stop();
@@ -90,17 +90,17 @@ function heapOf(name: ScenarioName): HeapStats {
 
 const percent = (share: number): string => `±${(share * 100).toFixed(1)} %`;
 
-const walks: Walk[] = [];
-for (const name of chosen.length > 0 ? chosen : scenarioNames) {
+const results: Walk[] = [];
+for (const name of selected.length > 0 ? selected : scenarioNames) {
   const result = await walk(name);
-  walks.push(result);
+  results.push(result);
   const { files, calls, fileChanges, returns, functions, heap } = result;
   console.log(
     `${name}: ${files} files, ${calls} calls of ${functions} functions, ${fileChanges} file changes (${returns} returns)`,
   );
   if (heap !== null)
     console.log(
-      `${name}: ${heap.objects} objects ${percent(heap.objectsNoise)}, ${heap.bytes} bytes ${percent(heap.bytesNoise)} a request (median of ${heap.rounds} × ${heap.requestsPerRound})`,
+      `${name}: ${heap.objects} objects ${percent(heap.objectsJitter)}, ${heap.bytes} bytes ${percent(heap.bytesJitter)} a request (median of ${heap.iterations} × ${heap.requestsPerRound})`,
     );
   if (args.includes('--files'))
     for (const { file, functions: entered } of result.byFile)
@@ -108,5 +108,5 @@ for (const name of chosen.length > 0 ? chosen : scenarioNames) {
         `  ${file}: ${entered.map(({ name: own, line, calls: times }) => `${own || `line ${line}`}${times > 1 ? ` ×${times}` : ''}`).join(', ')}`,
       );
 }
-if (jsonFile !== undefined) writeFileSync(jsonFile, `${JSON.stringify({ root, walks }, null, 2)}\n`);
+if (jsonFile !== undefined) writeFileSync(jsonFile, `${JSON.stringify({ root, walks: results }, null, 2)}\n`);
 process.exit(0);

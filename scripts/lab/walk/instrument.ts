@@ -35,7 +35,7 @@ const nameIn = (node: unknown): string => {
 const recorder = '__enteredFunction';
 
 /** @returns the source with a call in front of each function's body; the number in the call is the place's index in `places`. */
-export function instrumented(text: string, file: string, places: FunctionPlace[]): string {
+export function withRecorder(text: string, file: string, places: FunctionPlace[]): string {
   const inserts: { readonly at: number; readonly code: string }[] = [];
   let line = 1;
   let lineAt = 0;
@@ -95,7 +95,7 @@ export function recordFunctionsOf(root: string): Recorder {
     name: 'walk',
     setup(build) {
       build.onLoad({ filter: new RegExp(`^${folders}.*\\.tsx?$`) }, ({ path }) => ({
-        contents: instrumented(readFileSync(path, 'utf8'), relative(root, path), places),
+        contents: withRecorder(readFileSync(path, 'utf8'), relative(root, path), places),
         loader: path.endsWith('x') ? 'tsx' : 'ts',
       }));
     },

@@ -1,7 +1,7 @@
 /** Requests in which a row of knowledge makes a difference. */
 import type { Demand, ModelRow, ProviderRow } from '../../../../server/providers/knowledge/row.ts';
 
-export interface FlipProbe {
+export interface RowProbe {
   readonly path: string;
   /** null = it is read. */
   readonly body: Readonly<Record<string, unknown>> | null;
@@ -15,10 +15,10 @@ const schema = {
   required: ['city'],
   additionalProperties: false,
 };
-const said = 'hi, in json';
+const text = 'hi, in json';
 const tool = { type: 'function', function: { name: 'f', parameters: schema } };
 const history = [
-  { role: 'user', content: said },
+  { role: 'user', content: text },
   {
     role: 'assistant',
     content: 'x',
@@ -27,21 +27,21 @@ const history = [
   { role: 'tool', tool_call_id: 'call_0123456789', content: 'done' },
 ];
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
-const shown = (part: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: said }, part] }] });
+const withPart = (part: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }, part] }] });
 
-type Chat = FlipProbe & { readonly body: Readonly<Record<string, unknown>> };
+type Chat = RowProbe & { readonly body: Readonly<Record<string, unknown>> };
 const chat = (more: object): Chat => ({
   path: '/v1/chat/completions',
-  body: { messages: [{ role: 'user', content: said }], ...more },
+  body: { messages: [{ role: 'user', content: text }], ...more },
 });
-const messages = (more: object): FlipProbe => ({
+const messages = (more: object): RowProbe => ({
   path: '/v1/messages',
-  body: { max_tokens: 4000, messages: [{ role: 'user', content: said }], ...more },
+  body: { max_tokens: 4000, messages: [{ role: 'user', content: text }], ...more },
 });
-const responses = (more: object): FlipProbe => ({ path: '/v1/responses', body: { input: said, ...more } });
-const gemini = (more: object): FlipProbe => ({
+const responses = (more: object): RowProbe => ({ path: '/v1/responses', body: { input: text, ...more } });
+const gemini = (more: object): RowProbe => ({
   path: '/v1beta/models/{model}:generateContent',
-  body: { contents: [{ role: 'user', parts: [{ text: said }] }], generationConfig: more },
+  body: { contents: [{ role: 'user', parts: [{ text }] }], generationConfig: more },
 });
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
@@ -58,7 +58,7 @@ const sampled: readonly object[] = [
   { max_completion_tokens: 10_000_000 },
   { max_tokens: 10_000_000 },
 ];
-const chosen: readonly object[] = [
+const choiceMessages: readonly object[] = [
   { tools: [tool] },
   { tools: [tool], parallel_tool_calls: false },
   { tools: [tool], tool_choice: 'required' },
@@ -68,14 +68,14 @@ const chosen: readonly object[] = [
 ];
 
 /** What clients of every dialect may ask of a model. */
-const general: readonly FlipProbe[] = [
+const general: readonly RowProbe[] = [
   { path: '/v1/models/{model}', body: null },
   { path: '/v1beta/models/{model}', body: null },
   { ...chat({}), suffix: '-high' },
-  chat(shown({ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } })),
-  chat(shown({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } })),
-  messages(shown({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } })),
-  messages(shown({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } })),
+  chat(withPart({ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } })),
+  chat(withPart({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } })),
+  messages(withPart({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } })),
+  messages(withPart({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } })),
   messages({
     tools: [
       { name: 'f', input_schema: schema },
@@ -83,12 +83,12 @@ const general: readonly FlipProbe[] = [
     ],
   }),
   chat({ tools: [tool], response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } }),
-  chat({ tools: [tool], messages: [...history, { role: 'user', content: said }] }),
+  chat({ tools: [tool], messages: [...history, { role: 'user', content: text }] }),
   chat({ messages: [...history, { role: 'assistant', content: 'It' }] }),
   chat({ messages: [history[0], history[0]] }),
   messages({
     messages: [
-      { role: 'user', content: said },
+      { role: 'user', content: text },
       { role: 'assistant', content: 'It' },
     ],
   }),
@@ -96,7 +96,7 @@ const general: readonly FlipProbe[] = [
   responses({ input: [{ role: 'developer', content: 'hi' }] }),
   chat({ messages: [{ role: 'developer', content: 'be brief' }, ...history] }),
   ...sampled.flatMap((more) => [chat(more), chat({ ...more, reasoning_effort: 'high' })]),
-  ...chosen.map(chat),
+  ...choiceMessages.map(chat),
   ...efforts.flatMap((effort) => [
     chat({ reasoning_effort: effort }),
     responses({ reasoning: { effort } }),
@@ -122,14 +122,14 @@ const general: readonly FlipProbe[] = [
   messages({
     tools: [{ name: 'f', input_schema: schema }],
     messages: [
-      { role: 'user', content: said },
+      { role: 'user', content: text },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_0123456789', name: 'f', input: {} }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_0123456789', content: 'done' }] },
     ],
   }),
   messages({
     messages: [
-      { role: 'user', content: said },
+      { role: 'user', content: text },
       {
         role: 'assistant',
         content: [
@@ -137,12 +137,12 @@ const general: readonly FlipProbe[] = [
           { type: 'text', text: 'a' },
         ],
       },
-      { role: 'user', content: said },
+      { role: 'user', content: text },
     ],
   }),
 ];
 
-export const probesOfModel = (_row: ModelRow): readonly FlipProbe[] => general;
+export const modelProbes = (_row: ModelRow): readonly RowProbe[] => general;
 
 const samples: Readonly<Record<string, unknown>> = {
   stream_options: { include_usage: true },
@@ -165,7 +165,7 @@ const samples: Readonly<Record<string, unknown>> = {
   stop: ['x'],
 };
 
-function unmeeting(demand: Demand, member: string): unknown {
+function valueAgainst(demand: Demand, member: string): unknown {
   if (demand.kind === 'atMost') return demand.value + 1;
   if (demand.kind === 'atLeast') return demand.value - 0.5;
   if (demand.kind === 'oneOf') return Object.keys(demand.instead ?? {})[0] ?? 'unheard';
@@ -174,19 +174,19 @@ function unmeeting(demand: Demand, member: string): unknown {
 }
 
 /** Sets what a path such as `messages[].tool_calls[].name` leads to, where its holder is. */
-function withAt(value: unknown, [step = '', ...rest]: readonly string[], said: unknown): unknown {
+function withAt(value: unknown, [step = '', ...rest]: readonly string[], next: unknown): unknown {
   const object = { ...(value as Record<string, unknown>) };
   const key = step.replace('[]', '');
-  if (rest.length === 0) return { ...object, [key]: said };
+  if (rest.length === 0) return { ...object, [key]: next };
   const held = object[key];
   if (step.endsWith('[]'))
-    return Array.isArray(held) ? { ...object, [key]: held.map((item) => withAt(item, rest, said)) } : value;
-  return { ...object, [key]: withAt(held ?? {}, rest, said) };
+    return Array.isArray(held) ? { ...object, [key]: held.map((item) => withAt(item, rest, next)) } : value;
+  return { ...object, [key]: withAt(held ?? {}, rest, next) };
 }
 
-export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
+export function providerProbes(row: ProviderRow): readonly RowProbe[] {
   const path = row.member.split('.');
-  const value = unmeeting(row.demand, path.at(-1) ?? '');
+  const value = valueAgainst(row.demand, path.at(-1) ?? '');
   if (row.dialect === 'openai-responses') return [responses(withAt({}, path, value) as object)];
   // Another dialect's client says it.
   if (row.translatedOnly === true)

@@ -7,46 +7,48 @@ import * as providers from '../../../../server/providers/knowledge/providers.ts'
 import type { ModelRow, ProviderRow } from '../../../../server/providers/knowledge/row.ts';
 import { aliasOf, type GridTarget } from '../../../../tests/practice/grid/targets.ts';
 import { createWorld } from '../../../../tests/practice/grid/world.ts';
-import { type FlipProbe, probesOfModel, probesOfProvider } from './probe.ts';
-import { concerns, targetOfModel, targetOfProvider } from './targets.ts';
+import { modelProbes, providerProbes, type RowProbe } from './probe.ts';
+import { appliesTo, targetOfModel, targetOfProvider } from './targets.ts';
 
-interface Flip {
+interface RowChange {
   readonly name: string;
   readonly label: string;
   readonly row: ModelRow | ProviderRow;
   readonly target: GridTarget | null;
-  readonly probes: readonly FlipProbe[];
+  readonly probes: readonly RowProbe[];
 }
 
 const modelRows = (models as { all?: readonly ModelRow[] }).all ?? models.modelRows;
 const providerRows = (providers as { all?: readonly ProviderRow[] }).all ?? providers.providerRows;
-const flips: readonly Flip[] = [
+const rowChanges: readonly RowChange[] = [
   ...modelRows.map((row, at) => ({
     name: `models ${at}`,
     row,
     label: `${row.models} ${row.provider ?? ''} ${Object.keys(row).filter((key) => !['models', 'provider', 'source', 'assumed'].includes(key))} ${row.source}`,
     target: targetOfModel(row, modelRows),
-    probes: probesOfModel(row),
+    probes: modelProbes(row),
   })),
   ...providerRows.map((row, at) => ({
     name: `providers ${at}`,
     row,
     label: `${row.provider} ${row.dialect} ${row.member} ${row.demand.kind} ${row.models ?? ''} ${row.source}`,
     target: targetOfProvider(row),
-    probes: probesOfProvider(row),
+    probes: providerProbes(row),
   })),
 ];
 
 /** What each probe led to: whether the double refused it, and what it saw. */
-async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonly (readonly [string, string])[]>> {
+async function runRows(
+  selected: readonly RowChange[],
+): Promise<Record<string, readonly (readonly [string, string])[]>> {
   const targets = new Map(
-    wanted.flatMap(({ target }) => (target === null ? [] : [[aliasOf(target), target] as const])),
+    selected.flatMap(({ target }) => (target === null ? [] : [[aliasOf(target), target] as const])),
   );
   const world = await createWorld([...targets.values()], { models: modelRows, providers: providerRows });
   const results: Record<string, readonly (readonly [string, string])[]> = {};
   // Rows share their upstreams and most of what is asked there.
   const known = new Map<string, readonly [string, string]>();
-  for (const { name, target, probes } of wanted) {
+  for (const { name, target, probes } of selected) {
     if (target === null) continue;
     const seen: (readonly [string, string])[] = [];
     // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
@@ -94,19 +96,19 @@ const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
 
 const child = process.env.GATEWAY_FLIP;
 if (child !== undefined) {
-  const wanted =
+  const selected =
     child === 'none'
-      ? flips.filter(({ label }) => label.includes(only))
-      : flips.filter(({ name }) => child.split(',').includes(name));
-  await Bun.write(Bun.stdout, JSON.stringify(await outcomes(wanted)));
+      ? rowChanges.filter(({ label }) => label.includes(only))
+      : rowChanges.filter(({ name }) => child.split(',').includes(name));
+  await Bun.write(Bun.stdout, JSON.stringify(await runRows(selected)));
   process.exit(0);
 }
 
-const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
+const run = (rowChange: string): Promise<Awaited<ReturnType<typeof runRows>>> =>
   new Promise((resolve, reject) => {
     const preload = new URL('flip/without.ts', import.meta.url).pathname;
     const started = spawn(process.execPath, ['--preload', preload, new URL(import.meta.url).pathname, '--only', only], {
-      env: { ...process.env, GATEWAY_FLIP: flip },
+      env: { ...process.env, GATEWAY_FLIP: rowChange },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let text = '';
@@ -117,47 +119,49 @@ const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
       try {
         resolve(JSON.parse(text));
       } catch {
-        reject(new Error(`${flip}: ${text.slice(0, 200)}`));
+        reject(new Error(`${rowChange}: ${text.slice(0, 200)}`));
       }
     });
   });
 
-const wanted = flips.filter(({ label }) => label.includes(only));
+const selected = rowChanges.filter(({ label }) => label.includes(only));
 const baseline = await run('none');
 const counts = { refused: 0, 'told otherwise': 0, unnoticed: 0, 'not played': 0 };
 let next = 0;
 
 /** Rows that have nothing to say of where the others are looked for are taken away together: a start costs most. */
-function apart(all: readonly Flip[]): readonly (readonly Flip[])[] {
-  const groups: Flip[][] = [];
-  const disturbs = (one: Flip, other: Flip): boolean => other.target !== null && concerns(one.row, other.target);
-  for (const flip of all) {
-    const group = groups.find((some) => some.every((one) => !disturbs(one, flip) && !disturbs(flip, one)));
-    if (group === undefined) groups.push([flip]);
-    else group.push(flip);
+function batches(all: readonly RowChange[]): readonly (readonly RowChange[])[] {
+  const groups: RowChange[][] = [];
+  const disturbs = (one: RowChange, other: RowChange): boolean =>
+    other.target !== null && appliesTo(one.row, other.target);
+  for (const rowChange of all) {
+    const group = groups.find((some) => some.every((one) => !disturbs(one, rowChange) && !disturbs(rowChange, one)));
+    if (group === undefined) groups.push([rowChange]);
+    else group.push(rowChange);
   }
   return groups;
 }
 
-const groups = apart(wanted);
+const groups = batches(selected);
 async function work(): Promise<void> {
   for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
     const results = await run(group.map(({ name }) => name).join(','));
-    for (const flip of group) judge(flip, results[flip.name]);
+    for (const rowChange of group) judge(rowChange, results[rowChange.name]);
   }
 }
 
-function judge(flip: Flip, after: readonly (readonly [string, string])[] | undefined): void {
-  const before = baseline[flip.name];
+function judge(rowChange: RowChange, after: readonly (readonly [string, string])[] | undefined): void {
+  const before = baseline[rowChange.name];
   const rejected = after?.some(([rule], place) => rule !== '' && before?.[place]?.[0] === '') === true;
   const fallback = after?.some(([, text], place) => text !== before?.[place]?.[1]) === true;
   const verdict = after === undefined ? 'not played' : rejected ? 'refused' : fallback ? 'told otherwise' : 'unnoticed';
   counts[verdict]++;
-  if (verdict === 'unnoticed' || verdict === 'not played') console.log(`${verdict}\t${flip.name}\t${flip.label}`);
+  if (verdict === 'unnoticed' || verdict === 'not played')
+    console.log(`${verdict}\t${rowChange.name}\t${rowChange.label}`);
 }
 await Promise.all(Array.from({ length: Math.max(1, Math.min(8, availableParallelism() >> 1)) }, work));
 console.log(
-  `${wanted.length} rows: ${Object.entries(counts)
+  `${selected.length} rows: ${Object.entries(counts)
     .map(([verdict, count]) => `${verdict} ${count}`)
     .join(', ')}`,
 );

@@ -31,7 +31,7 @@ const table = JSON.parse(
 ) as Readonly<Record<string, object>>;
 
 /** Names that no list has yet, of families that rows speak of. */
-const announced: readonly Place[] = [
+const publicModels: readonly Place[] = [
   { double: 'anthropic', model: 'claude-saga-1' },
   { double: 'anthropic', model: 'claude-opus-9' },
   { double: 'anthropic', model: 'claude-sonnet-5-5' },
@@ -49,7 +49,7 @@ const listed: readonly Place[] = [
   ...Object.entries(table).flatMap(([maker, models]) =>
     Object.keys(models).map((model) => ({ double: renamed[maker] ?? maker, model })),
   ),
-  ...announced,
+  ...publicModels,
 ].filter(({ double }) => doubleNames.includes(double));
 
 /** Doubles of the makers themselves. */
@@ -59,31 +59,31 @@ const ownFirst = ({ double }: Place, other: Place): number =>
   Number(own.includes(other.double)) - Number(own.includes(double));
 
 /** Whether a row has anything to say of what is asked there. */
-export const concerns = (row: ModelRow | ProviderRow, { double, model }: Place): boolean =>
+export const appliesTo = (row: ModelRow | ProviderRow, { double, model }: Place): boolean =>
   (row.provider === undefined || row.provider === slugOf.get(double)) &&
   (row.models === undefined || row.models.test(bareName(model)));
 
 const asTarget = (place: Place | undefined): GridTarget | null => (place === undefined ? null : { ...place, own: {} });
 
 /** Lists name models that hear or draw, too: they take nothing of what is asked of a conversation. */
-const converses = ({ double, model }: Place): boolean => {
+const isChat = ({ double, model }: Place): boolean => {
   const provider = providerBySlug(slugOf.get(double) ?? '');
   return provider !== undefined && ['chat', 'responses'].includes(probeInput(provider, model).kind);
 };
 
 /** Later rows may say the same: where this one alone decides is looked for first. */
 export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTarget | null {
-  const others = (place: Place): number => rows.filter((one) => concerns(one, place)).length;
+  const others = (place: Place): number => rows.filter((one) => appliesTo(one, place)).length;
   const fitting = listed
-    .filter((place) => concerns(row, place))
+    .filter((place) => appliesTo(row, place))
     .toSorted(
       (one, other) =>
-        Number(converses(other)) - Number(converses(one)) || others(one) - others(other) || ownFirst(one, other),
+        Number(isChat(other)) - Number(isChat(one)) || others(one) - others(other) || ownFirst(one, other),
     );
   const decides = (place: Place): boolean => {
-    const said = rows.filter((one) => concerns(one, place));
-    const without = said.filter((one) => one !== row);
-    return !sameDemands(targetOf(place.model, said), targetOf(place.model, without));
+    const matching = rows.filter((one) => appliesTo(one, place));
+    const without = matching.filter((one) => one !== row);
+    return !sameDemands(targetOf(place.model, matching), targetOf(place.model, without));
   };
   const deciding = fitting.filter(decides);
   const thinking = deciding.find(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { plugin } from 'bun';
 
-const gone = (process.env.GATEWAY_FLIP ?? '').split(',').map((name) => name.split(' '));
+const disabled = (process.env.GATEWAY_FLIP ?? '').split(',').map((name) => name.split(' '));
 const names = { models: 'modelRows', providers: 'providerRows' } as const;
 
 plugin({
@@ -12,7 +12,7 @@ plugin({
       const file = path.endsWith('models.ts') ? 'models' : 'providers';
       const name = names[file];
       const text = readFileSync(path, 'utf8').replace(`export const ${name}:`, 'export const all:');
-      const places = gone.filter(([table]) => table === file).map(([, at]) => Number(at));
+      const places = disabled.filter(([table]) => table === file).map(([, at]) => Number(at));
       const without = `all.filter((_, at) => !${JSON.stringify(places)}.includes(at))`;
       return { contents: `${text}\nexport const ${name} = ${without};\n`, loader: 'ts' };
     });

@@ -9,12 +9,12 @@ import type { Cluster } from './site.ts';
 import type { CallResult, Credit } from './traffic.ts';
 
 export interface Audit {
-  readonly charges: number;
+  readonly count: number;
   readonly lost: readonly string[];
-  readonly doubled: readonly string[];
-  readonly wrongAmounts: readonly string[];
+  readonly duplicates: readonly string[];
+  readonly wrong: readonly string[];
   readonly creditsLost: readonly string[];
-  readonly creditsDoubled: readonly string[];
+  readonly creditDuplicates: readonly string[];
   readonly belowZero: number;
   /** Quota that `overrun` has paid. */
   readonly overrun: number;
@@ -34,7 +34,7 @@ interface Charge {
 }
 
 /** A correction bears the name of what it corrects. */
-const chargesQuery = `SELECT split_part(ref, '#', 1) AS ref,
+const postingsQuery = `SELECT split_part(ref, '#', 1) AS ref,
     sum(CASE WHEN credit = ${revenue} THEN amount ELSE -amount END) AS amount,
     count(*) FILTER (WHERE kind = 'settle' AND ref NOT LIKE '%#%') AS rows
   FROM postings WHERE credit = ${revenue} OR debit = ${revenue} GROUP BY 1`;
@@ -51,7 +51,7 @@ const violationsOf = async (url: string): Promise<string[]> => {
 };
 
 async function one(cluster: Cluster, results: readonly CallResult[], credits: readonly Credit[]): Promise<Audit> {
-  const charges = new Map((await cluster.query<Charge>(chargesQuery)).map((row) => [row.ref, row]));
+  const charges = new Map((await cluster.query<Charge>(postingsQuery)).map((row) => [row.ref, row]));
   const rows = new Map(
     (
       await cluster.query<{ ref: string; quota: number; n: number }>(
@@ -60,17 +60,17 @@ async function one(cluster: Cluster, results: readonly CallResult[], credits: re
     ).map((row) => [row.ref, row]),
   );
   const lost: string[] = [];
-  const doubled: string[] = [];
-  const wrongAmounts: string[] = [];
-  for (const { ref, whole, charge, max } of results) {
+  const duplicates: string[] = [];
+  const wrong: string[] = [];
+  for (const { ref, whole, cost, max } of results) {
     if (ref === '') continue;
     const charged = charges.get(ref);
     const row = rows.get(ref);
     if (whole && (charged === undefined || row === undefined)) lost.push(ref);
-    if ((charged?.rows ?? 0) > 1 || (row?.n ?? 0) > 1 || (whole && (charged?.amount ?? 0) > charge)) doubled.push(ref);
-    else if (whole && charged !== undefined && (charged.amount !== charge || row?.quota !== charge))
-      wrongAmounts.push(`${ref}: ${charged.amount}, log ${row?.quota}, told ${charge}`);
-    else if (!whole && (charged?.amount ?? 0) > max) wrongAmounts.push(`${ref}: ${charged?.amount} of ${max}`);
+    if ((charged?.rows ?? 0) > 1 || (row?.n ?? 0) > 1 || (whole && (charged?.amount ?? 0) > cost)) duplicates.push(ref);
+    else if (whole && charged !== undefined && (charged.amount !== cost || row?.quota !== cost))
+      wrong.push(`${ref}: ${charged.amount}, log ${row?.quota}, told ${cost}`);
+    else if (!whole && (charged?.amount ?? 0) > max) wrong.push(`${ref}: ${charged?.amount} of ${max}`);
   }
   const credited = new Map<string, number>();
   for (const { account, amount } of await cluster.query<{ account: number; amount: number }>(
@@ -78,23 +78,23 @@ async function one(cluster: Cluster, results: readonly CallResult[], credits: re
   ))
     credited.set(String(account), amount);
   const creditsLost: string[] = [];
-  const creditsDoubled: string[] = [];
+  const creditDuplicates: string[] = [];
   for (const account of new Set(credits.map((credit) => credit.account))) {
     const own = credits.filter((credit) => credit.account === account);
     const sum = (list: readonly Credit[]) => list.reduce((all, { quota }) => all + quota, 0);
     const posted = credited.get(String(account.id)) ?? 0;
     const confirmed = sum(own.filter(({ confirmedAt }) => Number.isFinite(confirmedAt)));
     if (posted < confirmed) creditsLost.push(`${account.name}: ${posted} of ${confirmed}`);
-    if (posted > sum(own)) creditsDoubled.push(`${account.name}: ${posted} of ${sum(own)}`);
+    if (posted > sum(own)) creditDuplicates.push(`${account.name}: ${posted} of ${sum(own)}`);
   }
   const count = async (text: string) => (await cluster.query<{ n: number }>(text))[0]?.n ?? 0;
   return {
-    charges: charges.size,
+    count: charges.size,
     lost,
-    doubled,
-    wrongAmounts,
+    duplicates,
+    wrong,
     creditsLost,
-    creditsDoubled,
+    creditDuplicates,
     belowZero: await count('SELECT count(*) AS n FROM accounts WHERE id > 0 AND balance < 0'),
     overrun: await count(`SELECT coalesce(sum(amount), 0) AS n FROM postings WHERE kind = 'overrun'`),
     openHolds: await count('SELECT count(*) AS n FROM holds'),
@@ -103,10 +103,10 @@ async function one(cluster: Cluster, results: readonly CallResult[], credits: re
 }
 
 const isClean = (audit: Audit): boolean =>
-  audit.lost.length + audit.wrongAmounts.length + audit.creditsLost.length + audit.violations.length === 0;
+  audit.lost.length + audit.wrong.length + audit.creditsLost.length + audit.violations.length === 0;
 
 /** What lies in an outbox needs a while to arrive. */
-export async function audited(
+export async function auditOf(
   cluster: Cluster,
   results: readonly CallResult[],
   credits: readonly Credit[],
@@ -119,7 +119,7 @@ export async function audited(
 }
 
 /** How often each answer was given. */
-export const tally = (results: readonly CallResult[]): string => {
+export const summaryOf = (results: readonly CallResult[]): string => {
   const counts = new Map<string, number>();
   for (const { status, whole, code, left } of results) {
     const name = whole
@@ -139,19 +139,19 @@ export const tally = (results: readonly CallResult[]): string => {
 
 const firstOf = (list: readonly string[]): string => list.slice(0, 5).join('; ');
 
-export function goalsOf(name: string, audit: Audit, wronglyRefused: readonly string[]): Goal[] {
-  for (const [what, list] of Object.entries({ ...audit, wronglyRefused }))
+export function goalsOf(name: string, audit: Audit, unexpected: readonly string[]): Goal[] {
+  for (const [what, list] of Object.entries({ ...audit, unexpected }))
     if (Array.isArray(list) && list.length > 0) console.log(`${name}: ${what}: ${firstOf(list)}`);
-  console.log(`${name}: ${audit.charges} charges in the books, ${audit.openHolds} requests of lost nodes still open`);
+  console.log(`${name}: ${audit.count} charges in the books, ${audit.openHolds} requests of lost nodes still open`);
   const zero = (what: string, list: number) => maxGoal(`${name}: ${what}`, list, 0, '');
   return [
     zero('charges lost', audit.lost.length),
-    zero('charges doubled', audit.doubled.length),
-    zero('charges of another amount', audit.wrongAmounts.length),
-    zero('credits lost or doubled', audit.creditsLost.length + audit.creditsDoubled.length),
+    zero('charges doubled', audit.duplicates.length),
+    zero('charges of another amount', audit.wrong.length),
+    zero('credits lost or doubled', audit.creditsLost.length + audit.creditDuplicates.length),
     zero('balances below zero', audit.belowZero),
     zero('quota paid by overrun', audit.overrun),
-    zero('refused wrongly', wronglyRefused.length),
+    zero('refused wrongly', unexpected.length),
     zero('invariants broken', audit.violations.length),
   ];
 }

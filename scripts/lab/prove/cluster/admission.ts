@@ -1,7 +1,7 @@
 /** A balance for ten requests and three hundred that want it at the same moment, on three machines; and how long one waits whose money lies on another machine. */
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal, share } from '../site.ts';
-import { audited, goalsOf, tally } from './accounts.ts';
+import { auditOf, goalsOf, summaryOf } from './accounts.ts';
 import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
 import { type Cluster, openCluster, until } from './site.ts';
@@ -28,7 +28,7 @@ async function needed(cluster: Cluster, account: Account): Promise<number> {
   return need;
 }
 
-async function rush(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
+async function sendBurst(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
   return Promise.all(
     Array.from({ length: count }, (_, n) =>
       askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, question),
@@ -37,7 +37,7 @@ async function rush(cluster: Cluster, account: Account, count: number): Promise<
 }
 
 /** One request after the other, each on another machine than the one before. */
-async function wander(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
+async function spreadRequests(cluster: Cluster, account: Account, count: number): Promise<CallResult[]> {
   const results: CallResult[] = [];
   for (let n = 0; n < count; n++)
     results.push(await askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, { content }));
@@ -51,14 +51,14 @@ const median = (results: readonly CallResult[], part: number): number =>
   );
 
 export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
-  const rounds = full ? 20 : 5;
+  const iterations = full ? 20 : 5;
   const steps = full ? 1000 : 200;
-  const give = (name: string, balance: number) => ({ name, balance });
+  const addUser = (name: string, balance: number) => ({ name, balance });
   const cluster = await openCluster({
     accounts: [
-      give('walker', 1_000_000_000),
-      give('narrow', 40_000),
-      ...Array.from({ length: rounds }, (_, n) => give(`crowd${n}`, 1)),
+      addUser('walker', 1_000_000_000),
+      addUser('narrow', 40_000),
+      ...Array.from({ length: iterations }, (_, n) => addUser(`crowd${n}`, 1)),
     ],
   });
   try {
@@ -69,16 +69,16 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
     const admitted: number[] = [];
     for (const account of crowds) {
       await credit(cluster, account, need * balanceFor - 1);
-      const all = await rush(cluster, account, 300);
+      const all = await sendBurst(cluster, account, 300);
       results.push(...all);
       admitted.push(all.filter(({ whole }) => whole).length);
-      console.log(`admission: a balance of ${balanceFor} x ${need}: ${tally(all)}`);
+      console.log(`admission: a balance of ${balanceFor} x ${need}: ${summaryOf(all)}`);
     }
-    const walked = await wander(cluster, walker, steps);
+    const walked = await spreadRequests(cluster, walker, steps);
     const unavailable: CallResult[] = [];
     for (let left = steps; left > 0; left -= balanceFor) {
       await credit(cluster, narrow, need);
-      unavailable.push(...(await wander(cluster, narrow, balanceFor)).filter((one) => one.whole));
+      unavailable.push(...(await spreadRequests(cluster, narrow, balanceFor)).filter((one) => one.whole));
     }
     console.log(
       `admission: first byte with the money here p50 ${median(walked, 0.5).toFixed(1)} ms, p99 ${median(walked, 0.99).toFixed(1)} ms`,
@@ -86,7 +86,7 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
     console.log(
       `admission: first byte with the money elsewhere p50 ${median(unavailable, 0.5).toFixed(1)} ms, p99 ${median(unavailable, 0.99).toFixed(1)} ms (${unavailable.length} requests)`,
     );
-    const audit = await audited(cluster, [...results, ...walked, ...unavailable], []);
+    const audit = await auditOf(cluster, [...results, ...walked, ...unavailable], []);
     return [
       minGoal('admission: least admitted of ten', Math.min(...admitted), balanceFor, 'requests'),
       maxGoal('admission: refused though there was plenty', walked.filter(isForMoney).length, 0, ''),

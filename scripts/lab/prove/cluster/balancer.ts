@@ -23,7 +23,7 @@ const isReady = (port: number): Promise<boolean> =>
     () => false,
   );
 
-const dial = (port: number): Promise<Socket | null> => {
+const connectTo = (port: number): Promise<Socket | null> => {
   const { promise, resolve } = Promise.withResolvers<Socket | null>();
   const socket = connect(port, '127.0.0.1', () => resolve(socket));
   socket.setTimeout(timeoutMs, () => resolve(null));
@@ -34,15 +34,15 @@ const dial = (port: number): Promise<Socket | null> => {
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const ready = new Set<number>();
   const out = new Set<number>();
-  const asking = new Set<number>();
+  const checking = new Set<number>();
   const open = new Set<Socket>();
   let turn = 0;
   const check = async (port: number) => {
-    if (asking.has(port)) return;
-    asking.add(port);
+    if (checking.has(port)) return;
+    checking.add(port);
     if ((await isReady(port)) && !out.has(port)) ready.add(port);
     else ready.delete(port);
-    asking.delete(port);
+    checking.delete(port);
   };
   const timer = setInterval(() => {
     for (const port of ports) void check(port);
@@ -52,7 +52,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       const candidates = ports.filter((port) => ready.has(port));
       const port = candidates[turn++ % Math.max(1, candidates.length)];
       if (port === undefined) return null;
-      const socket = await dial(port);
+      const socket = await connectTo(port);
       if (socket !== null) return socket;
       ready.delete(port);
     }

@@ -21,7 +21,7 @@ const statusOf = (url: string, key: string): Promise<number> =>
   );
 
 /** @returns milliseconds from the change's answer until every machine acts on it; Infinity = one of them never did. */
-async function acted(cluster: Cluster, key: string, isSo: (status: number) => boolean): Promise<number> {
+async function untilApplied(cluster: Cluster, key: string, isSo: (status: number) => boolean): Promise<number> {
   const since = performance.now();
   const each = await Promise.all(
     cluster.nodes.map(async ({ url }) => {
@@ -41,7 +41,7 @@ interface Change {
   readonly isSo: (status: number) => boolean;
 }
 
-const toggles = (account: Account, root: Account): readonly Change[] => {
+const changesOf = (account: Account, root: Account): readonly Change[] => {
   const key = (status: number) => (_: Cluster, url: string) =>
     call(`${url}/api/token/`, 'PUT', account.headers, { id: account.tokenId, status, status_only: true });
   const user = (action: string) => (_: Cluster, url: string) =>
@@ -55,7 +55,7 @@ const toggles = (account: Account, root: Account): readonly Change[] => {
 };
 
 /** Writes that stay open: what came later is readable before they are, or never mind them. */
-async function heldOpen(url: string, database: string): Promise<() => Promise<void>> {
+async function openTransaction(url: string, database: string): Promise<() => Promise<void>> {
   const address = new URL(url);
   address.pathname = `/${database}`;
   const client = new Client({ connectionString: address.href });
@@ -69,7 +69,7 @@ async function heldOpen(url: string, database: string): Promise<() => Promise<vo
   };
 }
 
-export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> {
+export async function changeDelays({ seed, full }: PartOrder): Promise<readonly Goal[]> {
   const changes = full ? 1000 : 120;
   const random = createRandom(seed);
   const changed = Array.from({ length: 4 }, (_, n) => ({ name: `changed${n}`, balance: 1_000_000 }));
@@ -79,7 +79,7 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     const { accounts, root, nodes } = cluster;
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      fundedAccounts: accounts.filter(({ name }) => name.startsWith('busy')),
+      accounts: accounts.filter(({ name }) => name.startsWith('busy')),
       poor: [],
       codes: [],
       codeQuota: 0,
@@ -90,14 +90,14 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     let left = changes;
     let slowest = { ms: 0, what: '' };
     const change = async (account: Account) => {
-      const rows = toggles(account, root);
+      const rows = changesOf(account, root);
       for (let n = 0; left-- > 0; n++) {
         const row = rows[n % rows.length];
         if (row === undefined) return;
         const started = performance.now();
         await row.make(cluster, nodes[random.whole(0, nodes.length - 1)]?.url ?? '');
         made.push(performance.now() - started);
-        const ms = await acted(cluster, account.key, row.isSo);
+        const ms = await untilApplied(cluster, account.key, row.isSo);
         times.push(ms);
         if (ms > slowest.ms) slowest = { ms, what: row.what };
       }
@@ -105,7 +105,7 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     let over = false;
     const holding = (async () => {
       while (!over) {
-        const release = await heldOpen(cluster.url, random.share() < 0.5 ? 'site' : 'postgres');
+        const release = await openTransaction(cluster.url, random.share() < 0.5 ? 'site' : 'postgres');
         await Bun.sleep(random.whole(500, 4000));
         await release();
       }

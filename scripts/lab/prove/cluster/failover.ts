@@ -1,9 +1,9 @@
 /** The database dies and a copy of it comes to power that lacks the last two seconds, now and then with a node whose disk is full or that is killed while it sends again: what people were told is in the books, or was refused. */
 
-import { startStandby } from '../../../servers/standby.ts';
+import { startReplica } from '../../../servers/standby.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './accounts.ts';
+import { auditOf, goalsOf, summaryOf } from './accounts.ts';
 import { beginAgain } from './failures.ts';
 import type { PartOrder } from './load.ts';
 import { call } from './people.ts';
@@ -11,13 +11,13 @@ import { createRandom } from './random.ts';
 import { type Cluster, openCluster, until } from './site.ts';
 import { type Credit, startTraffic } from './traffic.ts';
 
-const lagMs = 2000;
+const delayMs = 2000;
 const codeQuota = 50_000;
 const orderQuota = 70_000;
 const sentAgain = /sent again/g;
 
 /** Asks until it is told yes, or that it was done before. @returns whether it was told. */
-async function insist(ask: () => ReturnType<typeof call>, isOver: () => boolean): Promise<boolean> {
+async function retryUntilDone(ask: () => ReturnType<typeof call>, isOver: () => boolean): Promise<boolean> {
   for (;;) {
     const answer = await ask().catch(() => null);
     if (answer?.success === true) return true;
@@ -40,7 +40,7 @@ function startCredits(cluster: Cluster, orders: string[]) {
       const credit = { account, code, quota: codeQuota, confirmedAt: Number.POSITIVE_INFINITY };
       credits.push(credit);
       const ask = () => call(`${balancer.url}/api/user/topup`, 'POST', account.headers, { key: code });
-      if (await insist(ask, () => over)) credit.confirmedAt = performance.now();
+      if (await retryUntilDone(ask, () => over)) credit.confirmedAt = performance.now();
       await Bun.sleep(250);
     }
   };
@@ -49,7 +49,7 @@ function startCredits(cluster: Cluster, orders: string[]) {
       const trade = orders.pop();
       if (trade === undefined) return;
       const ask = () => call(`${balancer.url}/api/user/topup/complete`, 'POST', root.headers, { trade_no: trade });
-      if (await insist(ask, () => over)) paid.push(trade);
+      if (await retryUntilDone(ask, () => over)) paid.push(trade);
       await Bun.sleep(250);
     }
   };
@@ -75,31 +75,31 @@ async function makeOrders(cluster: Cluster, count: number): Promise<string[]> {
 }
 
 export async function failover({ seed, full }: PartOrder): Promise<readonly Goal[]> {
-  const rounds = full ? 30 : 3;
+  const iterations = full ? 30 : 3;
   const names = ['one', 'two', 'three'];
   const cluster = await openCluster({
     accounts: names.map((name) => ({ name, balance: 10_000_000_000 })),
-    codes: { count: rounds * 60, quota: codeQuota },
-    disk: 128,
+    codes: { count: iterations * 60, quota: codeQuota },
+    diskBytes: 128,
   });
   try {
     const random = createRandom(seed);
-    const orders = await makeOrders(cluster, rounds * 60);
+    const orders = await makeOrders(cluster, iterations * 60);
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      fundedAccounts: cluster.accounts,
+      accounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
       random: createRandom(seed + 1),
     });
     const credits = startCredits(cluster, orders);
-    const said = () => cluster.nodes.reduce((sum, node) => sum + (node.said().match(sentAgain)?.length ?? 0), 0);
+    const said = () => cluster.nodes.reduce((sum, node) => sum + (node.output().match(sentAgain)?.length ?? 0), 0);
     let behind = 0;
-    let filled = 0;
+    let fullDisks = 0;
     let reported = 0;
     let killed = 0;
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < iterations; round++) {
       await until(() => cluster.balancer.ready().length === cluster.nodes.length, 120_000);
       const kind = (['full', 'killed'] as const)[round % 6] ?? 'plain';
       const index = random.whole(0, cluster.nodes.length - 1);
@@ -110,23 +110,23 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
         await beginAgain(cluster, index);
       }
       await Bun.sleep(1000);
-      const standby = await startStandby(cluster.database);
+      const standby = await startReplica(cluster.database);
       await Bun.sleep(1500);
       await standby.detach();
       const before = await ends(cluster);
-      await Bun.sleep(lagMs / 2);
-      const wordsBefore = node?.said().length ?? 0;
+      await Bun.sleep(delayMs / 2);
+      const wordsBefore = node?.output().length ?? 0;
       if (kind === 'full') node?.fill(true);
-      await Bun.sleep(lagMs / 2);
+      await Bun.sleep(delayMs / 2);
       const after = await ends(cluster);
       const times = said();
       cluster.database.stop('immediate');
       await standby.takeOver();
       behind += after - before;
       if (kind === 'full') {
-        filled++;
+        fullDisks++;
         await Bun.sleep(2000);
-        if (/does not take the copy|outbox/.test(node?.said().slice(wordsBefore) ?? '')) reported++;
+        if (/does not take the copy|outbox/.test(node?.output().slice(wordsBefore) ?? '')) reported++;
         node?.fill(false);
       }
       if (kind === 'killed') {
@@ -139,24 +139,24 @@ export async function failover({ seed, full }: PartOrder): Promise<readonly Goal
     }
     await Bun.sleep(5000);
     await Promise.all([traffic.stop(), credits.stop()]);
-    const audit = await audited(cluster, traffic.results, credits.credits);
+    const audit = await auditOf(cluster, traffic.results, credits.credits);
     const confirmed = credits.credits.filter(({ confirmedAt }) => Number.isFinite(confirmedAt)).length;
     const [used] = await cluster.query<{ n: number }>('SELECT count(*) AS n FROM redemptions WHERE status = 3');
     const unpaid = await cluster.query(
       "SELECT trade_no FROM top_ups t WHERE trade_no = ANY($1) AND (status <> 'success' OR NOT EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))",
       [credits.paid],
     );
-    console.log(`failover: ${tally(traffic.results)}`);
+    console.log(`failover: ${summaryOf(traffic.results)}`);
     console.log(
-      `failover: ${behind} ends missing in ${rounds} rounds, ${filled} with a full disk (${reported} said so), ${killed} with a kill; ${confirmed} codes and ${credits.paid.length} orders confirmed`,
+      `failover: ${behind} ends missing in ${iterations} rounds, ${fullDisks} with a full disk (${reported} said so), ${killed} with a kill; ${confirmed} codes and ${credits.paid.length} orders confirmed`,
     );
     return [
       minGoal('failover: ends that had to be sent again', behind, 1, ''),
       minGoal('failover: codes and orders confirmed', Math.min(confirmed, credits.paid.length), 1, ''),
       maxGoal('failover: confirmed codes that are not used', Math.max(0, confirmed - (used?.n ?? 0)), 0, ''),
       maxGoal('failover: confirmed orders that are not paid', unpaid.length, 0, ''),
-      minGoal('failover: full disks that were reported', reported, filled, ''),
-      ...goalsOf('failover', audit, traffic.wronglyRefused),
+      minGoal('failover: full disks that were reported', reported, fullDisks, ''),
+      ...goalsOf('failover', audit, traffic.unexpected),
     ];
   } finally {
     await cluster.close();

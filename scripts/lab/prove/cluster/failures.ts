@@ -18,11 +18,11 @@ export interface FaultOrder {
   readonly counts: FaultCounts;
   readonly random: Random;
   /** Seconds of a freeze. */
-  readonly freeze: readonly [from: number, to: number];
+  readonly pauseSeconds: readonly [from: number, to: number];
 }
 
 /** What was leased by a node that died is free again after its life and the clocks' grace. */
-export const aftermathMs = 45_000;
+export const recoveryMarginMs = 45_000;
 const recoveryMs = 60_000;
 
 /** The server and everything that it has started. */
@@ -50,14 +50,14 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   }
 }
 
-export async function freezeDatabase(cluster: Cluster, ms: number): Promise<void> {
+export async function pauseDatabase(cluster: Cluster, ms: number): Promise<void> {
   const pid = cluster.database.pid();
   signalAll(processesOf(pid), 'SIGSTOP');
   await Bun.sleep(ms);
   signalAll(processesOf(pid), 'SIGCONT');
 }
 
-export async function freezeNode(cluster: Cluster, index: number, ms: number): Promise<void> {
+export async function pauseNode(cluster: Cluster, index: number, ms: number): Promise<void> {
   const node = cluster.nodes[index];
   node?.signal('SIGSTOP');
   await Bun.sleep(ms);
@@ -81,14 +81,14 @@ export async function beginAgain(cluster: Cluster, index: number): Promise<numbe
   }
 }
 
-export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultReport> {
+export async function injectFaults(cluster: Cluster, order: FaultOrder): Promise<FaultReport> {
   const { random } = order;
   const names = Object.entries(order.counts).flatMap(([name, count]) =>
     Array.from({ length: count }, () => name as FaultName),
   );
   const recoveries: number[] = [];
   const spans: { from: number; to: number }[] = [];
-  const frozenMs = () => random.whole(order.freeze[0] * 1000, order.freeze[1] * 1000);
+  const pauseMs = () => random.whole(order.pauseSeconds[0] * 1000, order.pauseSeconds[1] * 1000);
   const any = () => random.whole(0, cluster.nodes.length - 1);
   const faults: Readonly<Record<FaultName, () => Promise<void>>> = {
     async kill() {
@@ -98,8 +98,8 @@ export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultRe
       recoveries.push(await beginAgain(cluster, index));
     },
     restart: () => cluster.database.restart(),
-    freezeNode: () => freezeNode(cluster, any(), frozenMs()),
-    freezeDatabase: () => freezeDatabase(cluster, frozenMs()),
+    freezeNode: () => pauseNode(cluster, any(), pauseMs()),
+    freezeDatabase: () => pauseDatabase(cluster, pauseMs()),
     async redis() {
       if (cluster.redis === null) return;
       if (random.share() < 0.5) return cluster.redis.flush();
@@ -113,12 +113,12 @@ export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultRe
     await Bun.sleep(random.whole(300, 2000));
     const from = performance.now();
     await faults[name]();
-    spans.push({ from, to: performance.now() + aftermathMs });
+    spans.push({ from, to: performance.now() + recoveryMarginMs });
     done++;
     if (done % 10 === 0) console.log(`${done} of ${names.length} faults`);
   }
   await until(() => cluster.balancer.ready().length === cluster.nodes.length, recoveryMs).catch((error: unknown) => {
-    for (const node of cluster.nodes) console.log(`${node.name}: ${node.said().slice(-lastWords)}`);
+    for (const node of cluster.nodes) console.log(`${node.name}: ${node.output().slice(-lastWords)}`);
     throw error;
   });
   return { done, recoveries, spans };

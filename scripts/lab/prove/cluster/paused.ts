@@ -1,8 +1,8 @@
 /** A machine that stands still for longer than its leases live, with streams open: what it spends when it wakes up, and what becomes of the streams. */
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './accounts.ts';
-import { freezeNode } from './failures.ts';
+import { auditOf, goalsOf, summaryOf } from './accounts.ts';
+import { pauseNode } from './failures.ts';
 import type { PartOrder } from './load.ts';
 import { openCluster, until } from './site.ts';
 import { askOnce, type CallResult } from './traffic.ts';
@@ -12,13 +12,13 @@ const streams = 10;
 const pauseMs = { few: 25_000, many: 40_000 };
 const balance = 10_000_000;
 /** Of somebody whose money nobody else spends. */
-const plenty = 10_000_000_000;
+const richBalance = 10_000_000_000;
 
 export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
   const cluster = await openCluster({
     accounts: [
       { name: 'shared', balance },
-      { name: 'rich', balance: plenty },
+      { name: 'rich', balance: richBalance },
     ],
   });
   try {
@@ -30,7 +30,7 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     const long = { model: 'practice-large', stream: true } as const;
     const open = Array.from({ length: streams }, () => askOnce(sleeper.url, account, long));
     await Bun.sleep(700);
-    const pause = freezeNode(cluster, 0, full ? pauseMs.many : pauseMs.few);
+    const pause = pauseNode(cluster, 0, full ? pauseMs.many : pauseMs.few);
     const expired = until(
       async () =>
         (await cluster.query<{ n: number }>("SELECT count(*) AS n FROM nodes WHERE state = 'expired'"))[0]?.n === 1,
@@ -54,8 +54,8 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     const backMs = performance.now() - wokeAt;
     spending = false;
     await Promise.all(spenders);
-    const audit = await audited(cluster, results, []);
-    console.log(`paused: its streams: ${tally(slept)}; right after it woke up: ${tally(first)}`);
+    const audit = await auditOf(cluster, results, []);
+    console.log(`paused: its streams: ${summaryOf(slept)}; right after it woke up: ${summaryOf(first)}`);
     console.log(`paused: it serves again ${backMs.toFixed(0)} ms after it woke up`);
     const inFlight = slept.reduce((sum, { max }) => sum + max, 0);
     return [

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { freePort, start, waitForResponse } from '../../../../cli/bench/process.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './accounts.ts';
+import { auditOf, goalsOf, summaryOf } from './accounts.ts';
 import type { PartOrder } from './load.ts';
 import type { Account } from './people.ts';
 import { createRandom } from './random.ts';
@@ -49,7 +49,7 @@ async function startCaddy(cluster: Cluster): Promise<string> {
 const brokenOf = (results: readonly CallResult[]) => results.filter(({ whole, left }) => !whole && !left);
 
 /** Moments at which something of a stream of two seconds came: a proxy that gathers it shows in one. */
-async function momentsOf(url: string, { key }: Account): Promise<number> {
+async function requestGaps(url: string, { key }: Account): Promise<number> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -66,7 +66,7 @@ async function momentsOf(url: string, { key }: Account): Promise<number> {
 }
 
 export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]> {
-  const rounds = full ? 5 : 1;
+  const iterations = full ? 5 : 1;
   const cluster = await openCluster({
     nodes: 2,
     env: { GATEWAY_STOP_DELAY: stopDelay() },
@@ -75,17 +75,17 @@ export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]>
   try {
     const url = await startCaddy(cluster);
     const [account] = cluster.accounts;
-    const moments = account === undefined ? 0 : await momentsOf(url, account);
+    const moments = account === undefined ? 0 : await requestGaps(url, account);
     const traffic = startTraffic({
       url,
-      fundedAccounts: cluster.accounts,
+      accounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
       random: createRandom(seed),
     });
     const codes: number[] = [];
-    for (let round = 0; round < rounds; round++)
+    for (let round = 0; round < iterations; round++)
       for (const node of cluster.nodes) {
         await Bun.sleep(3000);
         codes.push(await node.stop());
@@ -93,16 +93,16 @@ export async function proxy({ seed, full }: PartOrder): Promise<readonly Goal[]>
       }
     await Bun.sleep(3000);
     await traffic.stop();
-    const audit = await audited(cluster, traffic.results, []);
+    const audit = await auditOf(cluster, traffic.results, []);
     const errors = brokenOf(traffic.results);
-    console.log(`proxy: ${codes.length} nodes replaced; ${tally(traffic.results)}`);
+    console.log(`proxy: ${codes.length} nodes replaced; ${summaryOf(traffic.results)}`);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`proxy: ${status} ${code} ${words}`);
     return [
       minGoal('proxy: answers seen whole', traffic.results.filter(({ whole }) => whole).length, 100, ''),
       maxGoal('proxy: errors', errors.length, 0, ''),
       maxGoal('proxy: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
       minGoal('proxy: moments at which a stream of 40 chunks comes', moments, 20, ''),
-      ...goalsOf('proxy', audit, traffic.wronglyRefused),
+      ...goalsOf('proxy', audit, traffic.unexpected),
     ];
   } finally {
     await cluster.close();

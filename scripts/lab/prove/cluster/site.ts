@@ -48,7 +48,7 @@ export interface ClusterNode {
   signal(name: NodeJS.Signals): void;
   run(args: readonly string[]): Promise<string>;
   /** What it has written to standard error and output. */
-  said(): string;
+  output(): string;
 }
 
 export interface Cluster {
@@ -74,7 +74,7 @@ export interface ClusterOrder extends Needed {
   /** More lines of `postgresql.conf`. */
   readonly settings?: string;
   /** Megabytes of a disk of its own for each node's files; wants to be root. */
-  readonly disk?: number;
+  readonly diskBytes?: number;
 }
 
 const upstreams = [
@@ -138,7 +138,14 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
     const { key, ...made } = await prepare(folder, url, order);
     const env = { DATABASE_URL: url, ...(cache === null ? {} : { REDIS_URL: cache.url }), ...order.env };
     const nodes = Array.from({ length: order.nodes ?? 3 }, (_, n) =>
-      createNode({ name: `n${n + 1}`, folder, key, env, flags: order.serveFlags ?? [], disk: order.disk ?? 0 }),
+      createNode({
+        name: `n${n + 1}`,
+        folder,
+        key,
+        env,
+        flags: order.serveFlags ?? [],
+        diskBytes: order.diskBytes ?? 0,
+      }),
     );
     for (const node of nodes)
       opened.push(
@@ -214,7 +221,7 @@ interface NodeOrder {
   readonly key: string;
   readonly env: Readonly<Record<string, string>>;
   readonly flags: readonly string[];
-  readonly disk: number;
+  readonly diskBytes: number;
 }
 
 const system = (...args: string[]): void => {
@@ -237,7 +244,7 @@ function fillUp(file: string): void {
   }
 }
 
-function createNode({ name, folder, key, env, flags, disk }: NodeOrder): ClusterNode & { unmount(): void } {
+function createNode({ name, folder, key, env, flags, diskBytes }: NodeOrder): ClusterNode & { unmount(): void } {
   const dataDir = join(folder, name);
   const log = join(folder, `${name}.log`);
   mkdirSync(dataDir, { mode: 0o700 });
@@ -245,10 +252,10 @@ function createNode({ name, folder, key, env, flags, disk }: NodeOrder): Cluster
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Bun.Subprocess | null = null;
-  const outbox = disk === 0 ? dataDir : join(dataDir, 'disk');
-  if (disk > 0) {
+  const outbox = diskBytes === 0 ? dataDir : join(dataDir, 'disk');
+  if (diskBytes > 0) {
     mkdirSync(outbox, { mode: 0o700 });
-    system('mount', '-t', 'tmpfs', '-o', `size=${disk}m`, 'none', outbox);
+    system('mount', '-t', 'tmpfs', '-o', `size=${diskBytes}m`, 'none', outbox);
   }
   const here = { GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, ...env };
   return {
@@ -257,7 +264,7 @@ function createNode({ name, folder, key, env, flags, disk }: NodeOrder): Cluster
       else rmSync(join(outbox, 'filler'), { force: true });
     },
     unmount() {
-      if (disk > 0) system('umount', '-l', outbox);
+      if (diskBytes > 0) system('umount', '-l', outbox);
     },
     name,
     port,
@@ -283,7 +290,7 @@ function createNode({ name, folder, key, env, flags, disk }: NodeOrder): Cluster
     },
     signal: (wanted) => void (child?.exitCode === null && child.signalCode === null && child.kill(wanted)),
     run: (args) => command(['env', `DATABASE_URL=${env.DATABASE_URL}`, ...program], dataDir, args),
-    said: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
+    output: () => (existsSync(log) ? readFileSync(log, 'utf8') : ''),
   };
 }
 

@@ -19,7 +19,7 @@ export interface CallResult {
   /** The answer came to its end. */
   whole: boolean;
   /** By the usage the answer itself reports. */
-  charge: number;
+  cost: number;
   /** Of an error. */
   code: string;
   words: string;
@@ -45,7 +45,7 @@ export interface Question {
 const timeoutMs = 90_000;
 const tokensOf = { 'practice-small': 8, 'practice-large': 40 } as const;
 /** Beyond the bytes of its body nothing of a request is counted. */
-const overhead = 64;
+const marginTokens = 64;
 
 export function bodyOf({ model = 'practice-small', stream = false, content = 'hi' }: Question): string {
   const messages = [{ role: 'user', content }];
@@ -58,7 +58,7 @@ interface Usage {
   readonly completion_tokens: number;
 }
 
-const chargeOf = (usage: Usage | undefined): number =>
+const costOf = (usage: Usage | undefined): number =>
   usage === undefined ? 0 : unit * (usage.prompt_tokens + usage.completion_tokens);
 
 function readAnswer(results: CallResult, text: string, stream: boolean): void {
@@ -71,7 +71,7 @@ function readAnswer(results: CallResult, text: string, stream: boolean): void {
   const last = stream ? (/data: (\{[^\n]*"usage":\{[^\n]*)\n\ndata: \[DONE\]\n\n$/.exec(text)?.[1] ?? '') : text;
   const usage = parsed<{ usage?: Usage }>(last)?.usage;
   results.whole = usage !== undefined;
-  results.charge = chargeOf(usage);
+  results.cost = costOf(usage);
   if (!results.whole) results.words = text.slice(-200);
 }
 
@@ -94,10 +94,10 @@ export async function askOnce(url: string, account: Account, question: Question 
     left: question.leaveAfter !== undefined,
     ref: '',
     whole: false,
-    charge: 0,
+    cost: 0,
     code: '',
     words: '',
-    max: unit * (Buffer.byteLength(body) + overhead + tokensOf[question.model ?? 'practice-small']),
+    max: unit * (Buffer.byteLength(body) + marginTokens + tokensOf[question.model ?? 'practice-small']),
   };
   return fill(results, url, body, question);
 }
@@ -132,20 +132,20 @@ export interface Traffic {
   readonly results: readonly CallResult[];
   readonly credits: readonly Credit[];
   /** Refusals for money that the balance could carry, in words. */
-  readonly wronglyRefused: readonly string[];
+  readonly unexpected: readonly string[];
   /** Ends when everything open has ended. */
   stop(): Promise<void>;
 }
 
 export interface TrafficOrder {
   readonly url: string;
-  readonly fundedAccounts: readonly Account[];
+  readonly accounts: readonly Account[];
   readonly poor: readonly Account[];
   readonly codes: string[];
   readonly codeQuota: number;
   readonly random: Random;
   /** Requests at once of each account. */
-  readonly lanes?: number;
+  readonly clients?: number;
   readonly pauseMs?: number;
 }
 
@@ -164,17 +164,17 @@ function minLeft(rejected: CallResult, results: readonly CallResult[], credits: 
   for (const one of results) {
     if (one === rejected || one.account !== account || one.sentAt > rejected.endedAt) continue;
     const isOver = one.endedAt < rejected.sentAt;
-    if (isOver && one.whole) left -= one.charge;
+    if (isOver && one.whole) left -= one.cost;
     else if (!(isOver && one.status >= 400)) left -= one.max;
   }
   return left;
 }
 
 export function startTraffic(order: TrafficOrder): Traffic {
-  const { url, random, codes, lanes = 2, pauseMs = 40 } = order;
+  const { url, random, codes, clients = 2, pauseMs = 40 } = order;
   const results: CallResult[] = [];
   const credits: Credit[] = [];
-  const wronglyRefused: string[] = [];
+  const unexpected: string[] = [];
   let over = false;
   const note = async (account: Account, question: Question): Promise<CallResult> => {
     const requested = askOnce(url, account, question);
@@ -190,10 +190,10 @@ export function startTraffic(order: TrafficOrder): Traffic {
     if (kind < 0.95) return { content, model: 'practice-large', stream: true };
     return { content, model: 'practice-large', stream: true, leaveAfter: random.whole(50, 1500) };
   };
-  const fundedAccounts = async (account: Account) => {
+  const spendFrom = async (account: Account) => {
     while (!over) {
       const one = await note(account, question());
-      if (isForMoney(one)) wronglyRefused.push(`${account.name}: ${one.words}`);
+      if (isForMoney(one)) unexpected.push(`${account.name}: ${one.words}`);
       await Bun.sleep(random.whole(0, pauseMs));
     }
   };
@@ -222,13 +222,13 @@ export function startTraffic(order: TrafficOrder): Traffic {
     }
   };
   const going = [
-    ...order.fundedAccounts.flatMap((account) => Array.from({ length: lanes }, () => fundedAccounts(account))),
-    ...order.poor.flatMap((account) => Array.from({ length: lanes }, () => poor(account))),
+    ...order.accounts.flatMap((account) => Array.from({ length: clients }, () => spendFrom(account))),
+    ...order.poor.flatMap((account) => Array.from({ length: clients }, () => poor(account))),
   ];
   return {
     results,
     credits,
-    wronglyRefused,
+    unexpected,
     async stop() {
       over = true;
       await Promise.all(going);
@@ -236,9 +236,7 @@ export function startTraffic(order: TrafficOrder): Traffic {
       for (const one of rejected) {
         const left = minLeft(one, results, credits);
         if (left >= one.max)
-          wronglyRefused.push(
-            `${one.account.name} at ${one.sentAt.toFixed(0)} ms: at least ${left} left: ${one.words}`,
-          );
+          unexpected.push(`${one.account.name} at ${one.sentAt.toFixed(0)} ms: at least ${left} left: ${one.words}`);
       }
     },
   };

@@ -5,7 +5,7 @@ import type { Program } from '../../../../cli/bench/process.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { type Copy, copyTree } from '../../mutate/copy.ts';
 import { maxGoal, minGoal } from '../site.ts';
-import { audited, goalsOf, tally } from './accounts.ts';
+import { auditOf, goalsOf, summaryOf } from './accounts.ts';
 import type { PartOrder } from './load.ts';
 import { createRandom } from './random.ts';
 import { type Cluster, openCluster } from './site.ts';
@@ -52,7 +52,7 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     const next = nextRelease(copy);
     const traffic = startTraffic({
       url: cluster.balancer.url,
-      fundedAccounts: cluster.accounts,
+      accounts: cluster.accounts,
       poor: [],
       codes: [],
       codeQuota: 0,
@@ -70,8 +70,8 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     codes.push(await replace(cluster, 2, next));
     await Bun.sleep(besideMs);
     await traffic.stop();
-    const audit = await audited(cluster, traffic.results, []);
-    console.log(`upgrade: ${tally(traffic.results)}; schema ${applied.map(({ name }) => name).join(', ')}`);
+    const audit = await auditOf(cluster, traffic.results, []);
+    console.log(`upgrade: ${summaryOf(traffic.results)}; schema ${applied.map(({ name }) => name).join(', ')}`);
     const errors = traffic.results.filter(({ whole, left }) => !whole && !left);
     for (const { status, code, words } of errors.slice(0, 5)) console.log(`upgrade: ${status} ${code} ${words}`);
     return [
@@ -79,7 +79,7 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
       maxGoal('upgrade: errors', errors.length, 0, ''),
       maxGoal('upgrade: stops that went wrong', codes.filter((code) => code !== 0).length, 0, ''),
       minGoal('upgrade: newer schema in place', applied.filter(({ name }) => name === newest).length, 1, ''),
-      ...goalsOf('upgrade', audit, traffic.wronglyRefused),
+      ...goalsOf('upgrade', audit, traffic.unexpected),
     ];
   } finally {
     await cluster.close();

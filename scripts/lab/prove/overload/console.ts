@@ -1,10 +1,10 @@
 /** Somebody who looks at the console all the time, whatever became of the look before; in a process of its own. */
 
-import { spreadOf, watchLoop } from './distribution.ts';
-import type { LookOrder, LookReport } from './messages.ts';
+import { distributionOf, watchLoop } from './distribution.ts';
+import type { ReaderOrder, ReaderReport } from './messages.ts';
 
-const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as LookOrder;
-const took: number[] = [];
+const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as ReaderOrder;
+const times: number[] = [];
 let failed = 0;
 const timedOut = watchLoop();
 const check = async () => {
@@ -13,7 +13,7 @@ const check = async () => {
     async (response) => (await response.arrayBuffer()).byteLength > 0 && response.ok,
     () => false,
   );
-  if (isWell) took.push(performance.now() - requested);
+  if (isWell) times.push(performance.now() - requested);
   else failed++;
 };
 await check();
@@ -21,10 +21,10 @@ const looks = setInterval(() => void check(), everyMs);
 process.on('message', () => {
   clearInterval(looks);
   process.send?.({
-    requested: took.length + failed,
+    requested: times.length + failed,
     failed,
-    took: spreadOf(took),
+    times: distributionOf(times),
     timedOut: timedOut(),
-  } satisfies LookReport);
+  } satisfies ReaderReport);
 });
 process.send?.({ ready: true });

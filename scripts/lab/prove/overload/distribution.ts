@@ -1,8 +1,8 @@
 /** Figures of one process of a measurement, its own lateness among them: what is theirs must not be taken for the gateway's. */
 import { share } from '../site.ts';
-import type { Spread } from './messages.ts';
+import type { Distribution } from './messages.ts';
 
-export const spreadOf = (values: readonly number[]): Spread => ({
+export const distributionOf = (values: readonly number[]): Distribution => ({
   p50: share(values, 0.5),
   p99: share(values, 0.99),
   max: share(values, 1),
@@ -11,7 +11,7 @@ export const spreadOf = (values: readonly number[]): Spread => ({
 const beatMs = 2;
 
 /** Beats of this process's loop, those that were missed among them. @returns how late they were since it began or was asked. */
-export function watchLoop(): () => Spread {
+export function watchLoop(): () => Distribution {
   const timedOut: number[] = [];
   let before = performance.now();
   const beats = setInterval(() => {
@@ -21,5 +21,5 @@ export function watchLoop(): () => Spread {
     before = now;
   }, beatMs);
   beats.unref();
-  return () => spreadOf(timedOut.splice(0));
+  return () => distributionOf(timedOut.splice(0));
 }

@@ -1,6 +1,6 @@
 /** The load of the proof of overload, in a process of its own: requests at a rate, whatever becomes of those before. */
 import { requestOf } from '../double.ts';
-import { spreadOf, watchLoop } from './distribution.ts';
+import { distributionOf, watchLoop } from './distribution.ts';
 import { createLines, type Line } from './lines.ts';
 import type { LoadOrder, LoadReport, Phase, PhaseReport } from './messages.ts';
 
@@ -9,7 +9,7 @@ const bytes = Buffer.from(requestOf(order.token, order.model, 'hi', false));
 /** What is still under way so long after the last phase has failed. */
 const timeoutMs = 10_000;
 
-interface Tally {
+interface PhaseCounts {
   readonly phase: Phase;
   due: number;
   queued: number;
@@ -21,20 +21,20 @@ interface Tally {
 }
 
 /** Each waits for a free connection from the moment it was due. */
-async function offer(): Promise<readonly PhaseReport[]> {
-  const tallies = order.phases.map(
-    (phase): Tally => ({
+async function runPhases(): Promise<readonly PhaseReport[]> {
+  const counts = order.phases.map(
+    (phase): PhaseCounts => ({
       phase,
       ...{ due: 0, queued: 0, rejected: 0, lastRefusal: 0 },
       ...{ fromDue: [], fromWritten: [], rejectedAfterWrite: [] },
     }),
   );
-  const waiting: { readonly due: number; readonly tally: Tally }[] = [];
-  const under = new Map<Line, { readonly due: number; readonly tally: Tally }>();
+  const waiting: { readonly due: number; readonly counts: PhaseCounts }[] = [];
+  const under = new Map<Line, { readonly due: number; readonly counts: PhaseCounts }>();
   let next = 0;
   let phaseAt = 0;
-  let current: Tally | undefined;
-  const send = (line: Line, one: { readonly due: number; readonly tally: Tally }) => {
+  let current: PhaseCounts | undefined;
+  const send = (line: Line, one: { readonly due: number; readonly counts: PhaseCounts }) => {
     under.set(line, one);
     line.ask(bytes);
   };
@@ -44,11 +44,11 @@ async function offer(): Promise<readonly PhaseReport[]> {
     under.delete(line);
     const at = performance.now();
     if (status === 200) {
-      one.tally.fromDue.push(at - one.due);
-      one.tally.fromWritten.push(at - line.writtenAt);
+      one.counts.fromDue.push(at - one.due);
+      one.counts.fromWritten.push(at - line.writtenAt);
     } else if (status === 503) {
-      one.tally.rejected++;
-      one.tally.rejectedAfterWrite.push(at - line.writtenAt);
+      one.counts.rejected++;
+      one.counts.rejectedAfterWrite.push(at - line.writtenAt);
       if (current !== undefined) current.lastRefusal = at - phaseAt;
     }
     const first = waiting[next];
@@ -56,7 +56,7 @@ async function offer(): Promise<readonly PhaseReport[]> {
     next++;
     send(line, first);
   });
-  for (const tally of tallies) {
+  for (const tally of counts) {
     current = tally;
     phaseAt = performance.now();
     const { perSecond, ms } = tally.phase;
@@ -76,19 +76,19 @@ async function offer(): Promise<readonly PhaseReport[]> {
   const ended = performance.now();
   while (under.size > 0 && performance.now() - ended < timeoutMs) await Bun.sleep(10);
   lines.close();
-  return tallies.map(reportOf);
+  return counts.map(reportOf);
 }
 
-const reportOf = ({ phase, due, queued, rejected, lastRefusal, fromDue, ...rest }: Tally): PhaseReport => ({
+const reportOf = ({ phase, due, queued, rejected, lastRefusal, fromDue, ...rest }: PhaseCounts): PhaseReport => ({
   name: phase.name,
-  ...{ due, queued, rejected, lastRefusal, served: fromDue.length, failed: due - rejected - fromDue.length },
-  fromDue: spreadOf(fromDue),
-  fromWritten: spreadOf(rest.fromWritten),
-  rejectedAfterWrite: spreadOf(rest.rejectedAfterWrite),
+  ...{ due, queued, rejected, lastRefusal, completed: fromDue.length, failed: due - rejected - fromDue.length },
+  fromDue: distributionOf(fromDue),
+  fromWritten: distributionOf(rest.fromWritten),
+  rejectedAfterWrite: distributionOf(rest.rejectedAfterWrite),
 });
 
 /** As many at a time as there are connections. @returns served per second. */
-async function saturate(): Promise<number> {
+async function findCapacity(): Promise<number> {
   let served = 0;
   const lines = await createLines(order.port, order.connections, (line, status) => {
     if (status === 200) served++;
@@ -104,6 +104,6 @@ async function saturate(): Promise<number> {
 }
 
 const timedOut = watchLoop();
-const [phases, perSecond] = order.phases.length === 0 ? [[], await saturate()] : [await offer(), 0];
+const [phases, perSecond] = order.phases.length === 0 ? [[], await findCapacity()] : [await runPhases(), 0];
 process.send?.({ phases, perSecond, timedOut: timedOut() } satisfies LoadReport);
 process.disconnect?.();

@@ -17,7 +17,7 @@ export interface LoadOrder {
   readonly ms: number;
 }
 
-export interface Spread {
+export interface Distribution {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
@@ -29,15 +29,15 @@ export interface PhaseReport {
   readonly due: number;
   /** Those that found no free connection at once. */
   readonly queued: number;
-  readonly served: number;
+  readonly completed: number;
   readonly rejected: number;
   /** Answers that are neither, and requests without one. */
   readonly failed: number;
   /** Of those served. */
-  readonly fromDue: Spread;
-  readonly fromWritten: Spread;
+  readonly fromDue: Distribution;
+  readonly fromWritten: Distribution;
   /** Of those refused. */
-  readonly rejectedAfterWrite: Spread;
+  readonly rejectedAfterWrite: Distribution;
   /** The last refusal that came, from the phase's beginning; 0 = none. */
   readonly lastRefusal: number;
 }
@@ -47,7 +47,7 @@ export interface LoadReport {
   /** Served per second, where there are no phases. */
   readonly perSecond: number;
   /** How much later than due the process's own loop was. */
-  readonly timedOut: Spread;
+  readonly timedOut: Distribution;
 }
 
 export interface UpstreamOrder {
@@ -61,16 +61,16 @@ export interface UpstreamReady {
 }
 export interface UpstreamReport {
   readonly requested: number;
-  readonly timedOut: Spread;
+  readonly timedOut: Distribution;
 }
 
-export interface LookOrder {
+export interface ReaderOrder {
   readonly url: string;
   readonly everyMs: number;
 }
-export interface LookReport {
+export interface ReaderReport {
   readonly requested: number;
   readonly failed: number;
-  readonly took: Spread;
-  readonly timedOut: Spread;
+  readonly times: Distribution;
+  readonly timedOut: Distribution;
 }
