@@ -222,6 +222,6 @@ function secondsOf(text: string | undefined): number {
 }
 
 export function languageOf(flag: string | undefined, env: Environment): Language {
-  const wanted = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
-  return languageNamed(wanted.replace(/[_.].*/, '')) ?? 'en';
+  const requested = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
+  return languageNamed(requested.replace(/[_.].*/, '')) ?? 'en';
 }

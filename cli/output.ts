@@ -91,7 +91,7 @@ export function createOutput(
     for (const one of runQuery(shape.query, kept)) line(typeof one === 'string' ? one : safeJson(one, indent));
   };
 
-  const chosen = <Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] =>
+  const selected = <Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] =>
     shape.columns === undefined
       ? columns
       : shape.columns.map((name) => {
@@ -111,7 +111,7 @@ export function createOutput(
     raw: (text) => void (text !== '' && streams.out.write(text)),
     note: (text) => void streams.err.write(`${text}\n`),
     list(rows, all, id) {
-      const columns = chosen(all);
+      const columns = selected(all);
       switch (shape.format) {
         case 'json':
           return json(rows);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runChecks } from './checks.ts';
 import { importsOf } from './house/imports.ts';
-import { startDatabases } from './servers/databases.ts';
+import { startDatabases } from './servers/start.ts';
 
 const root = resolve(import.meta.dirname, '..');
 

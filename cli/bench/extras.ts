@@ -52,9 +52,9 @@ async function openStreams({ site, child, port }: Running, count: number): Promi
   const order = { port, path, token: site.token, headers: '' };
   await load({ ...order, body: bodyOf(models.fast, true), connections: 64, seconds: 1, once: false });
   const before = residentKb(child.pid);
-  let most = before ?? 0;
+  let maxKb = before ?? 0;
   const watch = setInterval(() => {
-    most = Math.max(most, residentKb(child.pid) ?? 0);
+    maxKb = Math.max(maxKb, residentKb(child.pid) ?? 0);
   }, sampleMs);
   const slow = bodyOf(models.slow, true);
   const result = await load({ ...order, body: slow, connections: count, seconds: maxSeconds, once: true });
@@ -62,7 +62,7 @@ async function openStreams({ site, child, port }: Running, count: number): Promi
   return {
     count,
     stuck: count - result.good,
-    kbEach: before === null ? null : (most - before) / count,
+    kbEach: before === null ? null : (maxKb - before) / count,
     p99: result.p99,
   };
 }

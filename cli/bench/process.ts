@@ -109,7 +109,10 @@ export function killAll(): void {
 }
 
 /** @returns milliseconds until the address answered as wanted. @throws Error when it never did. */
-export async function waitForResponse(url: string, wanted: (status: number) => boolean = () => true): Promise<number> {
+export async function waitForResponse(
+  url: string,
+  isExpected: (status: number) => boolean = () => true,
+): Promise<number> {
   const track = performance.now();
   while (performance.now() - track < readyMs) {
     const status = await fetch(url).then(
@@ -119,7 +122,7 @@ export async function waitForResponse(url: string, wanted: (status: number) => b
       },
       () => 0,
     );
-    if (status > 0 && wanted(status)) return performance.now() - track;
+    if (status > 0 && isExpected(status)) return performance.now() - track;
     await Bun.sleep(3);
   }
   throw new Error(`nothing answers at ${url}`);

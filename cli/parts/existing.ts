@@ -7,9 +7,9 @@ export type WhenExists = (typeof modes)[number];
 
 /** @throws AppError usage */
 export function modeOf(flags: FlagValues, fallback: WhenExists): WhenExists {
-  const given = text(flags.ifExists);
-  if (given === undefined) return fallback;
-  const found = modes.find((mode) => mode === given);
-  if (found === undefined) throw new AppError('usage', { detail: `--if-exists ${given}: ${modes.join(', ')}` });
+  const input = text(flags.ifExists);
+  if (input === undefined) return fallback;
+  const found = modes.find((mode) => mode === input);
+  if (found === undefined) throw new AppError('usage', { detail: `--if-exists ${input}: ${modes.join(', ')}` });
   return found;
 }

@@ -79,9 +79,9 @@ async function plainAnswer(context: Context, question: Question): Promise<string
   if (hint !== undefined) context.output.note(`  ${hint}`);
   if (listed) for (const [index, choice] of choices.entries()) context.output.note(`  ${index + 1}  ${choice.label}`);
   const before = step === undefined ? '' : `${step} `;
-  const shown = fallback === undefined ? '' : ` (${fallback})`;
+  const suffix = fallback === undefined ? '' : ` (${fallback})`;
   for (;;) {
-    const typed = await context.ask(`${before}${question.label}${shown}: `, {
+    const typed = await context.ask(`${before}${question.label}${suffix}: `, {
       hidden: question.secret === true,
       list: question.lines === true,
     });

@@ -54,12 +54,12 @@ export class TerminalForm implements Surface {
     await this.#drawing.waitUntilExit();
   }
 
-  readonly #answered = (given: string): void => {
+  readonly #answered = (input: string): void => {
     const asked = this.#asked;
     if (asked === null) return;
     this.#asked = null;
-    this.note(responseLine(asked.question, given, this.#words));
-    asked.answer.resolve(given);
+    this.note(responseLine(asked.question, input, this.#words));
+    asked.answer.resolve(input);
   };
 
   readonly #cancel = (): void => this.#asked?.answer.reject(new AppError('cancelled'));

@@ -46,11 +46,11 @@ function Live<State>({ context, load, lines, everyMs, onEnd }: LiveProps<State>)
   useInput((input) => {
     if (input === 'q') onEnd();
   });
-  const shown = state === null ? [] : lines(state.last, columns).slice(0, Math.max(1, rows - footer));
+  const visible = state === null ? [] : lines(state.last, columns).slice(0, Math.max(1, rows - footer));
   return (
     <Box flexDirection="column">
       {/* Two lines may be the same, and none moves. */}
-      <Text wrap="truncate">{shown.join('\n')}</Text>
+      <Text wrap="truncate">{visible.join('\n')}</Text>
       {message === '' ? null : (
         <Text color="yellow" wrap="truncate">
           {safeLine(`${context.say('正在重试', 'trying again')} · ${message}`)}

@@ -36,10 +36,10 @@ function press(state: TailState, character: string): TailState {
 }
 
 function arrive(state: TailState, rows: readonly Log[]): TailState {
-  const wanted = rows.filter((row) => wordsOf(row).includes(state.filter));
+  const requested = rows.filter((row) => wordsOf(row).includes(state.filter));
   return state.paused
-    ? { ...state, waiting: [...state.waiting, ...wanted] }
-    : { ...state, visible: [...state.visible, ...wanted] };
+    ? { ...state, waiting: [...state.waiting, ...requested] }
+    : { ...state, visible: [...state.visible, ...requested] };
 }
 
 const reduce = (state: TailState, news: string | readonly Log[]): TailState =>

@@ -37,16 +37,16 @@ const toggled = (selected: readonly string[], value: string): readonly string[] 
 function entered(question: Question, words: QuestionWords, state: State): State {
   const { text, at, selected } = state;
   const { choices, several, open, fallback = '', optional, check } = question;
-  const chosen = choices === undefined ? undefined : matching(question, text)[at]?.value;
+  const picked = choices === undefined ? undefined : matching(question, text)[at]?.value;
   if (several === true && text !== '') {
-    const named = chosen ?? (open === true ? text.trim() : undefined);
+    const named = picked ?? (open === true ? text.trim() : undefined);
     return named === undefined
       ? { ...state, wrong: words.noMatch }
       : { ...state, text: '', at: 0, wrong: '', selected: toggled(selected, named) };
   }
-  if (choices !== undefined && several !== true && chosen === undefined && (open !== true || text === ''))
+  if (choices !== undefined && several !== true && picked === undefined && (open !== true || text === ''))
     return { ...state, wrong: words.noMatch };
-  const answer = several === true ? selected.join(',') : choices === undefined ? text || fallback : (chosen ?? text);
+  const answer = several === true ? selected.join(',') : choices === undefined ? text || fallback : (picked ?? text);
   if (answer === '' && optional !== true && several !== true && choices === undefined)
     return { ...state, wrong: words.needed };
   const wrong = check?.(answer) ?? null;
@@ -70,10 +70,10 @@ function next(question: Question, words: QuestionWords, state: State, event: Eve
     case 'erase':
       return { ...state, text: [...state.text].slice(0, -1).join(''), at: 0, wrong: '' };
     case 'pick': {
-      const chosen = matching(question, state.text)[state.at]?.value;
-      return chosen === undefined
+      const picked = matching(question, state.text)[state.at]?.value;
+      return picked === undefined
         ? { ...state, wrong: words.noMatch }
-        : { ...state, selected: toggled(state.selected, chosen), wrong: '' };
+        : { ...state, selected: toggled(state.selected, picked), wrong: '' };
     }
     case 'input': {
       const { text, whole, left } = withInput(state.text, event.text, question.lines === true);
@@ -159,9 +159,9 @@ function ending(text: string, cells: number): string {
   const line = safeLine(text.replaceAll('\n', ' '));
   const maxRows = Math.max(4, cells);
   if (Bun.stringWidth(line) <= maxRows) return line;
-  let shown = line;
-  while (Bun.stringWidth(shown) > maxRows - 1) shown = shown.slice(1);
-  return `…${shown}`;
+  let visible = line;
+  while (Bun.stringWidth(visible) > maxRows - 1) visible = visible.slice(1);
+  return `…${visible}`;
 }
 
 const labelOf = ({ step, label }: Question): string => `${step === undefined ? '' : `${step} `}${safeLine(label)}`;

@@ -30,10 +30,10 @@ function TestTable({ channels, run }: { channels: readonly Listed[]; run: (done:
   const room = Math.max(3, height - 3);
   // Finished ones give way first, then whoever stands last.
   const sorted = channels.toSorted((a, b) => Number(rows.has(a.id)) - Number(rows.has(b.id)));
-  const shown = channels.length <= room ? channels : sorted.slice(0, room);
+  const visible = channels.length <= room ? channels : sorted.slice(0, room);
   return (
     <Box flexDirection="column">
-      {shown.map((channel) => (
+      {visible.map((channel) => (
         <Text key={channel.id} wrap="truncate">
           {rowLine(channel, rows.get(channel.id))}
         </Text>

@@ -146,22 +146,22 @@ class TokenForm {
 const isUnlimited = (answer: string): boolean => parseNumber(answer, { unlimited: true }).kind === 'unlimited';
 
 /** Asks for what no flag says. @returns the flags with what was answered. @throws AppError cancelled */
-export async function tokenForm(context: Context, given: FlagValues): Promise<FlagValues> {
+export async function tokenForm(context: Context, input: FlagValues): Promise<FlagValues> {
   const client = await context.client();
   const [money, models, groups] = await Promise.all([
     moneyOf(context),
     client.call('user.models'),
     client.call('user.groups'),
   ]);
-  const asksBudget = windows.every((window) => given[window] === undefined);
-  const asksModels = given.models === undefined && models.length > 0;
-  const asksExpiry = given.expires === undefined;
-  const asksGroup = given.group === undefined && Object.keys(groups).length > 1;
-  const open = limits.filter((limit) => given[limit] === undefined);
+  const asksBudget = windows.every((window) => input[window] === undefined);
+  const asksModels = input.models === undefined && models.length > 0;
+  const asksExpiry = input.expires === undefined;
+  const asksGroup = input.group === undefined && Object.keys(groups).length > 1;
+  const open = limits.filter((limit) => input[limit] === undefined);
   const count = 1 + (asksBudget ? questionCount - 1 : 0) + [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
   return inForm(context, count + open.length, async (form) => {
     const questions = new TokenForm(context, money, form);
-    const flags: Record<string, FlagValues[string]> = { ...given, name: text(given.name) ?? (await questions.name()) };
+    const flags: Record<string, FlagValues[string]> = { ...input, name: text(input.name) ?? (await questions.name()) };
     if (asksBudget) Object.assign(flags, await questions.budget());
     if (asksModels) flags.models = (await questions.models(models)) || undefined;
     if (asksExpiry) flags.expires = await questions.expiry();

@@ -83,12 +83,12 @@ export const bearerOf = (request: Request): string =>
 
 /** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
 export async function authenticateOwner(request: Request, services: Services): Promise<Identity> {
-  const wanted = request.header('x-gateway-as-user') ?? '';
-  if (wanted === '') return { actor: localOwner, sessionHash: null, fresh: true, language: null };
-  const user = /^\d+$/.test(wanted)
-    ? await services.users.find(Number(wanted))
-    : await services.users.findByLogin(wanted);
-  if (user === undefined) throw new AppError('not_found', { what: `user ${wanted}` });
+  const requested = request.header('x-gateway-as-user') ?? '';
+  if (requested === '') return { actor: localOwner, sessionHash: null, fresh: true, language: null };
+  const user = /^\d+$/.test(requested)
+    ? await services.users.find(Number(requested))
+    : await services.users.findByLogin(requested);
+  if (user === undefined) throw new AppError('not_found', { what: `user ${requested}` });
   return { actor: actorOf(user, 'access_token'), sessionHash: null, fresh: true, language: languageOf(user) };
 }
 

@@ -112,8 +112,8 @@ export function createConsoleAssets(
   const documentation = (request: Request, path: string): Response | null => {
     const [, language, page] = /^\/docs\/(en|zh)(?:\/([a-z-]+(?:\.json)?))?\/?$/.exec(path) ?? [];
     if (language === undefined) {
-      const wanted = languageNamed(request.headers.get('accept-language')) ?? 'en';
-      return new Response(null, { status: 302, headers: { location: `/docs/${wanted}`, vary: 'accept-language' } });
+      const requested = languageNamed(request.headers.get('accept-language')) ?? 'en';
+      return new Response(null, { status: 302, headers: { location: `/docs/${requested}`, vary: 'accept-language' } });
     }
     const file = page?.endsWith('.json') ? page : `${page ?? 'index'}.html`;
     const found = assets().get(`/docs/${language}/${file}`);

@@ -33,10 +33,10 @@ const wholeNumber = (value: unknown): number | null =>
 export function newerPage(id: string, query: Query): NewerPage | null {
   const kind = lists[id];
   const page = wholeNumber(query.p);
-  const wanted = wholeNumber(query.page_size) ?? wholeNumber(query.ps);
-  if (kind === undefined || page === null || wanted === null || older.some((name) => query[name] !== undefined))
+  const requested = wholeNumber(query.page_size) ?? wholeNumber(query.ps);
+  if (kind === undefined || page === null || requested === null || older.some((name) => query[name] !== undefined))
     return null;
-  const size = Math.min(maxRows, wanted);
+  const size = Math.min(maxRows, requested);
   const start = kind === 'page' ? 0 : (page - 1) * size;
   return {
     query:

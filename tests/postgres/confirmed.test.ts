@@ -1,7 +1,7 @@
 /** A server whose standby has to confirm: what is on its own disk alone is not durable, whatever COMMIT answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
-import { type Replica, startReplica } from '../../scripts/servers/standby.ts';
+import { type Replica, startReplica } from '../../scripts/servers/replica.ts';
 import { grant, settle } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 

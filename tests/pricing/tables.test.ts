@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pricingIsFresh } from '../../scripts/generate-prices.ts';
+import { pricingIsFresh } from '../../scripts/generate-pricing.ts';
 import { quotaOf } from '../../server/contract/pricing/charge.ts';
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
 import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing/defaults.ts';

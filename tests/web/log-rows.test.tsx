@@ -161,7 +161,7 @@ test('time is spent on failed attempts, on waiting and on the stream, and nothin
 });
 
 test('the bill says dollars per million beside its ratios', async () => {
-  const { CostBreakdown } = await import('../../web/features/logs/bill.tsx');
+  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
   const { detailsOf } = await import('../../web/features/logs/row-details.ts');
   const bill = textsOf(rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />));
   expect(bill.join('\n')).toContain('9,000 × 1$2.5 / 1M');
@@ -169,7 +169,7 @@ test('the bill says dollars per million beside its ratios', async () => {
 });
 
 test('the rail counts what there is, and marks what is chosen', async () => {
-  const { FacetRail } = await import('../../web/features/logs/facet-rail.tsx');
+  const { FilterSidebar } = await import('../../web/features/logs/filter-sidebar.tsx');
   const counts = (await gateway.services.logs.facets({ from: at, to: at + 60, retries: true }, 10, true)) as Counts;
   const chosen = new URLSearchParams('status=failed&model==gpt-5.1');
   const changed: [string, string][] = [];
@@ -181,7 +181,7 @@ test('the rail counts what there is, and marks what is chosen', async () => {
     show: () => {},
     close: () => {},
   };
-  const rail = rendered(<FacetRail counts={counts} url={url} />);
+  const rail = rendered(<FilterSidebar counts={counts} url={url} />);
   const buttons = [...rail.matchAll(/<button[^>]*aria-pressed="(\w+)"[^>]*>(.*?)<\/button>/gs)].map(
     ([, on, inner = '']) => [
       inner

@@ -2,9 +2,9 @@
 import { createInstance, type TFunction } from 'i18next';
 import { beforeAll, expect, test } from 'vitest';
 import type { Token } from '../../server/contract/entities.ts';
-import { allowanceOf } from '../../web/features/tokens/allowance.tsx';
+import { summaryOf } from '../../web/features/tokens/key-summary.tsx';
 import { requestsFor } from '../../web/features/tokens/model-details.ts';
-import { type Allowance, partsOf, sentenceOf } from '../../web/features/tokens/sentence.ts';
+import { type KeySummary, partsOf, sentenceOf } from '../../web/features/tokens/sentence.ts';
 import { relative } from '../../web/lib/format.ts';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   });
   words = { en: i18n.getFixedT('en'), zh: i18n.getFixedT('zh') };
 });
-const none: Allowance = {
+const none: KeySummary = {
   name: 'ci',
   total: null,
   day: null,
@@ -29,7 +29,7 @@ const none: Allowance = {
   rpm: 0,
   requests: null,
 };
-const says = (allowance: Partial<Allowance>, language: 'en' | 'zh' = 'en') =>
+const says = (allowance: Partial<KeySummary>, language: 'en' | 'zh' = 'en') =>
   sentenceOf({ ...none, ...allowance }, words[language], language).replaceAll('**', '');
 
 test('a key without limits is said to have none', () => {
@@ -67,10 +67,10 @@ test('the sentence of a stored key follows from its limits', () => {
     ...{ name: 'x', expired_time: -1, remain_quota: 10, unlimited_quota: false, day_budget: 0, month_budget: 7 },
     ...{ model_limits_enabled: false, model_limits: 'kept,but,off', allow_ips: '10.0.0.1\n\n10.0.0.0/8' },
   } as Token;
-  expect(allowanceOf(token, (quota) => `Q${quota}`, 'en')).toMatchObject({
+  expect(summaryOf(token, (quota) => `Q${quota}`, 'en')).toMatchObject({
     ...{ total: 'Q10', day: null, month: 'Q7', models: [], until: null, networks: 2 },
   });
-  expect(allowanceOf({ ...token, unlimited_quota: true, expired_time: 1_800_000_000 }, String, 'en')).toMatchObject({
+  expect(summaryOf({ ...token, unlimited_quota: true, expired_time: 1_800_000_000 }, String, 'en')).toMatchObject({
     total: null,
     until: '15 Jan 2027',
   });

@@ -14,15 +14,15 @@ const sizes = {
 } as const;
 
 function positive(flags: FlagValues, name: string, fallback: number): number {
-  const given = text(flags[name]);
-  const value = Number(given ?? fallback);
-  if (!Number.isFinite(value) || value <= 0) throw new AppError('usage', { detail: `--${name} ${given}` });
+  const input = text(flags[name]);
+  const value = Number(input ?? fallback);
+  if (!Number.isFinite(value) || value <= 0) throw new AppError('usage', { detail: `--${name} ${input}` });
   return value;
 }
 
-function shapesOf(given: string | undefined): readonly Shape[] {
-  if (given === undefined) return shapes;
-  return given.split(',').map((name) => {
+function shapesOf(input: string | undefined): readonly Shape[] {
+  if (input === undefined) return shapes;
+  return input.split(',').map((name) => {
     const found = shapes.find((shape) => shape.name.replaceAll(',', '') === name.trim());
     if (found !== undefined) return found;
     const names = shapes.map((shape) => shape.name.replaceAll(',', '')).join(', ');

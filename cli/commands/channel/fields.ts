@@ -72,10 +72,10 @@ export async function selectedChannels(client: Client, flags: FlagValues, refs: 
 /** `status=enabled,group=vip`: all must hold; list fields hold when they have the word. @throws AppError usage */
 export function filterOf(filter: string): (channel: Channel) => boolean {
   const conditions = filter.split(',').map((condition) => {
-    const [field = '', wanted] = condition.split('=');
-    if (wanted === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
+    const [field = '', requested] = condition.split('=');
+    if (requested === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
       throw new AppError('usage', { detail: `--filter ${condition}: status, group, model, type, tag, name` });
-    return { field, wanted };
+    return { field, requested };
   });
   const valuesOf = (channel: Channel, field: string): readonly string[] => {
     if (field === 'status') return [statusWord(channel.status)];
@@ -83,7 +83,7 @@ export function filterOf(filter: string): (channel: Channel) => boolean {
     if (field === 'model') return channel.models.split(',');
     return [String(channel[field as 'type' | 'tag' | 'name'])];
   };
-  return (channel) => conditions.every(({ field, wanted }) => valuesOf(channel, field).includes(wanted));
+  return (channel) => conditions.every(({ field, requested }) => valuesOf(channel, field).includes(requested));
 }
 
 /** Types as commands take them. */
@@ -98,16 +98,16 @@ export async function typeOf(
   value: string | undefined,
 ): Promise<{ readonly type: number; readonly models: readonly string[] }> {
   const types = await client.call('channel.types');
-  const wanted = value ?? 'openai';
-  const found = types.find((one) => one.slug === wanted || String(one.type) === wanted);
+  const requested = value ?? 'openai';
+  const found = types.find((one) => one.slug === requested || String(one.type) === requested);
   if (found === undefined) {
     const slugs = types.map((one) => one.slug);
-    const meant = bestMatch(wanted, slugs);
+    const meant = bestMatch(requested, slugs);
     const all = slugs.join(', ');
     throw new AppError('usage', {
-      detail: `--type ${wanted}`,
-      detail_zh: `--type ${wanted}：${meant === null ? all : `是否指 ${meant}？可用：${all}`}`,
-      detail_en: `--type ${wanted}: ${meant === null ? all : `did you mean ${meant}? There are: ${all}`}`,
+      detail: `--type ${requested}`,
+      detail_zh: `--type ${requested}：${meant === null ? all : `是否指 ${meant}？可用：${all}`}`,
+      detail_en: `--type ${requested}: ${meant === null ? all : `did you mean ${meant}? There are: ${all}`}`,
     });
   }
   return found;
@@ -139,20 +139,20 @@ export const fieldsOf = (flags: FlagValues) => ({
 
 /** Whether channels of this type can speak the dialect that a flag names. @throws AppError usage */
 export async function checkDialect(client: Client, flags: FlagValues, types: readonly number[]): Promise<void> {
-  const wanted = text(flags.dialect);
-  if (wanted === undefined || wanted === 'auto') return;
+  const requested = text(flags.dialect);
+  if (requested === undefined || requested === 'auto') return;
   const offered = (await client.call('channel.types')).filter(({ type }) => types.includes(type));
   for (const { dialects } of offered)
-    if (!dialects.includes(wanted))
-      throw new AppError('usage', { detail: `--dialect ${wanted}: ${['auto', ...dialects].join(', ')}` });
+    if (!dialects.includes(requested))
+      throw new AppError('usage', { detail: `--dialect ${requested}: ${['auto', ...dialects].join(', ')}` });
 }
 
 /** A flag that is one of some words. @throws AppError usage */
 function wordOf(flags: FlagValues, name: string, flag: string, words: readonly string[]): string | undefined {
-  const said = text(flags[name]);
-  if (said !== undefined && !words.includes(said))
-    throw new AppError('usage', { detail: `--${flag} ${said}: ${words.join(', ')}` });
-  return said;
+  const setting = text(flags[name]);
+  if (setting !== undefined && !words.includes(setting))
+    throw new AppError('usage', { detail: `--${flag} ${setting}: ${words.join(', ')}` });
+  return setting;
 }
 
 /** The channel's settings with what the flags change; undefined = nothing. @param before as stored. @throws AppError usage */
@@ -162,10 +162,10 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
-  if ([tiers, marks, ids, region, spoken].every((said) => said === undefined)) return undefined;
+  if ([tiers, marks, ids, region, spoken].every((setting) => setting === undefined)) return undefined;
   const next = JSON.parse(before || '{}') as Record<string, unknown>;
-  const put = (name: string, said: string | undefined, value: unknown) => {
-    if (said === undefined) return;
+  const put = (name: string, setting: string | undefined, value: unknown) => {
+    if (setting === undefined) return;
     delete next[name];
     if (value !== undefined) next[name] = value;
   };

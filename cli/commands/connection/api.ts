@@ -23,9 +23,9 @@ function find(method: string, path: string): Match {
 }
 
 /** `-f key=value`; several stand in one value, separated by `&`. Text that is JSON is taken as what it says. */
-function fieldsOf(given: string): Record<string, unknown> {
+function fieldsOf(input: string): Record<string, unknown> {
   return Object.fromEntries(
-    given.split('&').map((pair) => {
+    input.split('&').map((pair) => {
       const at = pair.indexOf('=');
       if (at <= 0) throw new AppError('usage', { detail: `-f ${pair}: KEY=VALUE` });
       return [pair.slice(0, at), parsed(pair.slice(at + 1))];

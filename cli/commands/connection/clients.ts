@@ -17,13 +17,13 @@ const isAudience = (name: string): name is Audience => dialects.includes(name);
 
 /** Whom `--for` means: an agent, or whoever speaks a dialect; null = nobody in particular. @throws AppError usage */
 function clientOf(flags: FlagValues): Agent | Audience | null {
-  const wanted = text(flags.for);
-  if (wanted === undefined) return null;
-  const agent = agents.find(({ name }) => name === wanted);
+  const requested = text(flags.for);
+  if (requested === undefined) return null;
+  const agent = agents.find(({ name }) => name === requested);
   if (agent !== undefined) return agent;
-  if (isAudience(wanted)) return wanted;
+  if (isAudience(requested)) return requested;
   const known = [...audiences, ...agents.map(({ name }) => name)];
-  throw new AppError('usage', { detail: `--for ${wanted}: ${known.join(', ')}` });
+  throw new AppError('usage', { detail: `--for ${requested}: ${known.join(', ')}` });
 }
 
 /**
@@ -56,13 +56,13 @@ async function agentSettings(context: Context, flags: FlagValues, agent: Agent):
 }
 
 async function variablesOf(context: Context, flags: FlagValues): Promise<Record<string, string>> {
-  const wanted = clientOf(flags);
-  if (wanted !== null && typeof wanted !== 'string') {
-    const { environment = {} } = wanted.always(await agentSettings(context, flags, wanted));
+  const requested = clientOf(flags);
+  if (requested !== null && typeof requested !== 'string') {
+    const { environment = {} } = requested.always(await agentSettings(context, flags, requested));
     return { ...environment };
   }
   const { key } = await tokenFor(context, text(flags.token));
-  return variablesFor(wanted, addressOf(context), key);
+  return variablesFor(requested, addressOf(context), key);
 }
 
 const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
@@ -94,8 +94,8 @@ const defaultRun = (environment: AgentRun['environment']): AgentRun => ({
 });
 
 export const exec: CommandRun = async (context, flags, first, command) => {
-  const wanted = clientOf(flags);
-  const agent = wanted === null ? agentOf(first) : typeof wanted === 'string' ? undefined : wanted;
+  const requested = clientOf(flags);
+  const agent = requested === null ? agentOf(first) : typeof requested === 'string' ? undefined : requested;
   const run =
     agent === undefined
       ? defaultRun(await variablesOf(context, flags))
@@ -122,11 +122,11 @@ export const exec: CommandRun = async (context, flags, first, command) => {
 
 /** Prints a key on purpose, as `env` does. */
 export const list: CommandRun = async (context, flags, name) => {
-  const wanted = name === '' ? agents : agents.filter((agent) => agent.name === name);
-  if (wanted.length === 0)
+  const requested = name === '' ? agents : agents.filter((agent) => agent.name === name);
+  if (requested.length === 0)
     throw new AppError('usage', { detail: `${name}: ${agents.map((agent) => agent.name).join(', ')}` });
   const rows = [];
-  for (const agent of wanted) {
+  for (const agent of requested) {
     const steps = setupSteps(agent, await agentSettings(context, flags, agent));
     rows.push({ name: agent.name, label: agent.label, run: `gateway exec -- ${agent.program}`, steps });
   }
@@ -134,7 +134,7 @@ export const list: CommandRun = async (context, flags, name) => {
   const lines = rows.flatMap(({ label, run, steps }, index) => [
     ...(index === 0 ? [] : ['']),
     `${label}: ${run}`,
-    ...noteOf(wanted[index], context),
+    ...noteOf(requested[index], context),
     ...steps.flatMap(({ path, text: content }) => [
       '',
       `# ${path === '' ? shell : path}`,

@@ -6,12 +6,12 @@ import { readContexts, writeContexts } from '../../contexts.ts';
 
 /** A full-access token and the id of its user, checked before they are kept. */
 export const login: CommandRun = async (context, flags, url) => {
-  const given =
+  const input =
     (await context.secret(flags, 'token', 'GATEWAY_TOKEN')) ??
     (context.interactive
       ? await context.ask(`${context.say('访问令牌', 'access token')}: `, { hidden: true })
       : undefined);
-  const { '--token-stdin': token } = needed({ '--token-stdin': given });
+  const { '--token-stdin': token } = needed({ '--token-stdin': input });
   const userId = text(flags.user) ?? context.env.GATEWAY_USER ?? '1';
   const { language, env } = context;
   const client = await openClient({ dataDir: '', url, token, userId, env, language, timeoutMs: 30_000 });

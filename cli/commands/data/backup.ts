@@ -21,9 +21,9 @@ function localOnly(context: Context): void {
   if (context.url !== '') throw new AppError('usage', { detail: '--url: backups are made on the machine itself' });
 }
 
-export const create: CommandRun = async (context, _flags, given) => {
+export const create: CommandRun = async (context, _flags, input) => {
   localOnly(context);
-  const piped = given === '-';
+  const piped = input === '-';
   if (piped && process.stdout.isTTY === true)
     throw new AppError('usage', {
       detail: '-',
@@ -31,9 +31,9 @@ export const create: CommandRun = async (context, _flags, given) => {
       detail_en: '-: a backup is binary, redirect it: gateway backup create - > FILE',
     });
   const file =
-    given === '' || piped
+    input === '' || piped
       ? join(folderOf(context), `gateway-${stampOf(Date.now())}.backup${piped ? '.tmp' : ''}`)
-      : resolve(given);
+      : resolve(input);
   const header = await context.during((await context.client()).call('local.backup', { file }));
   if (!piped) return context.output.object({ file, ...header }, detailLines({ file, ...header }), file);
   try {
@@ -47,10 +47,10 @@ export const create: CommandRun = async (context, _flags, given) => {
 const written = (piece: Buffer): Promise<void> =>
   new Promise((resolve) => process.stdout.write(piece, () => resolve()));
 
-export const restore: CommandRun = async (context, _flags, given) => {
+export const restore: CommandRun = async (context, _flags, input) => {
   localOnly(context);
-  const file = backupNamed(context.dataDir, given);
-  if (file === null) throw new AppError('not_found', { what: given });
+  const file = backupNamed(context.dataDir, input);
+  if (file === null) throw new AppError('not_found', { what: input });
   const header = backupHeader(file);
   const when = isoTime(header.created_at);
   const into = serverOf(context.env);

@@ -2,10 +2,10 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import type { CommandRun } from '../../command.ts';
 
-export const move: CommandRun = async (context, flags, given) => {
+export const move: CommandRun = async (context, flags, input) => {
   if (context.url !== '') throw new AppError('usage', { detail: '--url' });
   const { plannedMove } = await import('../../../server/app/move-database.ts');
-  const url = given === '' ? (context.env.DATABASE_URL ?? '') : given;
+  const url = input === '' ? (context.env.DATABASE_URL ?? '') : input;
   const { server, from, to, move: run } = plannedMove(url, context.dataDir, flags.back === true);
   await context.confirm(
     context.say(

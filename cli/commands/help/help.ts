@@ -37,13 +37,13 @@ export const completion: CommandRun = async (context, flags, shell) => {
   if (hint !== undefined) context.output.note(`~/.zshrc: ${hint}`);
 };
 
-export const help: CommandRun = async (context, _flags, given) => {
-  const topic = topics.find((one) => one.name === given);
+export const help: CommandRun = async (context, _flags, input) => {
+  const topic = topics.find((one) => one.name === input);
   if (topic !== undefined) {
     const about = textIn(topic, context.language).trimEnd();
     return context.output.object({ topic: topic.name, text: about }, [about], topic.name);
   }
-  if (given !== '') throw new AppError('usage', { detail: `${given}: ${topics.map((one) => one.name).join(', ')}` });
+  if (input !== '') throw new AppError('usage', { detail: `${input}: ${topics.map((one) => one.name).join(', ')}` });
   context.output.list(
     topics.map((one) => ({ topic: one.name, about: textIn(one, context.language).split('\n')[0] ?? '' })),
     [

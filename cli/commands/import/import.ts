@@ -20,8 +20,8 @@ const parts: Readonly<Record<string, string>> = {
 };
 
 /** @returns names of tables. @throws AppError usage */
-const onlyOf = (given: string | undefined): string[] =>
-  (given === undefined ? [] : given.split(',')).map((name) => {
+const onlyOf = (input: string | undefined): string[] =>
+  (input === undefined ? [] : input.split(',')).map((name) => {
     const table = parts[name.trim()];
     if (table === undefined)
       throw new AppError('usage', { detail: `--only ${name}: ${Object.keys(parts).join(', ')}` });

@@ -90,8 +90,8 @@ function statusOf(row: Log): string {
   return /"failure":"[a-z]+ (\d{3})"|"refused":"\w+","status":(\d{3})/.exec(row.other)?.slice(1).find(Boolean) ?? '';
 }
 
-const hasStatus = (row: Log, wanted: string): boolean =>
-  wanted.endsWith('xx') ? statusOf(row)[0] === wanted[0] : statusOf(row) === wanted;
+const hasStatus = (row: Log, requested: string): boolean =>
+  requested.endsWith('xx') ? statusOf(row)[0] === requested[0] : statusOf(row) === requested;
 
 /** The same conditions, for rows that are here already. */
 export const matches = (row: Log, query: TailQuery): boolean =>

@@ -78,8 +78,8 @@ export const stat: CommandRun = async (context, flags) => {
 };
 
 export const prune: CommandRun = async (context, flags) => {
-  const given = text(flags.before);
-  const before = pastTime(given, '--before', Date.now());
+  const input = text(flags.before);
+  const before = pastTime(input, '--before', Date.now());
   if (before === undefined) throw new AppError('input_needed', { flags: '--before' });
   if (flags.dryRun === true) {
     const { total } = await (await context.client()).call('log.list', {
@@ -89,7 +89,7 @@ export const prune: CommandRun = async (context, flags) => {
     });
     return context.output.object({ removed: 0, would_remove: total }, [String(total)], String(total));
   }
-  await context.confirm(context.say(`删除 ${given} 之前的日志？`, `Delete the logs before ${given}?`));
+  await context.confirm(context.say(`删除 ${input} 之前的日志？`, `Delete the logs before ${input}?`));
   const removed = await (await context.client()).call('log.prune', { target_timestamp: before });
   context.output.object({ removed }, [`deleted ${removed}`], String(removed));
 };

@@ -62,9 +62,9 @@ export interface TailLayout {
 
 const visibleParts = (maxWidth: number): readonly Part[] => parts.filter(({ from = 0 }) => maxWidth >= from);
 const put = (text: string, { width, right }: Part): string => {
-  const shown = shorten(safeLine(text), width);
-  const space = ' '.repeat(Math.max(0, width - Bun.stringWidth(shown)));
-  return right === true ? space + shown : shown + space;
+  const fitted = shorten(safeLine(text), width);
+  const space = ' '.repeat(Math.max(0, width - Bun.stringWidth(fitted)));
+  return right === true ? space + fitted : fitted + space;
 };
 
 export function tailHeading({ maxWidth, color }: TailLayout): string {

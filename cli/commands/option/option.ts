@@ -42,8 +42,8 @@ export const list: CommandRun = async (context, flags) => {
   );
 };
 
-export const get: CommandRun = async (context, _flags, given) => {
-  const key = keyOf(given);
+export const get: CommandRun = async (context, _flags, input) => {
+  const key = keyOf(input);
   const found = (await (await context.client()).call('option.details')).find((option) => option.key === key);
   const value = found?.secret === true ? (found.is_set ? 'set' : 'unset') : (found?.value ?? '');
   context.output.object({ key, value }, [value], value);
@@ -54,17 +54,17 @@ async function parseAssignment(context: Context, assignment: string): Promise<{ 
   const at = assignment.indexOf('=');
   if (at <= 0) throw new AppError('usage', { detail: 'KEY=VALUE, KEY=@FILE, KEY=-' });
   const key = assignment.slice(0, at);
-  const given = assignment.slice(at + 1);
-  if (given === '-') return { key, value: await context.readSecret(`${key}=-`) };
-  if (given.startsWith('@')) return { key, value: readFileSync(given.slice(1), 'utf8').replace(/\r?\n$/, '') };
+  const input = assignment.slice(at + 1);
+  if (input === '-') return { key, value: await context.readSecret(`${key}=-`) };
+  if (input.startsWith('@')) return { key, value: readFileSync(input.slice(1), 'utf8').replace(/\r?\n$/, '') };
   if (isOptionKey(key) && optionRow(key).secret)
     throw new AppError('usage', { detail: `${key} is a secret: use ${key}=- and standard input, or ${key}=@FILE` });
-  return { key, value: given };
+  return { key, value: input };
 }
 
 /** @throws AppError option_unknown, option_invalid */
-function checkOption({ key: given, value }: { readonly key: string; readonly value: string }) {
-  const key = keyOf(given);
+function checkOption({ key: input, value }: { readonly key: string; readonly value: string }) {
+  const key = keyOf(input);
   const { kind } = optionRow(key);
   const complaint = kind.check(kind.clean?.(value) ?? value);
   if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
@@ -142,8 +142,8 @@ export const importAll: CommandRun = async (context, flags, file) => {
   );
 };
 
-export const describe: CommandRun = async (context, _flags, given) => {
-  const keys = given === '' ? optionKeys : [keyOf(given)];
+export const describe: CommandRun = async (context, _flags, input) => {
+  const keys = input === '' ? optionKeys : [keyOf(input)];
   const rows = keys.map((key) => {
     const { kind, fallback, secret, role, label } = optionRow(key);
     return {
@@ -157,7 +157,7 @@ export const describe: CommandRun = async (context, _flags, given) => {
     };
   });
   const [only] = rows;
-  if (given !== '' && only !== undefined) return context.output.object(only, detailLines(only), only.key);
+  if (input !== '' && only !== undefined) return context.output.object(only, detailLines(only), only.key);
   context.output.list(
     rows,
     [

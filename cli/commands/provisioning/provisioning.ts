@@ -33,9 +33,9 @@ function print(context: Context, changes: readonly ProvisionChange[]): number {
   return moved.length;
 }
 
-function fileOf(given: string | undefined): string {
-  if (given === undefined) throw new AppError('input_needed', { flags: '-f' });
-  return given;
+function fileOf(input: string | undefined): string {
+  if (input === undefined) throw new AppError('input_needed', { flags: '-f' });
+  return input;
 }
 
 const differences = (count: number): void => {

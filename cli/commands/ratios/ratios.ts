@@ -26,9 +26,9 @@ async function textsOf(client: Client): Promise<ReadonlyMap<string, string>> {
 }
 
 export const list: CommandRun = async (context, flags) => {
-  const chosen = text(flags.map);
+  const selected = text(flags.map);
   const texts = await textsOf(await context.client());
-  const rows = (chosen === undefined ? maps : [mapOf(chosen)]).flatMap((map) =>
+  const rows = (selected === undefined ? maps : [mapOf(selected)]).flatMap((map) =>
     Object.entries(parse(texts.get(map))).map(([name, ratio]) => ({ map, name, ratio })),
   );
   context.output.list(

@@ -42,8 +42,8 @@ export const history = listOf('ratio.history', {
 export const diff: CommandRun = async (context, _flags, version) =>
   showChanges(context, await (await context.client()).call('ratio.changes', { id: idOf(version, 'version') }));
 
-export const rollback: CommandRun = async (context, _flags, given) => {
-  const version = idOf(given, 'version');
+export const rollback: CommandRun = async (context, _flags, input) => {
+  const version = idOf(input, 'version');
   await context.confirm(context.say(`将倍率恢复到版本 ${version} 修改之前？`, `Roll back price change ${version}?`));
   const done = await (await context.client()).call('ratio.rollback', { version });
   if (done.changes.length === 0) context.output.note(context.say('没有变化', 'nothing differs'));
@@ -95,8 +95,8 @@ const groupMaps = ['GroupRatio', 'GroupGroupRatio', 'ChannelCostRatio'] as const
 
 /** Names that the file does not mention stay as they are. */
 export const importFile: CommandRun = async (context, flags, file) => {
-  const given = file === '-' ? await context.readSecret('FILE') : await readSource(file);
-  const text = /^map,name,ratio\r?$/m.test(given) ? JSON.stringify(mapsOfCsv(given, file)) : given;
+  const input = file === '-' ? await context.readSecret('FILE') : await readSource(file);
+  const text = /^map,name,ratio\r?$/m.test(input) ? JSON.stringify(mapsOfCsv(input, file)) : input;
   const client = await context.client();
   const { changes, values } = await client.call('ratio.propose', { text });
   const own = JSON.parse(text) as Record<string, unknown>;
@@ -104,9 +104,9 @@ export const importFile: CommandRun = async (context, flags, file) => {
   for (const key of groupMaps) {
     if (typeof own[key] !== 'object') continue;
     const now = options.find((option) => option.key === key)?.value || '{}';
-    const wanted = JSON.stringify({ ...(JSON.parse(now) as object), ...own[key] });
-    const differing = pricesDiffer(key, now, wanted);
-    if (differing.length > 0) values[key] = wanted;
+    const requested = JSON.stringify({ ...(JSON.parse(now) as object), ...own[key] });
+    const differing = pricesDiffer(key, now, requested);
+    if (differing.length > 0) values[key] = requested;
     changes.push(...differing);
   }
   showChanges(context, changes);
@@ -117,10 +117,10 @@ export const importFile: CommandRun = async (context, flags, file) => {
 };
 
 /** `Option=text`, or `Option.name=number` on top of what is in force. */
-async function assignments(client: Client, given: readonly string[]): Promise<Record<string, string>> {
+async function assignments(client: Client, input: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   const options = await client.call('option.list');
-  for (const assignment of given) {
+  for (const assignment of input) {
     const match = /^(\w+)(?:\.([^=]+))?=(.+)$/s.exec(assignment);
     if (match === null) throw new AppError('usage', { detail: `--set ${assignment}: OPTION=JSON, OPTION.name=number` });
     const [, key = '', name, value = ''] = match;

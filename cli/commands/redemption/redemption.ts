@@ -16,8 +16,8 @@ const statusWord = (row: Redemption): string =>
   isExpired(row) ? 'expired' : (statusWords[row.status as 1 | 2 | 3] ?? 'unknown');
 
 /** A code that never expires has 0, a token -1. */
-const expiresOf = (given: string | undefined): number | undefined => {
-  const at = expiryFlag(given, Date.now());
+const expiresOf = (input: string | undefined): number | undefined => {
+  const at = expiryFlag(input, Date.now());
   return at === undefined ? undefined : Math.max(0, at);
 };
 

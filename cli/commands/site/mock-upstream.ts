@@ -18,9 +18,9 @@ function providerNamed(name: string, strict: boolean): SimulatedProvider {
 /** The first line is the channel's address, the second, where one provider is played, its key. */
 export const mockUpstream: CommandRun = async (context, flags) => {
   const number = (name: string, fallback: number): number => {
-    const given = text(flags[name]);
-    const value = Number(given ?? fallback);
-    if (!Number.isFinite(value) || value < 0) throw new AppError('usage', { detail: `${name} ${given}` });
+    const input = text(flags[name]);
+    const value = Number(input ?? fallback);
+    if (!Number.isFinite(value) || value < 0) throw new AppError('usage', { detail: `${name} ${input}` });
     return value;
   };
   const speed = number('tokensPerSecond', 0);

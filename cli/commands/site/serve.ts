@@ -24,10 +24,10 @@ const defaultGrace = 30;
 const maxWaitSeconds = 600;
 
 /** @returns milliseconds. @throws AppError usage */
-function waitOf(flag: string, given: string | undefined, usual: number): number {
-  const seconds = Number(given ?? usual);
+function waitOf(flag: string, input: string | undefined, usual: number): number {
+  const seconds = Number(input ?? usual);
   if (!Number.isFinite(seconds) || seconds < 0 || seconds > maxWaitSeconds)
-    throw new AppError('usage', { detail: `${flag} ${given}: 0-${maxWaitSeconds}` });
+    throw new AppError('usage', { detail: `${flag} ${input}: 0-${maxWaitSeconds}` });
   return seconds * 1000;
 }
 
@@ -44,10 +44,10 @@ export const serve: CommandRun = async (context, flags) => {
   const takeOver = flags.takeOver === true;
   // Whoever takes over has the port of the one before, unless somebody else is meant.
   const usualPort = takeOver && lockOwner(dataDirFiles(context.dataDir)) !== null ? 0 : 3000;
-  const given = text(flags.port);
+  const input = text(flags.port);
   const { GATEWAY_PORT: variable } = context.env;
   const port =
-    wholeNumber(given ?? (variable || undefined), given === undefined ? 'GATEWAY_PORT' : '--port', {
+    wholeNumber(input ?? (variable || undefined), input === undefined ? 'GATEWAY_PORT' : '--port', {
       max: 65_535,
     }) ?? usualPort;
   const graceMs = waitOf('--grace', text(flags.grace) ?? context.env.GATEWAY_GRACE, defaultGrace);

@@ -171,8 +171,8 @@ export const launchd = ({ program, dataDir, port }: ServiceInput): PrintedUnit =
 
 const kinds = { systemd, container, launchd } as const;
 
-export const print: CommandRun = async (context, flags, given) => {
-  const kind = given === '' ? 'systemd' : given;
+export const print: CommandRun = async (context, flags, input) => {
+  const kind = input === '' ? 'systemd' : input;
   if (!Object.hasOwn(kinds, kind)) throw new AppError('usage', { detail: `${kind}: ${Object.keys(kinds).join(', ')}` });
   const isSet = context.flags.dataDir !== undefined;
   const port = text(flags.port) ?? context.env.GATEWAY_PORT ?? '3000';

@@ -9,8 +9,8 @@ import { credentials } from './from-environment.ts';
 
 const modes = { external: 'external', self: 'self', 'self-use': 'self', demo: 'demo' } as const;
 
-function modeOf(given: string | undefined): (typeof modes)[keyof typeof modes] {
-  const name = given ?? 'external';
+function modeOf(input: string | undefined): (typeof modes)[keyof typeof modes] {
+  const name = input ?? 'external';
   if (!Object.hasOwn(modes, name)) throw new AppError('usage', { detail: '--mode: external, self-use, demo' });
   return modes[name as keyof typeof modes];
 }
@@ -35,8 +35,8 @@ async function administrator(context: Context, client: Client, flags: FlagValues
 }
 
 async function channel(context: Context, client: Client, flags: FlagValues): Promise<number | undefined> {
-  const wanted = text(flags.channelType);
-  if (wanted === undefined) return undefined;
+  const requested = text(flags.channelType);
+  if (requested === undefined) return undefined;
   const { '--channel-key-stdin': key } = needed({
     '--channel-key-stdin': await context.secret(
       { keyStdin: flags.channelKeyStdin, keyFile: flags.channelKeyFile },
@@ -44,8 +44,8 @@ async function channel(context: Context, client: Client, flags: FlagValues): Pro
       'GATEWAY_CHANNEL_KEY',
     ),
   });
-  const { type, models } = await typeOf(client, wanted);
-  const name = text(flags.channelName) ?? wanted;
+  const { type, models } = await typeOf(client, requested);
+  const name = text(flags.channelName) ?? requested;
   const known = (await client.call('channel.search', { keyword: name })).find((one) => one.name === name);
   if (known !== undefined) return known.id;
   const [made] = await client.call('channel.create', {
@@ -70,7 +70,7 @@ export const setup: CommandRun = async (context, flags) => {
   const bare = text(flags.username) === undefined && context.env.GATEWAY_ADMIN_USERNAME === undefined;
   const all = ['channelType', 'tokenName'].every((flag) => flags[flag] === undefined);
   if (bare && context.interactive && (all || !(await client.call('setup.get')).status)) {
-    const { setupWizard } = await import('../../screens/setup-wizard.ts');
+    const { setupWizard } = await import('../../screens/setup-steps.ts');
     return setupWizard(context, flags);
   }
   const created = await administrator(context, client, flags, mode);

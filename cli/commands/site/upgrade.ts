@@ -30,8 +30,8 @@ export const upgrade: CommandRun = async (context, flags) => {
   const program = realpathSync(process.execPath);
   rejectManaged(program);
   if (file === undefined) return rollback(context, program);
-  const given = text(flags.releaseKey);
-  return upgradeFrom(context, program, resolve(file), given === undefined ? releaseKey : readFileSync(given, 'utf8'));
+  const input = text(flags.releaseKey);
+  return upgradeFrom(context, program, resolve(file), input === undefined ? releaseKey : readFileSync(input, 'utf8'));
 };
 
 function describe(context: Context): void {

@@ -68,8 +68,8 @@ export const edit = onChannels((flags) => {
     priority: wholeNumber(text(flags.priority), '--priority', { min: Number.MIN_SAFE_INTEGER }),
     weight: wholeNumber(text(flags.weight), '--weight'),
   };
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0)
+  const input = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  if (Object.keys(input).length === 0)
     throw new AppError('input_needed', { flags: '--rename | --models | --group | --priority | --weight' });
-  return given;
+  return input;
 });

@@ -55,24 +55,24 @@ async function namedTokens(client: Client, flags: FlagValues, refs: readonly str
 }
 
 /** Whole hours of a span such as `24h` or `7d`. @throws AppError usage */
-function hoursOf(given: string | undefined, flag: string): number | undefined {
-  if (given === undefined) return undefined;
-  const span = readExpiry(given);
+function hoursOf(input: string | undefined, flag: string): number | undefined {
+  if (input === undefined) return undefined;
+  const span = readExpiry(input);
   const hours = span.kind === 'span' ? span.seconds / 3600 : Number.NaN;
-  if (!Number.isInteger(hours)) throw new AppError('usage', { detail: `${flag} ${given}` });
+  if (!Number.isInteger(hours)) throw new AppError('usage', { detail: `${flag} ${input}` });
   return hours;
 }
 
 /** A budget that `unlimited` lifts, which is stored as 0. @throws AppError usage */
-function budgetOf(given: string | undefined, flag: string, quotaPerUnit: number): number | undefined {
-  if (given === undefined) return undefined;
-  const quota = quotaOrUnlimited(given, flag, { quotaPerUnit });
+function budgetOf(input: string | undefined, flag: string, quotaPerUnit: number): number | undefined {
+  if (input === undefined) return undefined;
+  const quota = quotaOrUnlimited(input, flag, { quotaPerUnit });
   return quota === unlimited ? 0 : quota;
 }
 
-function quotaFields(given: string | undefined, quotaPerUnit: number) {
-  if (given === undefined) return {};
-  const quota = quotaOrUnlimited(given, '--quota', { quotaPerUnit });
+function quotaFields(input: string | undefined, quotaPerUnit: number) {
+  if (input === undefined) return {};
+  const quota = quotaOrUnlimited(input, '--quota', { quotaPerUnit });
   return quota === unlimited
     ? { unlimited_quota: true, remain_quota: 0 }
     : { unlimited_quota: false, remain_quota: quota };

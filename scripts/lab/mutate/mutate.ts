@@ -10,14 +10,14 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { startDatabases } from '../../servers/databases.ts';
+import { startDatabases } from '../../servers/start.ts';
 import type { Numbered } from './apply.ts';
 import { type Copy, copyTree } from './copy.ts';
 import { type Distances, distancesFrom, rankTests } from './distance.ts';
 import { equivalents } from './equivalents.ts';
 import { applied, type Mutant, mutantsOf, sampled } from './mutants.ts';
 import { namedMutants } from './named.ts';
-import { type Pending, recordReached, runRounds, writeSwitches } from './rounds.ts';
+import { type Pending, recordReached, runRounds, writeSwitches } from './schedule.ts';
 import { typeErrors } from './types.ts';
 import { type Result, runTests, runUntilDetected } from './verify.ts';
 

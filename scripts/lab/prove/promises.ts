@@ -188,7 +188,7 @@ export const promises: readonly PromiseRow[] = [
     en: 'what hostile bodies of one key cost the others',
     zh: '一个密钥的恶意请求体对其他人的影响',
     tests: [],
-    commands: ['node scripts/launch.mjs lab/measure/refusals'],
+    commands: ['node scripts/launch.mjs lab/measure/rejected-requests'],
   },
   {
     en: 'start, memory and completions of the terminal',

@@ -9,8 +9,8 @@ import { cluster } from './cluster.ts';
 import { drain } from './drain.ts';
 import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
+import { slowClients } from './slow-clients.ts';
 import { soak } from './soak.ts';
-import { slowClients } from './stalled.ts';
 import { manyUsers } from './users.ts';
 
 const checks: Readonly<Record<string, (args: readonly string[]) => Promise<readonly Goal[]>>> = {

@@ -146,15 +146,15 @@ export function createAccounts(deps: {
       };
       void send().catch(deps.report);
     },
-    /** Ends every credential of the account. @param wanted '' = one is made. @returns the new password. @throws AppError reset_invalid, input_invalid, too_many_attempts. */
-    async reset(email: string, token: string, wanted: string, ip: string): Promise<string> {
+    /** Ends every credential of the account. @param requested '' = one is made. @returns the new password. @throws AppError reset_invalid, input_invalid, too_many_attempts. */
+    async reset(email: string, token: string, requested: string, ip: string): Promise<string> {
       await attempts.enter({ ip, device: '' }, '');
-      if (wanted !== '') checkPassword(wanted);
+      if (requested !== '') checkPassword(requested);
       if (!(await codes.take('reset', email.trim(), token, networkOf(ip)))) throw new AppError('reset_invalid');
       const user = await repository.findByEmail(email.trim());
       if (user === undefined) throw new AppError('reset_invalid');
       const password =
-        wanted ||
+        requested ||
         Array.from({ length: madePasswordLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
       await codes.delete('reset', user.email);
       await deps.credentials.replace(user.id, password);

@@ -95,8 +95,8 @@ export function createChannels(deps: {
     /** A page of tags: all channels of each. `total` counts tags. */
     async byTags(filter: ChannelFilter, page: number, size: number): Promise<{ items: Channel[]; total: number }> {
       const tags = await repository.tags(filter);
-      const shown = tags.slice(page * size, (page + 1) * size);
-      const rows = shown.length === 0 ? [] : await repository.ofTags(shown, filter);
+      const visible = tags.slice(page * size, (page + 1) * size);
+      const rows = visible.length === 0 ? [] : await repository.ofTags(visible, filter);
       return { items: rows.map(channelView), total: tags.length };
     },
     /** Ids of the channels that a key belongs to. */
@@ -225,8 +225,8 @@ export function createChannels(deps: {
     /** @param model '' = the channel's test model, else its first one. */
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
-      const chosen = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
-      const result = chosen === '' ? noTestModel : await deps.relayTest({ channelId: id, model: chosen, stream });
+      const selected = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
+      const result = selected === '' ? noTestModel : await deps.relayTest({ channelId: id, model: selected, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
         test_at: seconds(),
@@ -257,9 +257,9 @@ export function createChannels(deps: {
       if (typed === '' && stored !== null && keyOwner !== 'owner') stays(stored, columnsOf({ ...fields, type }));
       checkFields(fields, stored);
       const listed = fields.models ?? '';
-      const chosen = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
-      if (chosen === '' && members(listed).length === 0) throw new AppError('channel_models_required');
-      if (chosen === '') return noTestModel;
+      const selected = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
+      if (selected === '' && members(listed).length === 0) throw new AppError('channel_models_required');
+      if (selected === '') return noTestModel;
       const { id: _, ...base } = stored ?? { id: 0 };
       const [row] = await repository.create([
         {
@@ -269,7 +269,7 @@ export function createChannels(deps: {
           ...base,
           ...columnsOf(fields),
           type,
-          models: chosen,
+          models: selected,
           name: `${fields.name?.trim() || type}`,
           status: ChannelStatus.disabled,
           other_info: '',
@@ -279,7 +279,7 @@ export function createChannels(deps: {
       ]);
       if (row === undefined) throw new AppError('not_found', { what: 'channel' });
       try {
-        const result = await deps.relayTest({ channelId: row.id, model: chosen, stream });
+        const result = await deps.relayTest({ channelId: row.id, model: selected, stream });
         if (result.ok && stored === null) passed.keep({ ...fields, type, key: typed }, result.ms, seconds());
         return result;
       } finally {
@@ -287,15 +287,15 @@ export function createChannels(deps: {
       }
     },
     /** The channels meant: by ids, by tag, all, or those in use. */
-    async choose(wanted: {
+    async choose(requested: {
       readonly ids?: readonly number[] | undefined;
       readonly tag?: string | undefined;
       readonly all?: boolean;
     }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status' | 'auto_ban'>[]> {
-      if (wanted.ids !== undefined && wanted.ids.length > 0) return repository.byIds(wanted.ids);
-      if (wanted.tag !== undefined && wanted.tag !== '') return repository.byTag(wanted.tag);
+      if (requested.ids !== undefined && requested.ids.length > 0) return repository.byIds(requested.ids);
+      if (requested.tag !== undefined && requested.tag !== '') return repository.byTag(requested.tag);
       const rows = await repository.all();
-      return wanted.all === true ? rows : rows.filter(({ status }) => status === ChannelStatus.enabled);
+      return requested.all === true ? rows : rows.filter(({ status }) => status === ChannelStatus.enabled);
     },
     disableFor: (id: number, otherInfo: string): Promise<boolean> =>
       repository.update(id, { status: ChannelStatus.autoDisabled, other_info: otherInfo }),
@@ -371,8 +371,8 @@ function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
 const isSupported = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;
 
 /** @throws AppError channel_key_again */
-function stays(stored: ChannelRow, wanted: Updateable<ChannelsTable>): void {
-  const fields = destinationChanges(stored, wanted as Partial<ChannelRow>);
+function stays(stored: ChannelRow, requested: Updateable<ChannelsTable>): void {
+  const fields = destinationChanges(stored, requested as Partial<ChannelRow>);
   if (fields.length > 0) throw new AppError('channel_key_again', { fields: fields.join(', ') });
 }
 

@@ -41,8 +41,8 @@ export function createSignUp(deps: {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
 
-  const freeName = async (wanted: string, prefix: string): Promise<string> => {
-    const plain = [...wanted.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, maxUsernameLength).join('');
+  const freeName = async (requested: string, prefix: string): Promise<string> => {
+    const plain = [...requested.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, maxUsernameLength).join('');
     if (plain !== '' && !(await repository.nameTaken(plain, 0))) return plain;
     for (let attempt = 0; attempt < nameAttempts; attempt++) {
       const name = `${prefix}${randomInt(10_000 * 10 ** Math.min(attempt, 4))}`;

@@ -137,11 +137,11 @@ export function createPricing(deps: {
       for (const [key, entries] of Object.entries(readPriceList(text))) {
         if (!isOptionKey(key)) continue;
         const now = options.text(key);
-        const wanted = JSON.stringify({ ...(JSON.parse(now) as object), ...entries });
-        options.validate(key, wanted);
-        const differing = pricesDiffer(key, now, wanted);
+        const requested = JSON.stringify({ ...(JSON.parse(now) as object), ...entries });
+        options.validate(key, requested);
+        const differing = pricesDiffer(key, now, requested);
         if (differing.length === 0) continue;
-        values[key] = wanted;
+        values[key] = requested;
         changes.push(...differing);
       }
       return { changes, values };

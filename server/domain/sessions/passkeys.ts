@@ -114,9 +114,9 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError not_found */
     async rename(id: number, userId: number, name: string): Promise<void> {
-      const wanted = name.trim().slice(0, maxNameLength);
-      if (wanted === '') throw new AppError('token_name_required');
-      if (!(await repository.rename(id, userId, wanted))) throw new AppError('not_found', { what: `passkey ${id}` });
+      const requested = name.trim().slice(0, maxNameLength);
+      if (requested === '') throw new AppError('token_name_required');
+      if (!(await repository.rename(id, userId, requested))) throw new AppError('not_found', { what: `passkey ${id}` });
     },
     /** @throws AppError not_found, passkey_only. */
     async remove(id: number, userId: number): Promise<void> {

@@ -42,7 +42,7 @@ export function createSnapshotSource({
   const tokens = createTokensRepository(database);
   const channels = createChannelsRepository(database);
   const options = createOptionsRepository(database);
-  const shown = (texts: ReadonlyMap<string, string>) =>
+  const visible = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
   const load = async (): Promise<Snapshot> => {
@@ -54,7 +54,7 @@ export function createSnapshotSource({
       users: (await users.all()).map(userSnapshot),
       tokens: (await tokens.all()).map(tokenSnapshot),
       channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
-      options: Object.fromEntries(shown(await options.all())),
+      options: Object.fromEntries(visible(await options.all())),
     };
   };
   const deltaOf = async (seq: number, news: readonly Change[]): Promise<SnapshotDelta> => {

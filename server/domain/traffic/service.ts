@@ -132,17 +132,17 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const withPoints = query.points ?? true;
     const { order = 'requests' } = query;
     const range = { span: step, from, to };
-    const wanted = { ...range, kind, ...filter };
+    const requested = { ...range, kind, ...filter };
     const limit = Math.min(Math.max(1, query.limit ?? defaultSeries), maxSeries);
     // Channels are few, and finding the largest of them first would read their rows twice.
     const ranked = group !== null && by !== 'channel';
-    const keys = ranked ? await repository.top(wanted, { by: group, order, limit }) : null;
+    const keys = ranked ? await repository.top(requested, { by: group, order, limit }) : null;
     // Of nothing nothing is asked.
     const among = group === null || keys === null ? {} : { among: { group, keys } };
     const rows =
       keys?.length === 0
         ? []
-        : await repository.totals({ ...wanted, ...among }, [
+        : await repository.totals({ ...requested, ...among }, [
             ...(group === null ? [] : [group]),
             ...(withPoints ? (['at'] as const) : []),
           ]);
@@ -151,18 +151,18 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const rankOf = ({ sum }: (typeof found)[number]): number =>
       order === 'tokens' ? sum.tokens_in + sum.tokens_out : sum[order];
     found.sort((a, b) => rankOf(b) - rankOf(a) || b.sum.attempts - a.sum.attempts);
-    const shown = found.slice(0, limit);
+    const visible = found.slice(0, limit);
     const whole = keys === null || found.length < limit;
     const total = whole ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);
     const ids =
       group === 'subject_id' || group === 'user_id'
-        ? shown.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : []))
+        ? visible.flatMap(({ key }) => (typeof key === 'number' && key > 0 ? [key] : []))
         : [];
     const names = await namesOf(by, ids, userId);
     return {
       ...{ from, to, step },
       total: statsOf(total),
-      series: shown.map(({ key, own, sum }) => ({
+      series: visible.map(({ key, own, sum }) => ({
         id: typeof key === 'number' ? key : 0,
         name: typeof key === 'string' ? key : (names.get(key)?.name ?? ''),
         username: typeof key === 'number' ? (names.get(key)?.username ?? '') : '',

@@ -32,10 +32,10 @@ export function createAccessTokens(deps: { readonly database: Database; readonly
   return {
     list: async (userId: number) => (await repository.list(userId)).map(view),
     /** @returns the token itself too; only its hash is kept. @throws AppError token_name_*, scope_*, token_expiry_invalid, access_token_limit. */
-    async create(userId: number, name: string, wanted: string, expiresAt: number) {
+    async create(userId: number, name: string, requested: string, expiresAt: number) {
       if (name.trim() === '') throw new AppError('token_name_required');
       if ([...name.trim()].length > maxNameLength) throw new AppError('token_name_long');
-      const scopes = scopesIn(wanted);
+      const scopes = scopesIn(requested);
       if (expiresAt !== -1 && expiresAt <= seconds()) throw new AppError('token_expiry_invalid');
       if ((await repository.count(userId)) >= max) throw new AppError('access_token_limit', { most: max });
       const token = prefix + randomBytes(32).toString('base64url');

@@ -7,14 +7,14 @@ import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
+import { ColumnGroup } from './column-group.tsx';
+import { useColumnSizes } from './column-size.ts';
 import { Head } from './head.tsx';
-import { MeasuredColumns } from './measured-columns.tsx';
 import { usePreferences } from './preferences.ts';
-import { useAmounts } from './use-amounts.ts';
 import { useHandlers } from './use-handlers.ts';
+import { useMoneyColumns } from './use-money-columns.ts';
 import { useRowKeys } from './use-row-keys.ts';
-import { useSorting } from './use-sorting.ts';
-import { useWidths } from './widths.ts';
+import { useSort } from './use-sort.ts';
 
 const heights = { compact: 36, roomy: 44 } as const;
 
@@ -82,16 +82,16 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     box.current = element;
     setScroller(element);
   }, []);
-  const { sortOn, direction, visibleColumns, visibleKey, ordered } = useSorting({
+  const { sortOn, direction, visibleColumns, visibleKey, ordered } = useSort({
     rows,
     columns,
     visible: preferences.visible,
   });
-  const cells = useAmounts(visibleColumns, ordered);
+  const cells = useMoneyColumns(visibleColumns, ordered);
   const { select: selectRow, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
   const top = useTop(scroller, many);
-  const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`, columns);
+  const widths = useColumnSizes(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`, columns);
   const onKey = useRowKeys({ box, rows: ordered, selection, select: selectRow, open });
 
   const sheet =
@@ -115,7 +115,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           style={widths === null ? undefined : { width: widths.reduce((sum, width) => sum + width, 0) }}
         >
           <caption className="sr-only">{caption}</caption>
-          <MeasuredColumns widths={widths} />
+          <ColumnGroup widths={widths} />
           <Head columns={cells} rows={ordered} selection={selection} sortOn={sortOn} direction={direction} />
           <Body
             rows={ordered}

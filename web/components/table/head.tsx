@@ -2,15 +2,15 @@
 import { useTranslation } from 'react-i18next';
 import type { Column, Selection } from './column.ts';
 import { shapeOf } from './line.tsx';
-import type { Sorting } from './use-sorting.ts';
+import type { SortResult } from './use-sort.ts';
 
 const arrows = { none: '', ascending: ' ↑', descending: ' ↓' } as const;
 /** What the address calls the order of a column; null = it has none. */
 const orderOf = <Row,>({ id, sort, order }: Column<Row>): string | null => order ?? (sort === undefined ? null : id);
 
 export interface HeadProps<Row> {
-  readonly sortOn: Sorting<Row>['sortOn'];
-  readonly direction: Sorting<Row>['direction'];
+  readonly sortOn: SortResult<Row>['sortOn'];
+  readonly direction: SortResult<Row>['direction'];
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly selection: Selection | undefined;

@@ -13,7 +13,7 @@ import {
   weightBounds,
   withSetting,
 } from './channel-form.ts';
-import { ChannelSwitches } from './channel-switches.tsx';
+import { ChannelOptions } from './channel-options.tsx';
 import { namesIn } from './model-list.ts';
 
 export interface AdvancedFieldsProps {
@@ -176,7 +176,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         help={t('channels.statusMappingHelp')}
       />
       <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
-      <ChannelSwitches form={form} onChange={onChange} />
+      <ChannelOptions form={form} onChange={onChange} />
       <DialectField form={form} provider={provider} onChange={onChange} />
       <UnknownIdsField {...both} />
       <SettingField

@@ -27,7 +27,7 @@ import {
   startsOf,
   type Traffic,
 } from './overview.ts';
-import { Shares } from './shares.tsx';
+import { TopUsage } from './top-usage.tsx';
 
 /** Of the site's default step: the range that it draws as bars. */
 const defaultRanges = { hour: '24h', day: '7d', week: '30d' } as const;
@@ -145,7 +145,7 @@ export function DashboardPage() {
           onHover={setHover}
           onPick={pick}
         />
-        <Shares
+        <TopUsage
           {...{ admin, period, dimension, metric, hover, formatTime }}
           all={all.data}
           by={by.data}

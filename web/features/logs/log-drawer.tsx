@@ -17,13 +17,13 @@ import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
-import { CostBreakdown } from './bill.tsx';
+import { CostBreakdown } from './cost-breakdown.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
 import { grouped, LogStatusMark, secondsText } from './log-columns.tsx';
 import { detailsOf, errorOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
+import { Timeline } from './timeline.tsx';
 import type { LogFilters } from './use-logs.ts';
-import { Waterfall } from './waterfall.tsx';
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
@@ -237,7 +237,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
           />
         </section>
       ) : null}
-      {isRequest ? <Waterfall log={log} details={details} /> : null}
+      {isRequest ? <Timeline log={log} details={details} /> : null}
       <Attempts log={log} info={details.admin_info} />
       <CostBreakdown details={details} />
       <section>

@@ -14,7 +14,7 @@ import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
-import { FacetRail } from './facet-rail.tsx';
+import { FilterSidebar } from './filter-sidebar.tsx';
 import { LogBar } from './log-bar.tsx';
 import { logColumns, maxDurationOf } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
@@ -132,7 +132,7 @@ export function LogsPage() {
               )}
             </div>
           }
-          sidebar={wide && counts !== undefined ? <FacetRail counts={counts} url={url} /> : undefined}
+          sidebar={wide && counts !== undefined ? <FilterSidebar counts={counts} url={url} /> : undefined}
           empty={<NoLogs filtered={filtered} url={url} backwards={isBackwards(filters)} />}
         />
       </div>

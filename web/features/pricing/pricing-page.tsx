@@ -11,12 +11,12 @@ import { Segment } from '../../components/segment.tsx';
 import { sizeText } from '../../lib/currency.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
+import { MissingPrice, priceOf, suggestedIn } from './missing-price.tsx';
 import { ModelPage } from './model-page.tsx';
 import { contextSizes, filtered, isPriced, modalities, outputLimits } from './model-rows.ts';
 import { ModelsView } from './models-view.tsx';
 import { RatiosView } from './ratios-view.tsx';
 import { PriceSimulation } from './simulate.tsx';
-import { priceOf, suggestedIn, Unpriced } from './unpriced.tsx';
 import { type Models, useModels, usePricing } from './use-models.ts';
 
 /** The model an address is of; '' = the list. */
@@ -138,7 +138,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
           </button>
         )}
       </PageHead>
-      {models.admin && !ratios ? <Unpriced models={models.all} onApply={(some) => void apply(some)} /> : null}
+      {models.admin && !ratios ? <MissingPrice models={models.all} onApply={(some) => void apply(some)} /> : null}
       {models.admin && !ratios ? null : <OwnGroup models={models} />}
       {ratios ? <RatiosView models={models} bar={bar} /> : <ModelsView models={models} bar={bar} />}
       {open === 'history' ? (

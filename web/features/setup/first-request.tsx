@@ -6,7 +6,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
 import { useMoney } from '../../shell/money.ts';
-import { CostBreakdown } from '../logs/bill.tsx';
+import { CostBreakdown } from '../logs/cost-breakdown.tsx';
 
 export function SendForMe({ keyText, model }: { readonly keyText: string; readonly model: string }) {
   const { t } = useTranslation();

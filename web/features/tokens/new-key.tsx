@@ -7,7 +7,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './allowance.tsx';
+import { Sentence, summaryOf } from './key-summary.tsx';
 import { TestRequest } from './test-request.tsx';
 import { UseWith, useUsableModels } from './use-with.tsx';
 
@@ -58,7 +58,7 @@ export function NewKey({ token, onClose, onCopy, onShare }: NewKeyProps) {
         </button>
       </div>
       <div className="mb-4">
-        <Sentence allowance={allowanceOf(token, money, i18n.language)} />
+        <Sentence summary={summaryOf(token, money, i18n.language)} />
       </div>
       <TestRequest secret={key} model={models[0] ?? ''} />
       <FirstRequest token={token} />

@@ -1,7 +1,7 @@
 /** What a key may do, in one sentence; what stands between `**` is emphasised. Pure. */
 import type { TFunction } from 'i18next';
 
-export interface Allowance {
+export interface KeySummary {
   /** '' = not named yet. */
   readonly name: string;
   /** Amounts as this site writes them; null = no such limit. */
@@ -25,8 +25,8 @@ const maxNamed = 3;
 
 const bold = (text: string): string => `**${text}**`;
 
-export function sentenceOf(allowance: Allowance, t: TFunction, language: string): string {
-  const { name, total, day, month, models, until, networks, rpm, requests } = allowance;
+export function sentenceOf(summary: KeySummary, t: TFunction, language: string): string {
+  const { name, total, day, month, models, until, networks, rpm, requests } = summary;
   const list = (items: readonly string[]): string => new Intl.ListFormat(language, { style: 'long' }).format(items);
   const spends = [
     total === null ? [] : [t('tokens.sentence.total', { amount: total })],

@@ -9,7 +9,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { relative } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './allowance.tsx';
+import { Sentence, summaryOf } from './key-summary.tsx';
 
 const spans = ['1', '24', '168', '336'] as const;
 
@@ -41,7 +41,7 @@ export function ShareKey({ token, refresh, onClose }: ShareKeyProps) {
     <Sheet title={t('tokens.giveTitle', { name: token.name })} onClose={onClose}>
       <div className="grid gap-4">
         <p className="text-ink-2">{t('tokens.giveHelp')}</p>
-        <Sentence allowance={allowanceOf(token, money, i18n.language)} />
+        <Sentence summary={summaryOf(token, money, i18n.language)} />
         {made === null ? (
           <>
             <div>

@@ -8,7 +8,7 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useMoney } from '../../shell/money.ts';
-import { allowanceOf, Sentence } from './allowance.tsx';
+import { Sentence, summaryOf } from './key-summary.tsx';
 import { UseWith } from './use-with.tsx';
 
 type SharedKey = OutputOf<EndpointOf<'token.open_shared'>>;
@@ -60,7 +60,7 @@ export function SharedKeyPage() {
             </button>
           </div>
           <div className="mb-6">
-            <Sentence allowance={allowanceOf(shared, money, i18n.language)} />
+            <Sentence summary={summaryOf(shared, money, i18n.language)} />
           </div>
           <h2 className="mb-2 font-semibold">{t('tokens.revealHelp')}</h2>
           <UseWith token={shared} onCopy={copyOrShow} own={false} />

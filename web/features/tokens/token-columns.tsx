@@ -10,7 +10,7 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
-import { namesIn } from './allowance.tsx';
+import { namesIn } from './key-summary.tsx';
 import { keyUsage } from './usage.ts';
 
 const statusClasses = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;

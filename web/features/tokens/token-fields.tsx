@@ -16,7 +16,7 @@ import { expiryOf } from '../../lib/expiry.ts';
 import { day } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
-import { namesIn, Sentence } from './allowance.tsx';
+import { namesIn, Sentence } from './key-summary.tsx';
 import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
 import {
@@ -188,7 +188,7 @@ function LiveSentence({ form, token, details, models }: PartProps & { readonly m
   const rpm = parseNumber(form.limits.rpm_limit, limitBounds);
   return (
     <Sentence
-      allowance={{
+      summary={{
         name: form.name.trim(),
         total: spend === 'total' && quota !== null ? money(quota) : null,
         day: amountOf('day_budget'),

@@ -4,7 +4,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
-import { namesIn } from './allowance.tsx';
+import { namesIn } from './key-summary.tsx';
 
 /** What the amount of the form is for; what else a key is limited by stands below. */
 export const spendWindows = ['total', 'day', 'month', 'none'] as const;

@@ -1,6 +1,6 @@
 /** The database dies and a copy of it comes to power that lacks the last two seconds, now and then with a node whose disk is full or that is killed while it sends again: what people were told is in the books, or was refused. */
 
-import { startReplica } from '../../../servers/standby.ts';
+import { startReplica } from '../../../servers/replica.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
 import { auditOf, goalsOf, summaryOf } from './accounts.ts';

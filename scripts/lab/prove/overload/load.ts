@@ -22,7 +22,7 @@ interface PhaseCounts {
 
 /** Each waits for a free connection from the moment it was due. */
 async function runPhases(): Promise<readonly PhaseReport[]> {
-  const counts = order.phases.map(
+  const phases = order.phases.map(
     (phase): PhaseCounts => ({
       phase,
       ...{ due: 0, queued: 0, rejected: 0, lastRefusal: 0 },
@@ -56,18 +56,18 @@ async function runPhases(): Promise<readonly PhaseReport[]> {
     next++;
     send(line, first);
   });
-  for (const tally of counts) {
-    current = tally;
+  for (const counts of phases) {
+    current = counts;
     phaseAt = performance.now();
-    const { perSecond, ms } = tally.phase;
+    const { perSecond, ms } = counts.phase;
     for (let now = phaseAt; now - phaseAt < ms; now = performance.now()) {
-      for (const due = Math.floor(((now - phaseAt) * perSecond) / 1000); tally.due < due; tally.due++) {
-        const one = { due: phaseAt + (tally.due * 1000) / perSecond, tally };
+      for (const due = Math.floor(((now - phaseAt) * perSecond) / 1000); counts.due < due; counts.due++) {
+        const one = { due: phaseAt + (counts.due * 1000) / perSecond, counts };
         const line = lines.free.pop();
         if (line !== undefined) send(line, one);
         else {
           waiting.push(one);
-          tally.queued++;
+          counts.queued++;
         }
       }
       await Bun.sleep(1);
@@ -76,7 +76,7 @@ async function runPhases(): Promise<readonly PhaseReport[]> {
   const ended = performance.now();
   while (under.size > 0 && performance.now() - ended < timeoutMs) await Bun.sleep(10);
   lines.close();
-  return counts.map(reportOf);
+  return phases.map(reportOf);
 }
 
 const reportOf = ({ phase, due, queued, rejected, lastRefusal, fromDue, ...rest }: PhaseCounts): PhaseReport => ({

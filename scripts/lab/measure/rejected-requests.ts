@@ -1,5 +1,5 @@
 /**
- * What one key's hostile bodies cost everybody else: `node scripts/launch.mjs lab/measure/refusals [--rounds N] [--seconds N] [--relays N] [--rate N]`.
+ * What one key's hostile bodies cost everybody else: `node scripts/launch.mjs lab/measure/rejected-requests [--rounds N] [--seconds N] [--relays N] [--rate N]`.
  * With `--rate` they send so many a second together; without it each sends the next as soon as it is answered, which takes a
  * whole core of a small machine from everybody whatever is sent: the first rows show that for ordinary requests. Another user's requests are timed before and while eight connections of one key send the same body again and again, with and
  * without balance. Goals: p50 and p99 at most 1.3 times as long; a refused body of 30 KB takes at most 1 ms of the gateway's CPU.

@@ -2,12 +2,12 @@
 import { useTranslation } from 'react-i18next';
 import { type ChannelForm, settingIn, withSetting } from './channel-form.ts';
 
-export interface ChannelSwitchesProps {
+export interface ChannelOptionsProps {
   readonly form: ChannelForm;
   readonly onChange: (change: Partial<ChannelForm>) => void;
 }
 
-export function ChannelSwitches({ form, onChange }: ChannelSwitchesProps) {
+export function ChannelOptions({ form, onChange }: ChannelOptionsProps) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
   const put = (name: string, value: boolean) => onChange({ setting: withSetting(form.setting, name, value) });

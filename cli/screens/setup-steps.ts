@@ -57,10 +57,10 @@ class SetupWizard {
   /** The flags that would have said the same. */
   #flags: FlagValues = {};
 
-  constructor(context: Context, client: Client, given: FlagValues, form: Form) {
+  constructor(context: Context, client: Client, input: FlagValues, form: Form) {
     this.#context = context;
     this.#client = client;
-    this.#given = given;
+    this.#given = input;
     this.#form = form;
   }
 
@@ -142,8 +142,8 @@ class SetupWizard {
 
   async channel(): Promise<Channel> {
     const { channelType, channelName, channelBaseUrl, channelModels } = this.#given;
-    const given = { type: channelType, name: channelName, baseUrl: channelBaseUrl, models: channelModels };
-    const { flags, key } = await askChannel(this.#context, this.#form, given);
+    const input = { type: channelType, name: channelName, baseUrl: channelBaseUrl, models: channelModels };
+    const { flags, key } = await askChannel(this.#context, this.#form, input);
     const { type, models } = await typeOf(this.#client, text(flags.type));
     const fields = fieldsOf(flags);
     const [made] = await this.#client.call('channel.create', {
@@ -249,9 +249,9 @@ interface Outcome {
   readonly flags: FlagValues;
 }
 
-async function stepThrough(context: Context, form: Form, given: FlagValues, open: Open): Promise<Outcome> {
+async function stepThrough(context: Context, form: Form, input: FlagValues, open: Open): Promise<Outcome> {
   const client = await context.client();
-  const wizard = new SetupWizard(context, client, given, form);
+  const wizard = new SetupWizard(context, client, input, form);
   if (!open.administrator) form.note(remainingSteps(context, open));
   const administrator = open.administrator ? await wizard.administrator(open.account) : null;
   // Over HTTP the rest needs somebody who is logged in.
@@ -264,14 +264,14 @@ async function stepThrough(context: Context, form: Form, given: FlagValues, open
   return { administrator, channel, test, key, flags: wizard.flags };
 }
 
-export async function setupWizard(context: Context, given: FlagValues): Promise<void> {
+export async function setupWizard(context: Context, input: FlagValues): Promise<void> {
   const { say, output } = context;
   const open = await openSteps(await context.client());
   const questions =
     (open.administrator ? 1 : 0) +
     (open.account ? accountQuestionCount : 0) +
     (open.channel ? channelQuestionCount : 0);
-  const done = await inForm(context, questions, (form) => stepThrough(context, form, given, open));
+  const done = await inForm(context, questions, (form) => stepThrough(context, form, input, open));
   const { administrator, channel, test, key } = done;
   const result = administrator !== null || open.channel || key !== null ? 'created' : 'unchanged';
   const toLogin = context.url !== '' && administrator !== null;
@@ -282,7 +282,7 @@ export async function setupWizard(context: Context, given: FlagValues): Promise<
         ? [say('系统初始化成功', 'the system is set up')]
         : environmentLines(context, addressOf(context), key)),
       ...(result === 'created'
-        ? [say('同样的命令：', 'the same as one command:'), `  ${context.line({ ...given, ...done.flags })}`]
+        ? [say('同样的命令：', 'the same as one command:'), `  ${context.line({ ...input, ...done.flags })}`]
         : []),
       toLogin
         ? say(`接下来：gateway login ${context.url}`, `next: gateway login ${context.url}`)

@@ -1,4 +1,4 @@
-/** How long the log's counts take when it is long: `node scripts/launch.mjs lab/measure/facets [rows] [--postgres]`. Goal: 300 ms over 1,000,000 rows for every filter. */
+/** How long the log's counts take when it is long: `node scripts/launch.mjs lab/measure/log-counts [rows] [--postgres]`. Goal: 300 ms over 1,000,000 rows for every filter. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -18,7 +18,7 @@ const order = ['status', 'error', 'model', 'user', 'channel', 'token', 'group'] 
 /** Values in sight; the chips offer the others. */
 const maxValues = { status: 7, error: 4, model: 6, user: 4, channel: 4, token: 4, group: 3 } as const;
 
-export function FacetRail({ counts, url }: { readonly counts: Counts; readonly url: Url }) {
+export function FilterSidebar({ counts, url }: { readonly counts: Counts; readonly url: Url }) {
   const { t } = useTranslation();
   const about = counts.sampled ? '≈ ' : '';
   const toggle = (by: (typeof order)[number], value: string) => {

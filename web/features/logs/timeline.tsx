@@ -10,7 +10,7 @@ const classes: Readonly<Record<Span['kind'], string>> = {
   stream: 'bg-(--data-1)',
 };
 
-export function Waterfall({ log, details }: { readonly log: Log; readonly details: LogDetails }) {
+export function Timeline({ log, details }: { readonly log: Log; readonly details: LogDetails }) {
   const { t } = useTranslation();
   const spans = spansOf(log, details);
   if (spans.length === 0) return null;

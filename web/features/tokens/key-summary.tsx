@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { day } from '../../lib/format.ts';
 import type { Money } from '../../shell/money.ts';
-import { type Allowance, partsOf, sentenceOf } from './sentence.ts';
+import { type KeySummary, partsOf, sentenceOf } from './sentence.ts';
 
 type Limited = Pick<
   Token,
@@ -26,7 +26,7 @@ export const namesIn = (list: string): readonly string[] =>
     .filter((name) => name !== '');
 
 /** @param money as this site writes amounts. */
-export const allowanceOf = (token: Limited, money: Money, language: string): Allowance => ({
+export const summaryOf = (token: Limited, money: Money, language: string): KeySummary => ({
   name: token.name,
   total: token.unlimited_quota ? null : money(token.remain_quota),
   day: token.day_budget === 0 ? null : money(token.day_budget),
@@ -38,12 +38,12 @@ export const allowanceOf = (token: Limited, money: Money, language: string): All
   requests: null,
 });
 
-export function Sentence({ allowance }: { readonly allowance: Allowance }) {
+export function Sentence({ summary }: { readonly summary: KeySummary }) {
   const { t, i18n } = useTranslation();
   return (
     <p className="rounded-2 bg-sunken px-3 py-2.5">
       <span className="block text-[12px] font-medium text-ink-2">{t('tokens.inSentence')}</span>
-      {partsOf(sentenceOf(allowance, t, i18n.language)).map((part, at) => (
+      {partsOf(sentenceOf(summary, t, i18n.language)).map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts are told apart by their place alone
         <Fragment key={at}>{at % 2 === 0 ? part : <b className="font-semibold">{part}</b>}</Fragment>
       ))}

@@ -12,7 +12,7 @@ interface ColumnWidths {
  * @param columns how the cells are drawn: when they change while the first rows are in sight, the widths are measured again.
  * @returns pixels per column; null = as the contents want them, also where rows are cards.
  */
-export function useWidths(
+export function useColumnSizes(
   box: RefObject<HTMLElement | null>,
   enabled: boolean,
   key: string,

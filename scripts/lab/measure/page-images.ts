@@ -4,14 +4,14 @@
  * sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
  * `--pairs` takes every page by that plan: about 140 pictures.
  * `--bills DOCS` takes the picture of a bill for the README besides.
- * `node scripts/launch.mjs lab/measure/pictures FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--pairs] [--no-axe]`
+ * `node scripts/launch.mjs lab/measure/page-images FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--pairs] [--no-axe]`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newViolations, openStage, quietLine, type Stage, settled } from '../../../tests/browser/support.ts';
-import { type PageImage, renderGrid } from './contact-sheets.ts';
-import { fillSite, type SiteSize } from './filled-site.ts';
+import { type PageImage, renderGrid } from './image-grid.ts';
+import { fillSite, type SiteSize } from './site-data.ts';
 
 const args = process.argv.slice(2);
 const valueAfter = (flag: string): string | undefined => {

@@ -21,7 +21,7 @@ const noRows: readonly never[] = [];
 const compare = (one: number | string, other: number | string): number =>
   typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
 
-export interface Sorting<Row> {
+export interface SortResult<Row> {
   readonly sortOn: (id: string) => void;
   readonly direction: (id: string) => 'ascending' | 'descending' | 'none';
   readonly visibleColumns: readonly Column<Row>[];
@@ -31,18 +31,18 @@ export interface Sorting<Row> {
   readonly ordered: readonly Row[];
 }
 
-export interface SortingOptions<Row> {
+export interface SortOptions<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** What the reader chose to see. */
   readonly visible: Readonly<Record<string, boolean>>;
 }
 
-export function useSorting<Row extends { readonly id: number }>({
+export function useSort<Row extends { readonly id: number }>({
   rows,
   columns,
   visible,
-}: SortingOptions<Row>): Sorting<Row> {
+}: SortOptions<Row>): SortResult<Row> {
   const url = useUrl();
   const requested = url.get('sort');
   const sorting: SortingState =

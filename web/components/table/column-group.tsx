@@ -1,5 +1,5 @@
 /** Widths that were measured once, for rows that come and go. */
-export function MeasuredColumns({ widths }: { readonly widths: readonly number[] | null }) {
+export function ColumnGroup({ widths }: { readonly widths: readonly number[] | null }) {
   if (widths === null) return null;
   return (
     <colgroup>

@@ -29,7 +29,7 @@ const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }
 const maxRows = 10;
 const none: readonly TrafficSeries[] = [];
 
-export interface SharesProps {
+export interface TopUsageProps {
   readonly admin: boolean;
   readonly period: Period;
   readonly all: Traffic | undefined;
@@ -43,7 +43,7 @@ export interface SharesProps {
   readonly onSet: (name: 'by' | 'show' | 'view', value: string) => void;
 }
 
-export function Shares(props: SharesProps) {
+export function TopUsage(props: TopUsageProps) {
   const { admin, period, all, by, dimension, metric, margin, hover, formatTime, onHover, onSet } = props;
   const { t } = useTranslation();
   const money = useMoney();

@@ -1,7 +1,7 @@
 /**
  * How long real agents go on after an upstream refused, and what they print: seconds from the first refusal until the program ended.
  * The programs lie in AGENTS_FOLDER as npm installs them. Not part of the tests: it takes minutes.
- * Run: AGENTS_FOLDER=... bun scripts/lab/agents/refusals.ts [NAME,...] [CASE,...]
+ * Run: AGENTS_FOLDER=... bun scripts/lab/agents/error-messages.ts [NAME,...] [CASE,...]
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -5,7 +5,7 @@ import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 import type { Column } from './column.ts';
 
 /** @returns the same columns while neither they nor the forms of their amounts change. */
-export function useAmounts<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Column<Row>[] {
+export function useMoneyColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Column<Row>[] {
   const money = useMoney();
   const details = useMoneyDetails();
   const forms = columns.map(

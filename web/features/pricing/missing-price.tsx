@@ -30,12 +30,12 @@ function words(t: TFunction, { suggestion }: SuggestedModel): string {
 /** More than these are a list in the settings. */
 const maxModels = 6;
 
-export interface UnpricedProps {
+export interface MissingPriceProps {
   readonly models: readonly AdminModel[];
   readonly onApply: (some: readonly SuggestedModel[]) => void;
 }
 
-export function Unpriced({ models, onApply }: UnpricedProps) {
+export function MissingPrice({ models, onApply }: MissingPriceProps) {
   const { t } = useTranslation();
   const unpriced = models.filter((one) => !isPriced(one));
   if (unpriced.length === 0) return null;
