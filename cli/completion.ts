@@ -33,7 +33,7 @@ async function namesFor(command: string, env: Environment): Promise<string[]> {
   if (noun === 'context') return Object.keys((await import('./contexts.ts')).readContexts(env).contexts);
   if (noun === 'completion') return ['bash', 'zsh', 'fish', 'powershell'];
   const [{ existingNames }, { resolveDataDir }] = await Promise.all([
-    import('../server/app/offline.ts'),
+    import('../server/app/data-dir-commands.ts'),
     import('../server/app/data-dir.ts'),
   ]);
   return existingNames(resolveDataDir(undefined, env, process.cwd()), noun, env);

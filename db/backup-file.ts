@@ -62,7 +62,7 @@ export async function writeBackup(
 }
 
 /** A database as it is, such as the copy that earlier builds made before a migration. */
-const plainMark = 'SQLite format 3\0';
+const sqliteHeader = 'SQLite format 3\0';
 const plainHeader = (file: string): BackupHeader => {
   const { size, mtimeMs } = statSync(file);
   return { format: 1, schema: '', version: '', created_at: Math.floor(mtimeMs / 1000), bytes: size, sha256: '' };
@@ -76,7 +76,7 @@ export function readHeader(file: string): { readonly header: BackupHeader; reado
   const chunk = Buffer.alloc(maxHeaderBytes);
   const text = chunk.toString('utf8', 0, readSync(source, chunk, 0, maxHeaderBytes, 0));
   closeSync(source);
-  if (text.startsWith(plainMark)) return { header: plainHeader(file), start: 0 };
+  if (text.startsWith(sqliteHeader)) return { header: plainHeader(file), start: 0 };
   const end = text.indexOf('\n');
   if (!text.startsWith(mark) || end < 0) throw damaged('no header');
   try {

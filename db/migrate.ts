@@ -1,6 +1,6 @@
 /** Brings the schema to this build's version; the migrations are part of the executable. */
 import { AppError } from '../server/contract/errors.ts';
-import { type CopyPlan, planCopy, writeMigrationBackup } from './maintenance.ts';
+import { type CopyPlan, planCopy, writeMigrationBackup } from './database-file.ts';
 import type { SqliteDatabase } from './open.ts';
 import { sqliteSchema } from './schema/create.ts';
 import { hasSchema, type Migration, newestSqlite, sqliteMigrations } from './schema/migrations.ts';

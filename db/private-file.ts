@@ -1,7 +1,7 @@
 /** Files that hold everything are their owner's alone, whatever the folder and the umask say. */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 
-const othersMay = 0o077;
+const othersMask = 0o077;
 
 /** Creates it empty, which a database may be, when it is not there; what others may read or write otherwise is taken from them. The log beside it inherits its mode. */
 export function keepPrivate(file: string): void {
@@ -17,9 +17,9 @@ export function keepPrivate(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;
     const { mode } = statSync(path);
-    if ((mode & othersMay) === 0) continue;
+    if ((mode & othersMask) === 0) continue;
     try {
-      chmodSync(path, mode & 0o777 & ~othersMay);
+      chmodSync(path, mode & 0o777 & ~othersMask);
     } catch (error) {
       // A file of another user that we may write: its owner has to close it, and `doctor` says so.
       if ((error as { code?: unknown }).code !== 'EPERM') throw error;

@@ -1,17 +1,17 @@
 /** Looking after a site, whatever it lies in: checks, compaction, copies in one file. */
-import { checkDatabase, copyDatabase, type DatabaseCheck, schemaOf, vacuumDatabase } from './maintenance.ts';
+import { checkDatabase, copyDatabase, type DatabaseCheck, schemaOf, vacuumDatabase } from './database-file.ts';
 import type { Database } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
 export async function checkSite(database: Database): Promise<DatabaseCheck> {
   if (database.engine === 'sqlite') return checkDatabase(database);
-  return (await import('./postgres/maintenance.ts')).checkServer(database);
+  return (await import('./postgres/server-checks.ts')).checkServer(database);
 }
 
 /** @returns bytes before and after. */
 export async function vacuumSite(database: Database): Promise<{ readonly before: number; readonly after: number }> {
   if (database.engine === 'sqlite') return vacuumDatabase(database);
-  return (await import('./postgres/maintenance.ts')).vacuumServer(database);
+  return (await import('./postgres/server-checks.ts')).vacuumServer(database);
 }
 
 /** The site in one file, whatever it lies in; what others write meanwhile neither waits nor gets in. @returns name of the file's newest migration. */

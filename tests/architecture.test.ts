@@ -67,7 +67,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'the terminal knows the contract and the composition roots',
     /^cli\//,
-    /^(cli|server\/(contract|embedded\/(version|legal-text|workers)|practice|app\/(serve|in-process|offline|move-database|import|data-dir)\.ts))/,
+    /^(cli|server\/(contract|embedded\/(version|legal-text|workers)|practice|app\/(serve|in-process|data-dir-commands|move-database|import|data-dir)\.ts))/,
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   [

@@ -1,6 +1,6 @@
 /** A site of PostgreSQL in one file, as it was at one moment, while everybody works on. */
 
-import { foldLog, schemaOf } from '../maintenance.ts';
+import { foldLog, schemaOf } from '../database-file.ts';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open.ts';
 import { placeName } from '../place.ts';

@@ -5,7 +5,7 @@ import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
 import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
-import { begunOf } from './period.ts';
+import { startOf } from './period.ts';
 
 interface Available {
   /** Balance, or the least of what is not spent of a token's limit and budgets. */
@@ -39,7 +39,7 @@ const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b
  * its budget at any time. By the database's clock, in UTC.
  */
 const leftOf = (period: Period): string =>
-  `CASE WHEN ${period}_budget > 0 THEN ${period}_budget - CASE WHEN ${period}_at >= ${begunOf(period)} THEN ${period}_used ELSE 0 END END AS "${period}"`;
+  `CASE WHEN ${period}_budget > 0 THEN ${period}_budget - CASE WHEN ${period}_at >= ${startOf(period)} THEN ${period}_used ELSE 0 END END AS "${period}"`;
 
 const bounds = ['limit', 'day', 'month'] as const;
 

@@ -78,10 +78,10 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
       keepAlive: true,
       application_name: 'gateway wire',
     });
-    let gone = false;
+    let ended = false;
     const lost = () => {
-      if (gone) return;
-      gone = true;
+      if (ended) return;
+      ended = true;
       if (client === fresh) client = null;
       selfCheck.lost();
       fresh.end().catch(() => undefined);

@@ -127,19 +127,19 @@ export function createLogFilters({ query, dialect }: Database) {
 
   /** Only the leading column's index is to be used. */
   const where = <O>(q: LogQuery<O>, equal: readonly Equal[], lead: Equal | undefined): LogQuery<O> => {
-    let narrowed = q;
+    let filtered = q;
     for (const one of equal) {
       if (one[0] === 'exceptional') {
-        if (one === lead) narrowed = narrowed.where(isNotSuccess(dialect));
+        if (one === lead) filtered = filtered.where(isNotSuccess(dialect));
         continue;
       }
       const name = `logs.${one[0]}`;
       const column = one === lead ? sql.ref(name) : dialect.withoutIndex(name);
-      narrowed = narrowed.where(sql<boolean>`${column} = ${one[1]}`);
+      filtered = filtered.where(sql<boolean>`${column} = ${one[1]}`);
       // Said as the index says it.
-      if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
+      if (one === lead && one[0] === 'type') filtered = filtered.where(sql<boolean>`logs.type <> 2`);
     }
-    return narrowed;
+    return filtered;
   };
 
   /** Rows of the range on one index, counted up to a limit. */

@@ -4,7 +4,7 @@ import { LogType } from '../../server/contract/enum.ts';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
-import { createLogFacets } from './log-facets.ts';
+import { createLogFacets } from './log-counts.ts';
 import { createLogFilters, type LogFilter, maxCounted } from './log-filter.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };

@@ -19,7 +19,7 @@ export interface TrafficFilter {
   readonly userId?: number | undefined;
   readonly part?: string | undefined;
   /** Only these groups. */
-  readonly among?: { readonly group: Exclude<TrafficGroup, 'at'>; readonly keys: readonly (number | string)[] };
+  readonly only?: { readonly group: Exclude<TrafficGroup, 'at'>; readonly keys: readonly (number | string)[] };
 }
 
 export type TrafficGroup = 'at' | 'subject_id' | 'user_id' | 'part';
@@ -122,7 +122,7 @@ export type TrafficOrder = 'requests' | 'charge' | 'tokens';
 
 /** The rows that a filter lets through. */
 function rowsOf(query: Database['query'], filter: TrafficFilter) {
-  const { span, kind, from, to, subjectId, userId, part, among } = filter;
+  const { span, kind, from, to, subjectId, userId, part, only } = filter;
   return (
     query
       .selectFrom('traffic')
@@ -138,7 +138,7 @@ function rowsOf(query: Database['query'], filter: TrafficFilter) {
       )
       .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
       .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0).where(sql<boolean>`user_id <> 0`))
-      .$if(among !== undefined, (q) => q.where(sql.ref(among?.group ?? 'part'), 'in', among?.keys ?? []))
+      .$if(only !== undefined, (q) => q.where(sql.ref(only?.group ?? 'part'), 'in', only?.keys ?? []))
   );
 }
 

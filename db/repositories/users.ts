@@ -31,7 +31,7 @@ export interface UserFilter {
   readonly keyword?: string | undefined;
   readonly group?: string | undefined;
   /** Whose e-mail may be found by: this user's and those of lower roles; absent = everybody's. */
-  readonly knowable?: { readonly id: number; readonly below: number } | undefined;
+  readonly searchableEmails?: { readonly id: number; readonly below: number } | undefined;
 }
 
 /** Changes an administrator or the user may make; money is the ledger's. */
@@ -77,11 +77,14 @@ export function createUsersRepository({ query, dialect }: Database) {
         q.where((eb) =>
           eb.or([
             contains('users.username', keyword),
-            filter.knowable === undefined
+            filter.searchableEmails === undefined
               ? contains('users.email', keyword)
               : eb.and([
                   contains('users.email', keyword),
-                  eb.or([eb('users.role', '<', filter.knowable.below), eb('users.id', '=', filter.knowable.id)]),
+                  eb.or([
+                    eb('users.role', '<', filter.searchableEmails.below),
+                    eb('users.id', '=', filter.searchableEmails.id),
+                  ]),
                 ]),
             contains('users.display_name', keyword),
             ...(/^\d{1,15}$/.test(keyword) ? [eb('users.id', '=', Number(keyword))] : []),

@@ -102,8 +102,8 @@ const maxSocketPathLength = 100;
 
 export function dataDirFiles(dir: string): DataDirFiles {
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
-  const near = join(dir, 'local.sock').length <= maxSocketPathLength;
-  const sockets = near ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
+  const fits = join(dir, 'local.sock').length <= maxSocketPathLength;
+  const sockets = fits ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
   return {
     dir,
     database: join(dir, 'gateway.db'),
@@ -162,10 +162,10 @@ export function checkSocketDir({ dir, socketDir }: DataDirFiles): void {
   if (socketDir === dir || process.getuid === undefined) return;
   const found = lstatSync(socketDir, { throwIfNoEntry: false });
   if (found === undefined) return;
-  const ours = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
+  const isPrivate = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
   const parent = lstatSync(resolve(socketDir, '..'));
   const movable = (parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0;
-  if (!ours || movable) throw new AppError('socket_dir_foreign', { dir: socketDir });
+  if (!isPrivate || movable) throw new AppError('socket_dir_foreign', { dir: socketDir });
 }
 
 interface LockOwner {

@@ -176,7 +176,7 @@ function onlyTables(
   };
 }
 
-const sqliteMark = 'SQLite format 3\0';
+const sqliteHeader = 'SQLite format 3\0';
 
 /** A source that was killed leaves a write behind that only a writer may undo: nothing is written there from here. */
 function sourceFailure(error: unknown): { readonly detail_zh: string; readonly detail_en: string } {
@@ -193,7 +193,7 @@ function sourceFailure(error: unknown): { readonly detail_zh: string; readonly d
 /** A SQLite file by its first bytes, everything else is read as a dump. */
 function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
   const bytes = readFileSync(file);
-  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) {
+  if (bytes.toString('latin1', 0, sqliteHeader.length) === sqliteHeader) {
     try {
       return openSqliteSource(file, nativeBinding);
     } catch (error) {

@@ -5,7 +5,7 @@ import { encryptedSample } from '../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
-import { Balances } from '../billing/balances/balances.ts';
+import { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { endpointById } from '../contract/endpoints/index.ts';

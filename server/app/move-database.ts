@@ -1,8 +1,8 @@
 /** Moves a site between a file and a server, while no process serves either. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { foldLog } from '../../db/database-file.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
-import { foldLog } from '../../db/maintenance.ts';
 import { migrate } from '../../db/migrate.ts';
 import { withInterruptNote } from '../../db/move/interrupted.ts';
 import { type MovedReport, type MoveProgress, moveSite } from '../../db/move/move.ts';

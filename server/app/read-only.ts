@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { schemaOf } from '../../db/maintenance.ts';
+import { schemaOf } from '../../db/database-file.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';

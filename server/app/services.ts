@@ -1,9 +1,9 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { BackupHeader } from '../../db/backup-file.ts';
+import { createJobLock } from '../../db/create-job-lock.ts';
 import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
 import type { JobLock } from '../../db/job-lock.ts';
-import { createJobLock } from '../../db/job-locks.ts';
 import type { KeptItems } from '../../db/kept-item.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
 import { statsOf } from '../../db/ledger/stats.ts';

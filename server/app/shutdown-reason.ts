@@ -36,7 +36,7 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
   const failed = Promise.withResolvers<AppError>();
   const handedOver = Promise.withResolvers<void>();
   const retired = Promise.withResolvers<void>();
-  let isFollowed = false;
+  let hasSuccessor = false;
   let isFailed = false;
   let ending: Promise<void> | null = null;
   return {
@@ -54,7 +54,7 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
       void ending.then(() => failed.resolve(error));
     },
     stopAfterHandover() {
-      isFollowed = true;
+      hasSuccessor = true;
       handedOver.resolve();
       ending ??= relayThreads.stop(handoverStopMs).then(async () => {
         await before;
@@ -65,7 +65,7 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
       });
     },
     stop(graceMs, delayMs) {
-      if (isFollowed) setTimeout(relayThreads.shutDownNow, graceMs).unref();
+      if (hasSuccessor) setTimeout(relayThreads.shutDownNow, graceMs).unref();
       if (ending === null) ledgerThread.leaving();
       ending ??= relayThreads.stop(graceMs, delayMs).then(close);
       return ending;

@@ -44,10 +44,10 @@ const failureGraceMs = 3000;
 const retrySeconds = 5;
 
 /** What is owed and not written is written down elsewhere. */
-export async function keepPending(ledger: Pick<LedgerClient, 'rescue'>, deps: KeepDeps): Promise<void> {
+export async function keepPending(ledger: Pick<LedgerClient, 'saveUnsettled'>, deps: KeepDeps): Promise<void> {
   let path = '';
   try {
-    const count = await ledger.rescue(async (commands) => {
+    const count = await ledger.saveUnsettled(async (commands) => {
       const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
       path = await writePending(deps.pending, `${stamp}${deps.mark}`, commands);
     });
@@ -58,7 +58,7 @@ export async function keepPending(ledger: Pick<LedgerClient, 'rescue'>, deps: Ke
     deps.print(
       `what is owed could not be written anywhere (${reason}); put these lines into ${deps.pending[0]?.dir}/${deps.pending[0]?.name}1.jsonl:`,
     );
-    await ledger.rescue(async (commands) => {
+    await ledger.saveUnsettled(async (commands) => {
       for (const command of commands) deps.print(JSON.stringify(command));
     });
   }

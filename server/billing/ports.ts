@@ -116,7 +116,7 @@ export interface MoveOutcome {
 }
 
 /** What of a settlement this node's lease did not pay: it was taken off there in memory, and is still there. */
-export interface Spared {
+export interface UnspentLease {
   readonly kind: LeaseKind;
   readonly subject: number;
   readonly amount: number;

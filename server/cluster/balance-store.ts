@@ -1,6 +1,6 @@
 /** The money in reach of this process: all there is, or what one node of several has leased. */
 import type { DatabasePlace } from '../../db/place.ts';
-import { Balances, createMoney, type Money } from '../billing/balances/balances.ts';
+import { Balances, createMoney, type Money } from '../billing/balances/money.ts';
 import { unreported } from '../billing/balances/open-requests.ts';
 import { createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../billing/leases/node-lease.ts';

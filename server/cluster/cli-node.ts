@@ -78,11 +78,11 @@ const noop = () => undefined;
 
 /** Most commands only read. */
 function createLazyLedger(
-  begin: () => Promise<NodeLedger>,
+  start: () => Promise<NodeLedger>,
 ): Ledger & { open(): Promise<NodeLedger>; close(): Promise<void> } {
   let ledger: Promise<NodeLedger> | null = null;
   const open = (): Promise<NodeLedger> => {
-    ledger ??= begin();
+    ledger ??= start();
     return ledger;
   };
   return {

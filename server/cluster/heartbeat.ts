@@ -78,8 +78,8 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       draining = true;
       deps.drain();
     }
-    const gone = await alone(expireNodes);
-    if (gone.length > 0) deps.print(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
+    const expired = await alone(expireNodes);
+    if (expired.length > 0) deps.print(`nodes ${expired.join(', ')} said nothing for too long and are taken for gone`);
     await settle(undefined, null);
     await alone(clearLeases);
   };

@@ -4,7 +4,7 @@ import { smallFor } from '../../db/postgres/leases.ts';
 import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
-import type { Grant, LeaseMove, MoveOutcome, Spared } from '../billing/ports.ts';
+import type { Grant, LeaseMove, MoveOutcome, UnspentLease } from '../billing/ports.ts';
 import { createLeaseDemand } from './lease-demand.ts';
 import { createLeaseMessages, received } from './lease-messages.ts';
 import type { NodeLeaseStore, SlotsUpdate } from './lease-store-shared.ts';
@@ -16,7 +16,7 @@ export interface LeaseManager {
   /** All that was leased is void. */
   started(epoch: number): void;
   /** After the commit. */
-  settled(commands: readonly LedgerCommand[], spared: readonly Spared[]): void;
+  settled(commands: readonly LedgerCommand[], unspent: readonly UnspentLease[]): void;
   /** What a deduction may take is not to lie idle anywhere. */
   recallAll(account: number): Promise<void>;
   /** A user or a key was changed: what is idle of its leases is acquired again, by the current rules. */
@@ -119,8 +119,8 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
       demand.clear();
       leases.begin(fresh);
     },
-    settled(commands, spared) {
-      leases.settled(spared);
+    settled(commands, unspent) {
+      leases.settled(unspent);
       demand.settled(commands);
     },
     recallAll(account) {

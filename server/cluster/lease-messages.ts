@@ -50,7 +50,7 @@ export function createLeaseMessages({ wire, epoch, later }: LeaseMessagesDeps): 
         } satisfies NodeMessage),
       );
   };
-  const soon = () => {
+  const schedule = () => {
     if (recalls.size + responses.size === 1) later(send);
   };
   return {
@@ -60,12 +60,12 @@ export function createLeaseMessages({ wire, epoch, later }: LeaseMessagesDeps): 
       const all = [...new Set([...(known?.[2] ?? []), ...holders])];
       const only = tokenOnly && known?.[4] !== 0 ? 1 : 0;
       recalls.set(`${account} ${token}`, [account, token, all, mark, only]);
-      if (recalls.size > before) soon();
+      if (recalls.size > before) schedule();
     },
     answer(account, to, mark) {
       const before = responses.size;
       responses.set(`${account} ${to}`, [account, to, mark]);
-      if (responses.size > before) soon();
+      if (responses.size > before) schedule();
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
 import { createAccounts, type SlotIndexes } from '../billing/balances/slot.ts';
 import { createLeasedBalances } from '../billing/leases/leased-balance.ts';
 import type { LeaseStore } from '../billing/leases/leases.ts';
-import type { LeaseKind, Spared } from '../billing/ports.ts';
+import type { LeaseKind, UnspentLease } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
@@ -40,7 +40,7 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
   const leased = createLeasedBalances({ memory, accounts });
   const owners = new Map<number, number>();
   /** Leases whose users or keys are not known here yet. */
-  const early: Spared[] = [];
+  const early: UnspentLease[] = [];
   const subjectOf = (kind: LeaseKind, id: number) => ({
     kind,
     id,
@@ -61,7 +61,7 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
       leased.drop(owners);
     },
     update({ slots, chunks, owners: pairs }) {
-      memory.adopt(chunks);
+      memory.attachChunks(chunks);
       accounts.bind(slots);
       for (let at = 0; at < pairs.length; at += 2) owners.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
       for (const { kind, subject, amount } of early.splice(0)) raise(kind, subject, amount);

@@ -109,7 +109,7 @@ async function prepare(place: PostgresPlace, onMigration: NodeLedgerListeners['o
 async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerListeners) {
   const direct = directPlace(order.place);
   const files = openFiles(order);
-  await rejectTwin(order, files);
+  await rejectDuplicate(order, files);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
   const leaseStore = shared === null ? createLocalLeaseStore() : createSharedLeaseStore(memory);
@@ -125,7 +125,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
     onEpoch(epoch) {
       nodeLease.ended();
       leases.started(epoch);
-      nodeLease.begins(epoch, order.leaseSeconds);
+      nodeLease.start(epoch, order.leaseSeconds);
     },
     onConnectionError: (error) => listeners.print(error === null ? reachedAgain : unavailableReason(order, error)),
     sign: nodeLease.heartbeatSent,
@@ -225,12 +225,12 @@ function openFiles({ dir, durable, nativeBinding }: NodeOrder): NodeFiles {
 }
 
 /** A folder that was copied while its node runs, such as a machine's snapshot, has the name of that node. @throws AppError node_copied */
-async function rejectTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Promise<void> {
+async function rejectDuplicate({ place, name, dir }: NodeOrder, files: NodeFiles): Promise<void> {
   if (files.before === 'gone') return;
   try {
     const line = await openLine(directPlace(place), { name: 'gateway ledger' });
-    const isTwin = await runsElsewhere(line, name).finally(line.close);
-    if (isTwin) throw new AppError('node_copied', { dir });
+    const isDuplicate = await runsElsewhere(line, name).finally(line.close);
+    if (isDuplicate) throw new AppError('node_copied', { dir });
   } catch (error) {
     files.close();
     throw error;
@@ -262,7 +262,7 @@ const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: 
   },
   async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
     const outcome = await store.apply(commands);
-    leases.settled(commands, outcome.spared);
+    leases.settled(commands, outcome.unspent);
     return outcome;
   },
 });

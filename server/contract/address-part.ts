@@ -4,16 +4,16 @@ const dots = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 
 /** Names hold slashes at some upstreams, but no step upwards, no control characters and nothing that is no text. */
 export function isModelName(name: string): boolean {
-  const known = judged.get(name);
+  const known = isPartCache.get(name);
   if (known !== undefined) return known;
-  if (judged.size >= maxChecked) judged.clear();
+  if (isPartCache.size >= maxChecked) isPartCache.clear();
   const fine = name.isWellFormed() && !/\p{Cc}/u.test(name) && !dots.test(name);
-  judged.set(name, fine);
+  isPartCache.set(name, fine);
   return fine;
 }
 
 /** Each request asks for its model three times, and few models are asked for. */
-const judged = new Map<string, boolean>();
+const isPartCache = new Map<string, boolean>();
 const maxChecked = 1000;
 
 /** A version, a region, an account: one plain word. */

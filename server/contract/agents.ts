@@ -48,21 +48,21 @@ export interface Agent {
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 /** TOML's basic strings are JSON's. */
 const toml = (value: string): string => JSON.stringify(value);
-const optional = (name: string, value: string): Readonly<Record<string, string>> =>
+const ifSet = (name: string, value: string): Readonly<Record<string, string>> =>
   value === '' ? {} : { [name]: value };
 
 /** The first of the names that fits, else the one to begin with. */
-const nearest = ({ models, model }: AgentSettings, pattern: RegExp): string =>
+const matchingModel = ({ models, model }: AgentSettings, pattern: RegExp): string =>
   pattern.test(model) ? model : (models.findLast((name) => pattern.test(name)) ?? model);
 
 const claudeEnvironment = (settings: AgentSettings): Readonly<Record<string, string>> => ({
   ANTHROPIC_BASE_URL: settings.url,
   ANTHROPIC_AUTH_TOKEN: settings.key,
-  ...optional('ANTHROPIC_MODEL', settings.model),
+  ...ifSet('ANTHROPIC_MODEL', settings.model),
   // What it does on the side is asked of smaller models; where they are not served it would fail there.
-  ...optional('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(settings, /opus/)),
-  ...optional('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(settings, /sonnet/)),
-  ...optional('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(settings, /haiku/)),
+  ...ifSet('ANTHROPIC_DEFAULT_OPUS_MODEL', matchingModel(settings, /opus/)),
+  ...ifSet('ANTHROPIC_DEFAULT_SONNET_MODEL', matchingModel(settings, /sonnet/)),
+  ...ifSet('ANTHROPIC_DEFAULT_HAIKU_MODEL', matchingModel(settings, /haiku/)),
   // It writes a line in front of its prompt that changes with every request.
   CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
 });
@@ -80,22 +80,22 @@ const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, stri
 const geminiEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   GOOGLE_GEMINI_BASE_URL: url,
   GEMINI_API_KEY: key,
-  ...optional('GEMINI_MODEL', model),
+  ...ifSet('GEMINI_MODEL', model),
 });
 const geminiSettings = json({ security: { auth: { selectedType: 'gemini-api-key' } } });
 
 const qwenEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_BASE_URL: `${url}/v1`,
   OPENAI_API_KEY: key,
-  ...optional('OPENAI_MODEL', model),
+  ...ifSet('OPENAI_MODEL', model),
 });
 const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
 const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
   json({
     $schema: 'https://opencode.ai/config.json',
-    ...optional('model', model === '' ? '' : `gateway/${model}`),
-    ...optional('small_model', model === '' ? '' : `gateway/${model}`),
+    ...ifSet('model', model === '' ? '' : `gateway/${model}`),
+    ...ifSet('small_model', model === '' ? '' : `gateway/${model}`),
     provider: {
       gateway: {
         npm: '@ai-sdk/openai-compatible',
@@ -109,7 +109,7 @@ const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
 const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_API_BASE: `${url}/v1`,
   OPENAI_API_KEY: key,
-  ...optional('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
+  ...ifSet('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
 });
 
 export const agents: readonly Agent[] = [

@@ -1,7 +1,7 @@
 /** What this server does when another one follows it, or did not after all. */
 
 import { acquireLock, type DataDirFiles, releaseLock } from '../app/data-dir.ts';
-import type { Money } from '../billing/balances/balances.ts';
+import type { Money } from '../billing/balances/money.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import type { ControlThread } from '../threads/control/thread.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';

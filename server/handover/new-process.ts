@@ -1,7 +1,7 @@
 /** The side of the server that follows another one: asks for its place, holds what is open there, and writes its bills. */
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import type { Balances } from '../billing/balances/balances.ts';
+import type { Balances } from '../billing/balances/money.ts';
 import type { CommandAnswer, CommandMessage, LedgerClient } from '../billing/ledger/client.ts';
 import type { Settle } from '../billing/ledger/commands.ts';
 import { AppError } from '../contract/errors.ts';

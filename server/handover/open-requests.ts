@@ -1,16 +1,16 @@
 /** Reservations of the old process's open requests, held a second time by the new process, so that the money cannot be spent twice before they end. */
 
-import type { Money } from '../billing/balances/balances.ts';
+import type { Money } from '../billing/balances/money.ts';
 import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';
 import { KeySlot, RateSlot, UserSlot } from '../billing/balances/slot.ts';
 
 export interface OpenMoney {
-  readonly users: readonly (readonly [id: number, held: number, most: number])[];
+  readonly users: readonly (readonly [id: number, held: number, maxCost: number])[];
   readonly tokens: readonly (readonly [
     id: number,
     userId: number,
     held: number,
-    most: number,
+    maxCost: number,
     budget: number,
     running: number,
   ])[];
@@ -26,14 +26,14 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
   const { get } = memory;
   const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
     const userSlot = accounts.user(id);
-    return userSlot === 0 ? [id, 0, 0] : [id, get(userSlot + UserSlot.held), get(userSlot + UserSlot.most)];
+    return userSlot === 0 ? [id, 0, 0] : [id, get(userSlot + UserSlot.held), get(userSlot + UserSlot.maxCost)];
   });
   const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
     const cap = accounts.token(id);
     if (cap === 0) return [id, userId, 0, 0, 0, 0];
     const [held = 0, max = 0, budget = 0, running = 0] = [
       KeySlot.held,
-      KeySlot.most,
+      KeySlot.maxCost,
       KeySlot.budgetHeld,
       KeySlot.running,
     ].map((cell) => get(cap + cell));
@@ -91,14 +91,14 @@ export function createRemoteReservations({ memory, accounts }: Money): RemoteRes
         const reserved = () => Math.min(max, Math.max(held, get(userSlot + UserSlot.balance)));
         want(userStripe(userSlot), userSlot, [
           [UserSlot.held, reserved],
-          [UserSlot.most, () => max],
+          [UserSlot.maxCost, () => max],
         ]);
       }
       for (const [id, userId, held, max, budget, running] of tokens) {
         const reserved = Math.max(held, max);
         want(userStripe(accounts.user(userId)), accounts.token(id), [
           [KeySlot.held, () => reserved],
-          [KeySlot.most, () => max],
+          [KeySlot.maxCost, () => max],
           [KeySlot.budgetHeld, () => budget],
           [KeySlot.running, () => running],
         ]);

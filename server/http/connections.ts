@@ -224,7 +224,7 @@ export function createConnections(
       // What is left of a long body may still be on its way through to an upstream.
       if (one !== undefined && !one.counted) one.received = true;
     },
-    lasting(request) {
+    onStreaming(request) {
       const one = open.get(request);
       if (one !== undefined) one.unlimited = true;
     },

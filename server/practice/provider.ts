@@ -71,10 +71,10 @@ export function simulatedProvider(name: string, strict: boolean): SimulatedProvi
   const provider = allProviders.find((one) => one.slug === name && canSimulate(one));
   if (provider === undefined) return null;
   const { auth, slug, models } = provider;
-  const doors = chatPaths(provider);
+  const paths = chatPaths(provider);
   const rulesOf = rowRules(modelRows, providerRows);
   const rules = new Map<ProtocolId, readonly RowRule[]>(
-    strict ? doors.map(({ protocol }) => [protocol, rulesOf(slug, protocol)]) : [],
+    strict ? paths.map(({ protocol }) => [protocol, rulesOf(slug, protocol)]) : [],
   );
   const credentialIn = ({ headers }: Request): string | null =>
     auth.kind === 'header' ? headers.get(auth.name) : (headers.get('authorization')?.replace(/^Bearer /, '') ?? null);
@@ -82,7 +82,7 @@ export function simulatedProvider(name: string, strict: boolean): SimulatedProvi
     key,
     models,
     chatAt(path) {
-      for (const { pattern, protocol, stream } of doors) {
+      for (const { pattern, protocol, stream } of paths) {
         const match = pattern.exec(path);
         if (match === null) continue;
         const model = match.groups?.model;

@@ -1,6 +1,6 @@
 /** What all requests of one relay share: the configuration, money, limits, health of channels, time limits and figures, each under its name. */
 
-import type { Balances } from '../billing/balances/balances.ts';
+import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { AppError } from '../contract/errors.ts';
 import type { AuthInput } from '../providers/adapter.ts';
@@ -12,7 +12,7 @@ import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import { createRejectionLog, type RejectionLog } from './delivery/rejection-log.ts';
-import { createItemKeeping, type ItemKeeping } from './delivery/response-items.ts';
+import { createResponseItems, type ResponseItems } from './delivery/response-items.ts';
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import { Authorize } from './intake/authorize.ts';
@@ -61,11 +61,11 @@ export class RelayCore {
   // Channels.
   readonly health: Health;
   readonly affinity: Affinity;
-  readonly planning: PlanDeps;
+  readonly planDeps: PlanDeps;
   readonly compactions: NativeCompactions;
   readonly dispatch: Dispatch;
   readonly token: AuthInput['token'];
-  readonly items: ItemKeeping;
+  readonly items: ResponseItems;
   readonly tasks: TaskStore;
   readonly connect: Connect;
   readonly counts: TokenCounts;
@@ -126,7 +126,7 @@ export class RelayCore {
       ...(reports === null ? {} : { changed: reports.channel }),
     });
     this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait });
-    this.planning = { state, health: this.health, affinity: this.affinity, random: deps.random };
+    this.planDeps = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
     state.onChannel((id) => this.health.reset(id));
     state.onChannel(this.compactions.clear);
@@ -135,11 +135,11 @@ export class RelayCore {
       now,
       headersTimeoutMs: limits.headersTimeoutMs,
       exhausted: deps.exhausted,
-      tenured: money.nodeLease?.isValid,
+      isLeaseValid: money.nodeLease?.isValid,
     });
     this.dispatch = deps.wrap?.(dispatch) ?? dispatch;
     this.token = createAccessTokens({ fetch: deps.fetch, now });
-    this.items = createItemKeeping({
+    this.items = createResponseItems({
       store: deps.tasks,
       encryptedBlob: deps.encryptedBlob,
       days: () => state.settings.itemDays,

@@ -1,6 +1,6 @@
 /** What a relay is given, and how long and how much it allows. */
 
-import type { Balances } from '../billing/balances/balances.ts';
+import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { ChannelFailure } from '../contract/channel-failure.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';

@@ -198,7 +198,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   identify(): Principal {
     const { core, request, peer } = this;
     core.letIn();
-    return core.authorize.identify(request, peer ?? nowhere);
+    return core.authorize.identify(request, peer ?? unknownPeer);
   }
 
   /** What is refused from here on never ran. */
@@ -314,4 +314,4 @@ export class RelayRequest implements ReservationOwner, Seen {
   }
 }
 
-const nowhere: Peer = { ip: () => '' };
+const unknownPeer: Peer = { ip: () => '' };

@@ -66,7 +66,7 @@ export function relayOver(core: RelayCore): Relay {
     reject(request, rawPath, peer) {
       if (core.closed !== null || !core.isOverloaded(1)) return null;
       const path = plainPath(rawPath);
-      return isSpared(path) ? null : reject(core, request, path, peer);
+      return isExempt(path) ? null : reject(core, request, path, peer);
     },
     handle(request, rawPath, peer) {
       const path = plainPath(rawPath);
@@ -134,7 +134,7 @@ function freeEndpoint(
 }
 
 /** Asking what there is costs nearly nothing, and a list that is missing stops whole programs. */
-const isSpared = (path: string): boolean => isModelsPath(path) || isBillingPath(path) || taskFor(path) !== null;
+const isExempt = (path: string): boolean => isModelsPath(path) || isBillingPath(path) || taskFor(path) !== null;
 
 const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 

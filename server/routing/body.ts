@@ -215,7 +215,7 @@ export interface Translate {
   /** @param ceiling the longest answer that can be paid. */
   encode(request: ChatRequest, ceiling: number | undefined, dropped: Dropped): Record<string, unknown>;
   /** Blocks that the upstream did not sign are looked for. */
-  readonly signs: boolean;
+  readonly checksSignatures: boolean;
   /** The provider's own members, then its rules, then the channel's override. */
   finish(body: Members, dropped: Dropped): Members;
 }
@@ -244,7 +244,7 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
       if (usage) body.stream_options = { include_usage: true };
       return body;
     },
-    signs: wire === null && codec.foreignBlocks !== undefined,
+    checksSignatures: wire === null && codec.foreignBlocks !== undefined,
     finish(body, dropped) {
       const requested = members === undefined ? body : { ...body, ...members(body) };
       return { ...withinRules(requested, rules, dropped), ...channel.paramOverride };

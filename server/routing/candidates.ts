@@ -36,7 +36,7 @@ export function candidateList<C extends Routable>(channels: readonly C[]): Candi
 const noop: CandidateList<never> = [];
 
 /** @returns the same list where all pass. */
-export function narrowed<C>(list: CandidateList<C>, test: (channel: C) => boolean): CandidateList<C> {
+export function filterCandidates<C>(list: CandidateList<C>, test: (channel: C) => boolean): CandidateList<C> {
   if (list.every((tier) => tier.every(test))) return list;
   return list.map((tier) => tier.filter(test)).filter(({ length }) => length > 0);
 }
@@ -266,7 +266,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
   }
 
   filter(test: (channel: C) => boolean): Candidates<C> {
-    return candidatesOf(narrowed(this.list, test), this.random, this.health, this.preferred);
+    return candidatesOf(filterCandidates(this.list, test), this.random, this.health, this.preferred);
   }
 
   private next(): C | null {

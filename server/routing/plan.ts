@@ -6,7 +6,7 @@ import type { Prices } from '../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../contract/pricing/reserve.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
-import { type CandidateList, narrowed } from './candidates.ts';
+import { type CandidateList, filterCandidates } from './candidates.ts';
 import { noFeatures, type RequestedFeatures } from './features.ts';
 import { type OfferOptions, Offers } from './offers.ts';
 
@@ -45,8 +45,8 @@ export class RoutePlan {
   }
 
   /** The plan for some of its channels, which is not kept. */
-  narrowed(test: (channel: ChannelSnapshot) => boolean): RoutePlan {
-    const list = narrowed(this.list, test);
+  filter(test: (channel: ChannelSnapshot) => boolean): RoutePlan {
+    const list = filterCandidates(this.list, test);
     return list === this.list ? this : planOfChannels(this.key, list, this.options);
   }
 

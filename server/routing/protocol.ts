@@ -7,7 +7,7 @@ import type { ModelSuffix, OperatorSettings, ThinkingSettings } from '../protoco
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../protocols/registry.ts';
 import type { Target as ModelInfo } from '../protocols/target.ts';
 import type { Adapter, CustomForm, KeyKind, Place } from '../providers/adapter.ts';
-import { adapterOf } from '../providers/adapters.ts';
+import { adapterOf } from '../providers/adapter-registry.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
 import type { ModelRow } from '../providers/knowledge/row.ts';

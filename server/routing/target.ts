@@ -43,7 +43,7 @@ export interface Target extends CallDetails {
   /** Answers differ from the upstream's dialect, so that they are translated although it is the client's own. */
   readonly hasOwnForm: boolean;
   /** The operator wants answers in another form than they come. */
-  readonly reshaped: boolean;
+  readonly isReshaped: boolean;
   /** What the upstream keeps of a request can be named in the client's dialect. */
   readonly namesKept: boolean;
 }
@@ -86,7 +86,7 @@ export function compileTarget(
     whole: form?.whole,
     taggedThoughts: chat && hasAnswerKind(speaker, 'tagged thoughts'),
     hasOwnForm: chat && hasAnswerKind(speaker, 'form'),
-    reshaped: setting.force_format === true || setting.thinking_to_content === true,
+    isReshaped: setting.force_format === true || setting.thinking_to_content === true,
     namesKept: own.kept !== undefined,
   };
 }

@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { rollback, upgradeFrom } from '../../cli/commands/site/upgrade.ts';
 import { createContext } from '../../cli/context.ts';
 import { rejectManaged } from '../../cli/parts/installed-program.ts';
-import { schemaOf } from '../../db/maintenance.ts';
+import { schemaOf } from '../../db/database-file.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import { newestSqlite as newest, sqliteMigrations } from '../../db/schema/migrations.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SnapshotDelta } from '../../server/contract/snapshot.ts';
-import { createPublisher } from '../../server/threads/control/publisher.ts';
+import { createPublisher } from '../../server/threads/control/snapshot-updates.ts';
 
 const delta = (seq: number, options: Record<string, string> = {}): SnapshotDelta => ({
   kind: 'delta',

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engines, type TestEngine } from '../support/engines.ts';
-import { listening, type Recorded } from './heard.ts';
+import { listening, type Recorded } from './recording.ts';
 import { shortLived } from './short-lived.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic } from './walk.ts';
 

@@ -1,5 +1,5 @@
 /** A walk through what lives for minutes: everything comes, is used up, is pushed out and is over. */
-import type { Repositories } from './heard.ts';
+import type { Repositories } from './recording.ts';
 
 const minute = 60_000;
 

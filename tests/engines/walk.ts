@@ -6,7 +6,7 @@ import type { TrafficRow } from '../../db/repositories/traffic.ts';
 import { logFacets } from '../../server/contract/log-status.ts';
 import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sort.ts';
 import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
-import type { Repositories } from './heard.ts';
+import type { Repositories } from './recording.ts';
 
 const day = 86_400;
 export const start = 1_780_000_000;
@@ -45,7 +45,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await rejected(users.create(person('bob')));
   for (const filter of [{}, { keyword: 'AN' }, { keyword: '_%' }, { keyword: String(bob) }, { group: 'vip' }])
     await users.page(filter, 0, 10);
-  await users.page({ keyword: 'example', knowable: { id: bob, below: 2 } }, 0, 2);
+  await users.page({ keyword: 'example', searchableEmails: { id: bob, below: 2 } }, 0, 2);
   await users.page({}, 1, 1);
   for (const sort of sortsOf(userSorts)) await users.page({}, 0, 3, sort);
   for (const name of ['ANN', 'bob@example.com', 'nobody', 'Ünïcode']) {

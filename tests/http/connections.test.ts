@@ -70,7 +70,7 @@ test('who waits for us is exempt from the limit, and under it again when the ans
   await passed(30_000);
   await passed(30_000);
   expect(timeouts).toEqual([[1, 0]]);
-  connections.lasting(one);
+  connections.onStreaming(one);
   connections.onResponse(one);
   expect(timeouts).toEqual([[1, 0]]);
   connections.over(one);

@@ -5,7 +5,7 @@ import {
   createLedgerClient,
   type LedgerPort,
 } from '../../server/billing/ledger/client.ts';
-import { createAwakeClock } from '../../server/billing/ledger/keep-alive.ts';
+import { createRunningClock } from '../../server/billing/ledger/running-clock.ts';
 import { grant, settle } from './support.ts';
 
 test('answers that end one after another in one turn of the event loop travel to the ledger as one message', async () => {
@@ -30,7 +30,7 @@ test('answers that end one after another in one turn of the event loop travel to
 function handClient() {
   let at = 0;
   const ticks: (() => void)[] = [];
-  const clock = createAwakeClock(
+  const clock = createRunningClock(
     () => at,
     (tick) => void ticks.push(tick),
   );
@@ -103,9 +103,9 @@ test('when the ledger is gone, what was asked is refused, what is owed is kept, 
   await expect(requested).rejects.toMatchObject({ code: 'storage_unavailable' });
   await expect(client.execute(grant('late', 1, 10))).rejects.toMatchObject({ code: 'storage_unavailable' });
   expect(client.healthy()).toEqual({ ok: false, reason: 'gone' });
-  await expect(client.rescue(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  await expect(client.saveUnsettled(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
   const saved: string[] = [];
-  expect(await client.rescue(async (commands) => void saved.push(...commands.map(({ ref }) => ref)))).toBe(2);
+  expect(await client.saveUnsettled(async (commands) => void saved.push(...commands.map(({ ref }) => ref)))).toBe(2);
   expect(saved).toEqual(['before', 'after']);
   expect(await Promise.all([before, after])).toEqual([{ status: 'done' }, { status: 'done' }]);
   expect(client.pending().count).toBe(0);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BalanceEvent, LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import type { DirectLedger } from '../../server/threads/ledger/direct.ts';
-import { type LedgerState, openSelectedLedger } from './books.ts';
+import { type LedgerState, openSelectedLedger } from './open-ledger.ts';
 import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
 let state: LedgerState;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../db/migrate.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { openOld } from '../support/old-schema.ts';
-import { type LedgerState, openSelectedLedger } from './books.ts';
+import { type LedgerState, openSelectedLedger } from './open-ledger.ts';
 import {
   addUsers,
   balanceOf,

@@ -113,7 +113,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   const started = (epoch: number) => {
     life.ended();
     leases.begin(epoch);
-    life.begins(epoch);
+    life.start(epoch);
   };
   const engine = createEngine({
     store: {
@@ -121,7 +121,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       async apply(commands) {
         const epoch = store.epoch();
         const outcome = await store.apply(commands);
-        if (store.epoch() === epoch) leases.settled(outcome.spared);
+        if (store.epoch() === epoch) leases.settled(outcome.unspent);
         return outcome;
       },
     },

@@ -1,6 +1,6 @@
 /** What several nodes of a site share on a real server: turns, kept items, who is there, what relays have learnt. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createJobLock } from '../../db/job-locks.ts';
+import { createJobLock } from '../../db/create-job-lock.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';

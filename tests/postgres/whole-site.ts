@@ -1,5 +1,5 @@
 /** A site with everything in it that repositories can write, and what the ledger alone does. */
-import { listening } from '../engines/heard.ts';
+import { listening } from '../engines/recording.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, start } from '../engines/walk.ts';
 import { openMigrated } from '../support/migrated.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatRequest, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { nearestEffort } from '../../server/protocols/shared/effort.ts';
+import { closestEffort } from '../../server/protocols/shared/effort.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
@@ -59,7 +59,7 @@ describe('words for effort', () => {
     ['high', [], null],
     ['ultra', ['low', 'high', 'max'], 'high'],
   ])('of %s, %j the nearest is %s', (word, words, near) => {
-    expect(nearestEffort(word, words)).toBe(near);
+    expect(closestEffort(word, words)).toBe(near);
   });
 });
 

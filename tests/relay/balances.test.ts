@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Balances } from '../../server/billing/balances/balances.ts';
+import { Balances } from '../../server/billing/balances/money.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Balances } from '../../server/billing/balances/balances.ts';
+import { Balances } from '../../server/billing/balances/money.ts';
 import { createRemoteReservations, openMoneyOf } from '../../server/handover/open-requests.ts';
 
 const user = {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ledgerStats } from '../../db/ledger/sqlite/stats.ts';
 import { sqliteOf } from '../../db/open.ts';
 import type { Account } from '../../server/billing/balances/account.ts';
-import { Balances } from '../../server/billing/balances/balances.ts';
+import { Balances } from '../../server/billing/balances/money.ts';
 import { reportsOf } from '../../server/billing/ledger/verify.ts';
 import { sealedBlobOf } from '../../server/domain/secrets/vault.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
+import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createWindows, ringCells } from '../../server/billing/balances/rate-windows.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { AppError } from '../../server/contract/errors.ts';
@@ -300,7 +300,7 @@ test('a refused budget leaves no trace in the rate windows', () => {
 
 test('a clock that jumps does not lock anybody out', () => {
   const memory = createMemory();
-  const ring = memory.allot(ringCells);
+  const ring = memory.allocate(ringCells);
   const windows = createWindows(memory, 60_000);
   windows.add(ring, 5, 1_000_000);
   expect(windows.total(ring, 1_000_000 - 86_400_000)).toBe(0);

@@ -33,7 +33,7 @@ beforeEach(async () => {
         throwAt('match');
         return null;
       },
-      watch: { onReceived: () => throwAt('read'), lasting: () => throwAt('deliver'), over: () => undefined },
+      watch: { onReceived: () => throwAt('read'), onStreaming: () => throwAt('deliver'), over: () => undefined },
       wrap: (dispatch) => async (call, abort, firstByteMs) => {
         throwAt('send');
         return dispatch(call, abort, firstByteMs);

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ReserveResult } from '../../server/billing/balances/account.ts';
-import { Balances, createMoney, type Money } from '../../server/billing/balances/balances.ts';
+import { Balances, createMoney, type Money } from '../../server/billing/balances/money.ts';
 import {
-  allotRows,
+  allocateRows,
   type OpenRequest,
   openRequestAt,
   Row,
@@ -93,7 +93,7 @@ function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
   const gate = new SharedArrayBuffer(4);
   const { memory, accounts } = site.money;
   return Array.from({ length: threadsAtOnce }, (_, index) => {
-    const rows = [allotRows(memory), allotRows(memory)];
+    const rows = [allocateRows(memory), allocateRows(memory)];
     const worker = new Worker(new URL('./threads-worker.ts', import.meta.url));
     const received = Promise.withResolvers<unknown>();
     const gone = Promise.withResolvers<void>();
@@ -162,7 +162,7 @@ describe('four threads at once', () => {
 
 /** Cells of all rows, added up. */
 function heldBy(memory: Memory, regions: readonly number[]) {
-  const sum = { held: 0, most: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 };
+  const sum = { held: 0, maxCost: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 };
   for (const first of regions)
     for (const row of rowsIn(first)) {
       if (memory.get(row + Row.state) !== RowState.open) continue;
@@ -180,17 +180,17 @@ function expectWhole({ money, principal }: Site, regions: readonly number[]): vo
   const get = (cell: number) => memory.get(cell);
   expect({
     held: get(userSlot + UserSlot.held),
-    most: get(userSlot + UserSlot.most),
+    maxCost: get(userSlot + UserSlot.maxCost),
     tokenHeld: get(cap + KeySlot.held),
-    tokenMost: get(cap + KeySlot.most),
+    tokenMaxCost: get(cap + KeySlot.maxCost),
     tokenRuns: get(cap + KeySlot.running),
     groupRuns: get(accounts.group('default') + RateSlot.running),
     budgetHeld: get(cap + KeySlot.budgetHeld),
   }).toEqual({
     held: rows.held,
-    most: rows.most,
+    maxCost: rows.maxCost,
     tokenHeld: rows.held,
-    tokenMost: rows.most,
+    tokenMaxCost: rows.maxCost,
     tokenRuns: rows.tokenRuns,
     groupRuns: rows.groupRuns,
     budgetHeld: rows.budgetHeld,
@@ -265,7 +265,7 @@ describe('a thread that dies', () => {
     };
     const ledger: Ledger = { execute, healthy: () => ({ ok: true }) };
     const settings = state.settings;
-    const rows = [allotRows(memory)];
+    const rows = [allocateRows(memory)];
     const expected = { settled: 0, voided: 0 };
     for (let life = 0; life < lives; life++) {
       let left = Math.floor(random() * 220);
@@ -315,7 +315,7 @@ describe('a thread that dies', () => {
       if (life % 100 === 0) expectWhole(site, rows);
     }
     expectWhole(site, rows);
-    expect(heldBy(memory, rows)).toEqual({ held: 0, most: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 });
+    expect(heldBy(memory, rows)).toEqual({ held: 0, maxCost: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 });
     expect(memory.get(accounts.user(1) + UserSlot.held)).toBe(0);
     const sum = [...charged.values()].reduce((total, one) => total + one, 0);
     expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(sum);
@@ -393,7 +393,7 @@ test('exactness 9: what others write too is written under its lock, the user’s
       },
     };
   };
-  const rows = [allotRows(site.money.memory)];
+  const rows = [allocateRows(site.money.memory)];
   const settings = compileSettings(new Map(Object.entries(site.options)));
   const { money } = paired(site.money, 1, rows, watched);
   for (const seed of [1, 2, 3]) live(site, money, settings, randomOf(seed), () => undefined, `${seed} `);
@@ -461,7 +461,7 @@ test('what several threads say in turns is what one says', () => {
   });
   const alone = siteOf(1, token(1));
   const main = alone.money;
-  const rows = Array.from({ length: 4 }, () => [allotRows(main.memory)]);
+  const rows = Array.from({ length: 4 }, () => [allocateRows(main.memory)]);
   let id = 100;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -494,7 +494,7 @@ test('what several threads say in turns is what one says', () => {
 
 test('a text that is too long ends where its cells end', () => {
   const memory = createMemory();
-  const cell = memory.allot(2);
+  const cell = memory.allocate(2);
   memory.set(cell + 1, 7);
   expect(memory.write(cell, 'abcdef', 4)).toBe(4);
   expect([memory.read(cell, 4), memory.get(cell + 1)]).toEqual(['abcd', 7]);
@@ -530,7 +530,7 @@ test('visits are counted of users who come when they are counted already, in oth
 
 test('what is known of a request while it runs lies in its row', () => {
   const { memory, open } = createMoney(createMemory());
-  const row = openRequestAt(memory, [...rowsIn(allotRows(memory))][0] ?? 0);
+  const row = openRequestAt(memory, [...rowsIn(allocateRows(memory))][0] ?? 0);
   row.servedBy(5);
   row.delivered(2);
   row.servedBy(6);

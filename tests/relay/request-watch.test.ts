@@ -12,7 +12,7 @@ beforeAll(async () => {
     relay: {
       watch: {
         onReceived: () => void received.push('heard'),
-        lasting: () => void received.push('lasting'),
+        onStreaming: () => void received.push('lasting'),
         over: () => void received.push('over'),
       },
     },

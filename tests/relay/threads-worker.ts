@@ -1,6 +1,6 @@
 /** A relay thread without a relay: takes and gives back money in memory that others use at the same moment. */
 
-import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
+import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { Row } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type MemoryParts } from '../../server/billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../server/billing/balances/slot.ts';

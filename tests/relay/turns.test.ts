@@ -70,11 +70,11 @@ test('an answer that outgrows its limit is held for as it grows', () => {
   turns.received(session({ ...quiet, output_modalities: ['audio'], output_audio_format: 'g711_ulaw' }));
   turns.ask(turns.next(null, 20));
   turns.received(created('a'));
-  turns.stretch(20);
+  turns.raiseMax(20);
   expect(turns.max()).toMatchObject({ audioOutput: 20 });
   const delta = Buffer.alloc(3 * 8000).toString('base64');
   turns.received({ type: 'response.audio.delta', response_id: 'a', delta });
-  turns.stretch(20);
+  turns.raiseMax(20);
   expect(turns.max()).toMatchObject({ audioOutput: 80 });
 });
 

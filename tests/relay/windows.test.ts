@@ -11,7 +11,7 @@ const slot = span / 30;
 function createWindow(spanMs: number) {
   const memory = createMemory();
   const windows = createWindows(memory, spanMs);
-  const rings = { a: memory.allot(ringCells), b: memory.allot(ringCells) };
+  const rings = { a: memory.allocate(ringCells), b: memory.allocate(ringCells) };
   type Name = keyof typeof rings;
   return {
     add: (name: Name, amount: number, at: number) => windows.add(rings[name], amount, at),

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { planCopy, schemaOf, writeMigrationBackup } from '../../db/maintenance.ts';
+import { planCopy, schemaOf, writeMigrationBackup } from '../../db/database-file.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
 import { newestSqlite as newest, sqliteMigrations } from '../../db/schema/migrations.ts';

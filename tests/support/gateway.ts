@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sqliteOf } from '../../db/open.ts';
 import { callMeta, callReply, relayOn } from '../../server/app/in-process.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
-import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
+import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory, maxThreads } from '../../server/billing/balances/shared-memory.ts';
 import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';

@@ -1,7 +1,7 @@
 /** Money of several relay threads that are all in this one, as they would have it in threads of their own. */
 
-import type { Money } from '../../server/billing/balances/balances.ts';
-import { allotRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
+import type { Money } from '../../server/billing/balances/money.ts';
+import { allocateRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, type Memory } from '../../server/billing/balances/shared-memory.ts';
 import type { Accounts } from '../../server/billing/balances/slot.ts';
 
@@ -17,7 +17,7 @@ export interface Beside {
 export function paired(
   main: Money,
   thread: number,
-  rows: readonly number[] = [allotRows(main.memory)],
+  rows: readonly number[] = [allocateRows(main.memory)],
   around: (memory: Memory) => Memory = (memory) => memory,
 ): Beside {
   const parts = main.memory.parts();
@@ -33,7 +33,7 @@ export function paired(
     follow() {
       const fresh = main.memory.parts().chunks.slice(known);
       known += fresh.length;
-      plain.adopt(fresh);
+      plain.attachChunks(fresh);
     },
   };
 }

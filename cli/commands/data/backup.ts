@@ -7,7 +7,7 @@ import {
   backupNamed,
   restore as restoreOver,
   serverOf,
-} from '../../../server/app/offline.ts';
+} from '../../../server/app/data-dir-commands.ts';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
 import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';

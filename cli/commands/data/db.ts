@@ -31,7 +31,7 @@ const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size
 /** The schema there is, not brought up to date by looking. */
 export const status: CommandRun = async (context) => {
   onlyHere(context);
-  const { backupFiles, databaseSchema } = await import('../../../server/app/offline.ts');
+  const { backupFiles, databaseSchema } = await import('../../../server/app/data-dir-commands.ts');
   const files = dataDirFiles(context.dataDir);
   const copy = backupFiles(context.dataDir).findLast((backup) => backup.before_upgrade_to !== '');
   const found = {
@@ -62,7 +62,7 @@ export const vacuum: CommandRun = async (context) => {
 
 /** Opening the data directory brings the schema up to date. */
 export const migrate: CommandRun = async (context) => {
-  const { databaseSchema } = await import('../../../server/app/offline.ts');
+  const { databaseSchema } = await import('../../../server/app/data-dir-commands.ts');
   const before = await databaseSchema(context.dataDir, context.env);
   const { schema } = await (await context.client()).call('local.check');
   context.output.object({ result: before.schema === schema ? 'unchanged' : 'updated', schema }, [schema], schema);

@@ -6,7 +6,7 @@ import type { CommandRun } from '../../command.ts';
 export const rotate: CommandRun = async (context, flags) => {
   if (context.url !== '')
     throw new AppError('usage', { detail: '--url: the master key is changed on the machine itself' });
-  const { hasEnvironmentKey, rotateMasterKey, serverOf } = await import('../../../server/app/offline.ts');
+  const { hasEnvironmentKey, rotateMasterKey, serverOf } = await import('../../../server/app/data-dir-commands.ts');
   const input = hasEnvironmentKey(context.env);
   const to = (await context.secret(flags, 'key', 'GATEWAY_NEW_SECRET_KEY')) ?? '';
   // A key that only this process knew would be lost with it.

@@ -1,7 +1,7 @@
 /** Upgrades the executable from a file that was fetched by hand; nothing is ever asked of the network. */
 import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type BackupFile, backupFiles, restore, serverOf } from '../../../server/app/offline.ts';
+import { type BackupFile, backupFiles, restore, serverOf } from '../../../server/app/data-dir-commands.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { commit, version as release, releaseKey } from '../../../server/embedded/version.ts';
 import { isCompiled } from '../../bench/process.ts';

@@ -17,7 +17,7 @@ import {
   type Effects,
   type LedgerState,
 } from '../../../server/billing/ledger/core.ts';
-import type { HeldLog, LeaseKind, Outcome, Spared } from '../../../server/billing/ports.ts';
+import type { HeldLog, LeaseKind, Outcome, UnspentLease } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { eventOf } from '../sqlite/events.ts';
 import { createTotals, type Totals } from '../totals.ts';
@@ -25,15 +25,15 @@ import { type EndRow, type Known, leaseKey, noteRef } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
 
 export interface BatchOutcome extends Outcome {
-  readonly spared: readonly Spared[];
+  readonly unspent: readonly UnspentLease[];
 }
 
-export interface DecidedBatch {
+export interface PlannedBatch {
   readonly outcome: BatchOutcome;
   readonly statements: readonly Statement[];
 }
 
-export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): DecidedBatch {
+export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): PlannedBatch {
   const totals = createTotals();
   const writes = newWrites();
   const leaseWrites = createLeaseWrites(known, writes);
@@ -44,7 +44,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   /** What is owed for a request comes out of the lease under which it was let in. */
   const sourceOf = (command: Settle | Void): number =>
     known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
-  const spared: Spared[] = [];
+  const unspent: UnspentLease[] = [];
   /** @param paid of what was asked for: not by others. */
   const pay = (
     kind: LeaseKind,
@@ -53,7 +53,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     { asked: requested, paid }: Record<'asked' | 'paid', number>,
   ) => {
     const own = leaseWrites.pay(kind, subject, source, paid);
-    if (source === epoch && requested > own) spared.push({ kind, subject, amount: requested - own });
+    if (source === epoch && requested > own) unspent.push({ kind, subject, amount: requested - own });
   };
 
   const post = (effects: Effects, source: number) => {
@@ -161,7 +161,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
 
   const results = commands.map(play);
   return {
-    outcome: { results, events, spared },
+    outcome: { results, events, unspent },
     statements: statementsFor(writes, totals, epoch),
   };
 }

@@ -1,5 +1,5 @@
 /** What a batch has to know before anything of it is decided: its rows, locked in the one order that every node keeps, accounts before tokens before codes and orders. */
-import { affiliatePot, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
+import { affiliateAccount, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
 import type { Posting } from '../../../server/billing/ledger/core.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
@@ -43,7 +43,7 @@ export interface Known {
 export const leaseKey = (kind: LeaseKind, subject: number, epoch: number): string => `${kind} ${subject} ${epoch}`;
 
 /** Rows of their own, locked and written one by one: users and what they earned; the others have a part of each node's. */
-export const isSingle = (account: number): boolean => account > 0 || account <= affiliatePot(0);
+export const isSingle = (account: number): boolean => account > 0 || account <= affiliateAccount(0);
 
 /** Of a note, which is no end: a request may leave one and be settled too. */
 export const noteRef = (ref: string): string => `note:${ref}`;
@@ -105,8 +105,8 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
     needed.postings.add(refundRef(command.of));
     needed.ends.add(command.of);
   } else {
-    needed.accounts.add(affiliatePot(command.userId));
-    if (command.type === 'reward') needed.accountParts.add(affiliatePot(command.userId));
+    needed.accounts.add(affiliateAccount(command.userId));
+    if (command.type === 'reward') needed.accountParts.add(affiliateAccount(command.userId));
   }
 }
 

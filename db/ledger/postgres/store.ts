@@ -89,7 +89,7 @@ class CommitUnknown extends Error {
 }
 
 /** The row of this node says that its time is over, or is another's. */
-class Fenced extends Error {}
+class FencedError extends Error {}
 
 type Kind = 'apply' | 'move' | 'probe';
 
@@ -211,7 +211,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       await on.send([{ text: 'ROLLBACK' }]);
       // Either its number is unchanged or its time is over: the next connection shows which.
       on.close();
-      throw new Fenced(reasonText('declared_gone'));
+      throw new FencedError(reasonText('declared_gone'));
     }
     const { value, statements } = work.decide(answers.slice(head.length));
     if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);
@@ -231,7 +231,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
 
   const attempt = async <Value>(work: Work<Value>, kind: Kind): Promise<Value> => {
     const on = await connected();
-    if (fence === null) throw new Fenced('it has no number');
+    if (fence === null) throw new FencedError('it has no number');
     try {
       return await commit(on, fence, work, kind);
     } catch (error) {
@@ -317,7 +317,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
               commands: [],
               statements,
               decide(answers) {
-                if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
+                if (fence?.epoch !== epoch) throw new FencedError('its leases were taken under another number');
                 return decideLeases(moves, read(answers), epoch);
               },
             };
@@ -329,14 +329,14 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     isInvalidCommand,
     isUncertain: (error) => error instanceof CommitUnknown,
     unavailable: () => unreachable || isSilent(),
-    reasonOf: (error) => (unreachable || !hasOwnWords(error) ? reasonText('database_away') : null),
+    reasonOf: (error) => (unreachable || !hasOwnMessage(error) ? reasonText('database_away') : null),
     epoch: () => fence?.epoch ?? 0,
     close: () => line?.close(),
   };
 }
 
 /** Of this store itself, or of a server that answers; all else is about the way to it. */
-const hasOwnWords = (error: unknown): boolean => {
+const hasOwnMessage = (error: unknown): boolean => {
   const { message = '', severity } = (error ?? {}) as { message?: string; severity?: unknown };
   const isGoing = /^(08|57P)/.test(codeOf(error));
   return (severity !== undefined && !isGoing) || (failureOf(message)?.code ?? 'storage') !== 'storage';
@@ -344,6 +344,6 @@ const hasOwnWords = (error: unknown): boolean => {
 
 /** Data that PostgreSQL cannot keep, or that its checks refuse; everything else is storage. */
 function isInvalidCommand(error: unknown): boolean {
-  if (error instanceof CommitUnknown || error instanceof Fenced) return false;
+  if (error instanceof CommitUnknown || error instanceof FencedError) return false;
   return /^(22|23)[0-9A-Z]{3}$/.test(codeOf(error));
 }

@@ -6,7 +6,7 @@ import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { type Period, periodStart } from '../../../server/contract/period.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
-import { begunOf } from '../../postgres/period.ts';
+import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
 import type { Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
@@ -141,7 +141,7 @@ interface TokenEntry {
 
 /** A node whose clock is ahead does not begin a period for the others. */
 const period = (name: Period): string => {
-  const at = `least(v.${name}, ${begunOf(name)})`;
+  const at = `least(v.${name}, ${startOf(name)})`;
   return `${name}_used = CASE WHEN t.${name}_at > ${at} THEN t.${name}_used WHEN t.${name}_at = ${at} THEN greatest(0, t.${name}_used + v.used) ELSE greatest(0, v.used) END,
    ${name}_at = greatest(t.${name}_at, ${at})`;
 };

@@ -6,7 +6,7 @@
 import { encryptedSample } from '../../../db/encrypted-columns.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
-import { Balances } from '../../../server/billing/balances/balances.ts';
+import { Balances } from '../../../server/billing/balances/money.ts';
 import { sealedBlobOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
 import { addonPath } from '../../../server/embedded/addon-path.ts';
@@ -101,7 +101,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
     bodyLimit: core.bodyLimit,
     encryptedBlob: core.encryptedBlob,
   });
-  const known = plans.get(parsed.model) ?? makePlan(core.planning, parsed, principal, true);
+  const known = plans.get(parsed.model) ?? makePlan(core.planDeps, parsed, principal, true);
   plans.set(parsed.model, known);
   const plan = level === '1' ? known : { ...known, candidates: state.candidates(principal.group, parsed.model).flat() };
   const details = { parsed, principal, plan, admission: unlimited, free: true, owner: null };

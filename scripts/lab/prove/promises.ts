@@ -60,7 +60,7 @@ export const promises: readonly PromiseRow[] = [
     en: 'nothing delivered is free: whoever leaves a stream or a conversation pays for what came, and for thoughts that nobody saw',
     zh: '送达的内容都要计费：中途离开流或会话的人为已收到的内容付费，也为看不见的思考付费',
     tests: [
-      'tests/relay/leaving.test.ts',
+      'tests/relay/disconnect.test.ts',
       'tests/relay/hidden-thoughts.test.ts',
       'tests/relay/all-choices.test.ts',
       'tests/http/realtime-bill.test.ts',

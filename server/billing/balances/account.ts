@@ -72,7 +72,7 @@ const unbounded = Number.MAX_SAFE_INTEGER;
 const defaults: ReserveOptions = {};
 const noCells = new Float64Array(slotCells);
 /** Those that settlements change. */
-const userMoney = UserSlot.most + 1;
+const userMoney = UserSlot.maxCost + 1;
 const keyMoney = KeySlot.budgetHeld + 1 - KeySlot.used;
 
 /** When the current day and month began, in epoch seconds: asked for each request, and looked up once a day. */
@@ -148,16 +148,16 @@ export class Account implements Owner {
     if (!this.maySpend(selfUse)) return 0;
     const own = selfUse
       ? unbounded
-      : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit) - (balance[UserSlot.most] ?? 0);
+      : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit) - (balance[UserSlot.maxCost] ?? 0);
     const ofKey =
       this.token === 0 || key[KeySlot.unlimited] === 1
         ? unbounded
-        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit) - (key[KeySlot.most] ?? 0);
+        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit) - (key[KeySlot.maxCost] ?? 0);
     return Math.max(0, Math.min(own, ofKey));
   }
 
   /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. */
-  lacking(selfUse: boolean): Shortage | null {
+  findShortage(selfUse: boolean): Shortage | null {
     if (this.key[KeySlot.gone] !== 1 && this.available(selfUse) >= 1) return null;
     return this.locked(() => this.shortage(selfUse));
   }
@@ -200,7 +200,7 @@ export class Account implements Owner {
         if (!selfUse && !isStale) {
           balance[UserSlot.balance] = (balance[UserSlot.balance] ?? 0) - charged;
           balance[UserSlot.held] = (balance[UserSlot.held] ?? 0) - reserved;
-          balance[UserSlot.most] = (balance[UserSlot.most] ?? 0) - max;
+          balance[UserSlot.maxCost] = (balance[UserSlot.maxCost] ?? 0) - max;
         }
         balance[UserSlot.used] = (balance[UserSlot.used] ?? 0) + charged;
       }
@@ -210,7 +210,7 @@ export class Account implements Owner {
         key[KeySlot.used] = (key[KeySlot.used] ?? 0) + charged;
         if (!isStale) {
           key[KeySlot.held] = (key[KeySlot.held] ?? 0) - reserved;
-          key[KeySlot.most] = (key[KeySlot.most] ?? 0) - max;
+          key[KeySlot.maxCost] = (key[KeySlot.maxCost] ?? 0) - max;
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
       }
@@ -218,7 +218,7 @@ export class Account implements Owner {
       const { cells } = open;
       memory.note(open.row, moneyCells);
       cells[Row.held] = 0;
-      cells[Row.most] = 0;
+      cells[Row.maxCost] = 0;
       cells[Row.budgetHeld] = 0;
       cells[Row.charged] = spent.failed === true ? -1 : charged;
       cells[Row.state] = RowState.ended;
@@ -276,32 +276,32 @@ export class Account implements Owner {
     if (this.user === 0 || balance[UserSlot.gone] === 1) return rejected('user', 0);
     if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
     if (token !== 0) {
-      const lacking = limits === null ? null : this.budgetShortage(limits, budget);
-      if (lacking !== null) return { ok: false, scope: 'budget', ...lacking };
+      const shortage = limits === null ? null : this.budgetShortage(limits, budget);
+      if (shortage !== null) return { ok: false, scope: 'budget', ...shortage };
       if (key[KeySlot.gone] === 1) return rejected('token', 0);
       if (key[KeySlot.unlimited] !== 1) {
         const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
         const room = left - (key[KeySlot.held] ?? 0);
         if (room < amount) return rejected('token', room);
-        const available = Math.floor(left * overcommit) - (key[KeySlot.most] ?? 0);
+        const available = Math.floor(left * overcommit) - (key[KeySlot.maxCost] ?? 0);
         if (max > 0 && available < max) return rejected('token', available);
       }
     }
     if (!selfUse) {
       const total = balance[UserSlot.balance] ?? 0;
       const reserved = balance[UserSlot.held] ?? 0;
-      const maxOverall = balance[UserSlot.most] ?? 0;
+      const maxOverall = balance[UserSlot.maxCost] ?? 0;
       if (total - reserved < amount || (amount > 0 && total <= 0)) return rejected('user', total - reserved);
       const available = Math.floor(total * overcommit) - maxOverall;
       if (max > 0 && available < max) return rejected('user', available);
       memory.note(this.user, userMoney);
       balance[UserSlot.held] = reserved + amount;
-      balance[UserSlot.most] = maxOverall + max;
+      balance[UserSlot.maxCost] = maxOverall + max;
     }
     if (token !== 0) {
       memory.note(token + KeySlot.used, keyMoney);
       key[KeySlot.held] = (key[KeySlot.held] ?? 0) + amount;
-      key[KeySlot.most] = (key[KeySlot.most] ?? 0) + max;
+      key[KeySlot.maxCost] = (key[KeySlot.maxCost] ?? 0) + max;
       // Also without a limit: one may be set while the request runs.
       if (nodeLease === null) key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) + budget;
     }
@@ -309,7 +309,7 @@ export class Account implements Owner {
       const { cells } = open;
       memory.note(open.row, moneyCells);
       cells[Row.held] = (cells[Row.held] ?? 0) + amount;
-      cells[Row.most] = (cells[Row.most] ?? 0) + max;
+      cells[Row.maxCost] = (cells[Row.maxCost] ?? 0) + max;
       if (token !== 0) cells[Row.budgetHeld] = (cells[Row.budgetHeld] ?? 0) + budget;
     }
     return taken;

@@ -10,7 +10,7 @@ import type { Memory } from './shared-memory.ts';
 export const Row = {
   state: 0,
   held: 1,
-  most: 2,
+  maxCost: 2,
   budgetHeld: 3,
   /** Of the settlement that was sent, -1 = nothing was used. */
   charged: 4,
@@ -31,7 +31,7 @@ export const Row = {
   promptTokens: 15,
   /** Frames that the client got; 0 = nothing. */
   delivered: 16,
-  house: 17,
+  selfUse: 17,
   refUnits: 18,
   modelUnits: 19,
   groupUnits: 20,
@@ -97,24 +97,24 @@ export class OpenRequest {
     readonly cells: Float64Array,
   ) {}
 
-  begin(owner: Owner, startedOf: Started): void {
+  begin(owner: Owner, started: Started): void {
     const { memory, row, cells } = this;
     cells.fill(0, Row.held, Row.ref);
     cells[Row.user] = owner.user;
     cells[Row.token] = owner.token;
     cells[Row.userId] = owner.userId;
     cells[Row.tokenId] = owner.tokenId;
-    cells[Row.startedMs] = startedOf.startedMs;
-    cells[Row.refUnits] = memory.write(row + Row.ref, startedOf.ref, refUnits);
-    cells[Row.groupUnits] = memory.write(row + Row.groupName, startedOf.group, groupUnits);
-    this.read(startedOf);
+    cells[Row.startedMs] = started.startedMs;
+    cells[Row.refUnits] = memory.write(row + Row.ref, started.ref, refUnits);
+    cells[Row.groupUnits] = memory.write(row + Row.groupName, started.group, groupUnits);
+    this.read(started);
     cells[Row.state] = RowState.open;
   }
 
   /** For a row that began before the request was read. */
   read({ model, streams, promptTokens, selfUse, epoch }: ReadInput): void {
     const { cells, row } = this;
-    cells[Row.house] = selfUse ? 1 : 0;
+    cells[Row.selfUse] = selfUse ? 1 : 0;
     cells[Row.epoch] = epoch;
     cells[Row.streams] = streams ? 1 : 0;
     cells[Row.promptTokens] = promptTokens;
@@ -143,7 +143,7 @@ export const noRow = new OpenRequest({ write: () => 0 }, 0, new Float64Array(row
 
 export interface OpenRequests {
   /** @returns its row; null = there is none left. */
-  begin(owner: Owner, startedOf: Started): OpenRequest | null;
+  begin(owner: Owner, started: Started): OpenRequest | null;
   /** Nothing is left to be done about it. */
   over(request: OpenRequest): void;
   /** More rows for this thread. @param first cell of `rowsTogether` rows. */
@@ -168,11 +168,11 @@ export function createOpenRequests(memory: Memory): OpenRequests {
   };
 
   return {
-    begin(owner, startedOf) {
-      if (free.length === 0 && memory.thread === 0) add(allotRows(memory));
+    begin(owner, started) {
+      if (free.length === 0 && memory.thread === 0) add(allocateRows(memory));
       const request = free.pop();
       if (request === undefined) return null;
-      request.begin(owner, startedOf);
+      request.begin(owner, started);
       return request;
     },
     over(request) {
@@ -185,7 +185,7 @@ export function createOpenRequests(memory: Memory): OpenRequests {
   };
 }
 
-export const allotRows = (memory: Memory): number => memory.allot(rowsTogether * rowCells);
+export const allocateRows = (memory: Memory): number => memory.allocate(rowsTogether * rowCells);
 
 /** The row of a thread that is gone. */
 export const openRequestAt = (memory: Memory, row: number): OpenRequest =>

@@ -10,7 +10,7 @@
 export interface Memory {
   readonly thread: number;
   get(cell: number): number;
-  /** The cells themselves, for callers that read the same ones repeatedly. They lie in one chunk, as what `allot` gives out at once does. */
+  /** The cells themselves, for callers that read the same ones repeatedly. They lie in one chunk, as what `allocate` gives out at once does. */
   cells(first: number, count: number): Float64Array;
   /** Before cells in a row are changed in place: only under the lock that they belong to, and only those that no thread changes without it. */
   note(first: number, count: number): void;
@@ -29,13 +29,13 @@ export interface Memory {
   tryLock(stripe: number, ms: number): boolean;
   release(stripe: number): void;
   /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
-  allot(cells: number): number;
+  allocate(cells: number): number;
   /** The thread is gone: what it had begun is undone, its locks are free. */
   recoverThread(thread: number): void;
   /** For another thread. */
   parts(): MemoryParts;
   /** Takes over chunks that were given out after the thread began. */
-  adopt(chunks: readonly SharedArrayBuffer[]): void;
+  attachChunks(chunks: readonly SharedArrayBuffer[]): void;
 }
 
 export interface MemoryParts {
@@ -58,7 +58,7 @@ const maxNotes = 1024;
 const notesSize = 1 + 3 * maxNotes;
 const notesStart = (locksCount * Int32Array.BYTES_PER_ELEMENT) / Float64Array.BYTES_PER_ELEMENT;
 const spins = 200;
-const napMs = 1;
+const sleepMs = 1;
 
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
 export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));
@@ -90,14 +90,14 @@ function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffe
   // Cell 0 belongs to no account.
   let next = 16;
 
-  const adopt = (more: readonly SharedArrayBuffer[]) => {
+  const attachChunks = (more: readonly SharedArrayBuffer[]) => {
     for (const buffer of more) {
       buffers.push(buffer);
       chunks.push(new Float64Array(buffer));
       words.push(new Uint16Array(buffer));
     }
   };
-  adopt(initial);
+  attachChunks(initial);
 
   return {
     thread,
@@ -159,7 +159,7 @@ function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffe
       }
       for (let attempts = 1; Atomics.compareExchange(locks, stripe, 0, me) !== 0; attempts++) {
         // Its owner may have been put to sleep, or be dead; then another thread is about to break the lock.
-        if (attempts % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
+        if (attempts % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, sleepMs);
       }
       depths[stripe] = 1;
       held++;
@@ -172,7 +172,7 @@ function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffe
           held++;
           return true;
         }
-        Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
+        Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, sleepMs);
       }
       return false;
     },
@@ -184,11 +184,11 @@ function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffe
       if (held === 0) notes[0] = 0;
       Atomics.store(locks, stripe, 0);
     },
-    allot(cells) {
+    allocate(cells) {
       if (thread !== 0) return 0;
       const first = Math.ceil(next / cells) * cells;
       next = first + cells;
-      while (next > chunks.length * chunkCells) adopt([newChunk()]);
+      while (next > chunks.length * chunkCells) attachChunks([newChunk()]);
       return first;
     },
     recoverThread(dead) {
@@ -204,6 +204,6 @@ function memoryOf(control: SharedArrayBuffer, initial: readonly SharedArrayBuffe
       for (let stripe = 0; stripe < locksCount; stripe++) Atomics.compareExchange(locks, stripe, dead + 1, 0);
     },
     parts: () => ({ control, chunks: [...buffers] }),
-    adopt,
+    attachChunks,
   };
 }

@@ -14,7 +14,7 @@ export const UserSlot = {
   balance: 0,
   used: 1,
   held: 2,
-  most: 3,
+  maxCost: 3,
   overrun: 4,
   gone: 5,
   visits: 6,
@@ -27,7 +27,7 @@ export const KeySlot = {
   gone: 2,
   used: 3,
   held: 4,
-  most: 5,
+  maxCost: 5,
   dayStart: 6,
   dayUsed: 7,
   monthStart: 8,
@@ -96,7 +96,7 @@ export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimite
 /** Which movements are in a user's balance: those up to `version`, and these that came before their turn. */
 interface Seen {
   version: number;
-  readonly ahead: Set<number>;
+  readonly early: Set<number>;
 }
 
 /**
@@ -113,25 +113,25 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
   // Rows and balance events come from different threads; an event may arrive before the row of its user.
   const early = new Map<number, BalanceEvent[]>();
   const owns = memory.thread === 0;
-  let countsVisits = false;
+  let countsRequests = false;
 
   const twoRings = (cell: number): number => {
     const known = memory.get(cell);
     if (known !== 0 || !owns) return known;
-    const rings = memory.allot(2 * ringCells);
+    const rings = memory.allocate(2 * ringCells);
     memory.set(cell, rings);
     return rings;
   };
-  const visitsOf = (user: number) => twoRings(user + UserSlot.visits);
+  const requestsOf = (user: number) => twoRings(user + UserSlot.visits);
   const ratesOf = (flow: number) => twoRings(flow + RateSlot.rates);
 
   /** Events come from several threads and need not come in the order of their versions; each counts once. */
   const apply = (slot: number, event: BalanceEvent): void => {
     const known = seen.get(event.userId);
     const { version } = event;
-    if (known === undefined || version <= known.version || known.ahead.has(version)) return;
-    known.ahead.add(version);
-    while (known.ahead.delete(known.version + 1)) known.version++;
+    if (known === undefined || version <= known.version || known.early.has(version)) return;
+    known.early.add(version);
+    while (known.early.delete(known.version + 1)) known.version++;
     const { add } = memory;
     if (!leased) add(slot + UserSlot.balance, event.delta);
     add(slot + UserSlot.overrun, event.overrun ?? 0);
@@ -156,7 +156,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
 
   const observeToken = (token: TokenSnapshot): number => {
     const known = tokens.get(token.id);
-    const slot = known ?? memory.allot(slotCells);
+    const slot = known ?? memory.allocate(slotCells);
     if (!leased) memory.set(slot + KeySlot.limit, token.quotaLimit);
     // What was spent without a bound was not lent.
     else if (known === undefined) memory.set(slot + KeySlot.limit, token.used);
@@ -180,7 +180,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
   const group = (name: string): number => {
     const known = groups.get(name);
     if (known !== undefined || !owns) return known ?? 0;
-    const place = memory.allot(slotCells);
+    const place = memory.allocate(slotCells);
     ratesOf(place);
     groups.set(name, place);
     return place;
@@ -196,9 +196,9 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     countedUser(id) {
       const known = users.get(id) ?? anonymous.get(id);
       if (known === undefined && !owns) return 0;
-      const place = known ?? memory.allot(slotCells);
+      const place = known ?? memory.allocate(slotCells);
       if (known === undefined) anonymous.set(id, place);
-      return visitsOf(place) === 0 ? 0 : place;
+      return requestsOf(place) === 0 ? 0 : place;
     },
     ratesOf,
     observeUser(user) {
@@ -208,15 +208,15 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
         memory.set(known + UserSlot.gone, 0);
         return;
       }
-      const slot = memory.allot(slotCells);
+      const slot = memory.allocate(slotCells);
       if (!leased) memory.set(slot + UserSlot.balance, user.balance);
       memory.set(slot + UserSlot.used, user.used);
-      seen.set(user.id, { version: user.balanceVersion, ahead: new Set() });
+      seen.set(user.id, { version: user.balanceVersion, early: new Set() });
       users.set(user.id, slot);
       memory.set(slot + UserSlot.overrun, user.overrun);
       for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);
-      if (countsVisits) visitsOf(slot);
+      if (countsRequests) requestsOf(slot);
     },
     observeToken,
     evictUser(id) {
@@ -229,9 +229,9 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     },
     prepare({ groupLimits, modelRequests }) {
       for (const name of groupLimits.keys()) group(name);
-      if (modelRequests === null || countsVisits) return;
-      countsVisits = true;
-      for (const slot of users.values()) visitsOf(slot);
+      if (modelRequests === null || countsRequests) return;
+      countsRequests = true;
+      for (const slot of users.values()) requestsOf(slot);
     },
     credit,
     slotIndexes: (ofUsers, ofTokens) => ({

@@ -3,7 +3,7 @@
  * One thread's alone, which waits for locks: a thread that died holding one is recovered by another.
  */
 
-import type { Money } from '../balances/balances.ts';
+import type { Money } from '../balances/money.ts';
 import { userStripe } from '../balances/shared-memory.ts';
 import { KeySlot, UserSlot } from '../balances/slot.ts';
 
@@ -75,13 +75,13 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     drop(owners) {
       for (const userSlot of accounts.users.values())
         locked(userStripe(userSlot), () => {
-          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.most]) put(userSlot + cell, 0);
+          for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.maxCost]) put(userSlot + cell, 0);
         });
       for (const [id, cap] of accounts.tokens) {
         const userSlot = accounts.user(owners.get(id) ?? 0);
         locked(userStripe(userSlot), () => {
           put(cap + KeySlot.limit, get(cap + KeySlot.used));
-          for (const cell of [KeySlot.held, KeySlot.most]) put(cap + cell, 0);
+          for (const cell of [KeySlot.held, KeySlot.maxCost]) put(cap + cell, 0);
         });
       }
     },

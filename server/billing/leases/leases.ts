@@ -5,7 +5,7 @@
  */
 
 import type { Period } from '../../contract/period.ts';
-import type { Grant, LeaseKind, LeaseMove, MoveOutcome, Spared } from '../ports.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, UnspentLease } from '../ports.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface LeaseStore {
@@ -81,7 +81,7 @@ export interface Leases {
   /** Brings together what is idle anywhere, and leaves it free for a caller that takes it from the balance itself. */
   recallAll(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
-  settled(spared: readonly Spared[]): void;
+  settled(unspent: readonly UnspentLease[]): void;
   /**
    * Takes some for what is likely to come, where it is free: no other node is asked for it.
    * @param token 0 = of the account itself. @param done granted 0 = there was none.
@@ -232,7 +232,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       deps.after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
     });
 
-  const giveBack = (kind: LeaseKind, subject: number) => {
+  const returnIdle = (kind: LeaseKind, subject: number) => {
     const amount = leaseStore.takeIdle(kind, subject);
     if (amount > 0) send({ type: 'give-back', kind, subject, amount });
   };
@@ -244,10 +244,10 @@ export function createLeases(deps: LeaseDeps): Leases {
 
   const knownOf = (line: Line, { request: { token, need, missing }, since }: Waiter): LeaseAnswer | null => {
     if (line.exhausted.size === 0) return null;
-    const lacks = missing();
+    const shortfall = missing();
     for (const [of, amount] of [
-      [0, lacks.account],
-      [token, lacks.token],
+      [0, shortfall.account],
+      [token, shortfall.token],
     ] as const) {
       const known = amount > 0 ? line.exhausted.get(of) : undefined;
       if (known !== undefined && known.at >= since && need >= known.need) return known.answer;
@@ -364,8 +364,8 @@ export function createLeases(deps: LeaseDeps): Leases {
   return {
     request,
     recalled(account, token, by, mark, tokenOnly = false) {
-      if (!tokenOnly) giveBack('account', account);
-      if (token > 0) giveBack('token', token);
+      if (!tokenOnly) returnIdle('account', account);
+      if (token > 0) returnIdle('token', token);
       // The node that asked finds it then.
       written(account, (grant) => {
         if (grant !== null) deps.answer(account, by, mark);
@@ -375,7 +375,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       const all = Number.MAX_SAFE_INTEGER;
       const missing = () => ({ account: all, token: 0 });
       await request({ account, token: 0, need: all, missing, reserve: () => false, partial: true });
-      giveBack('account', account);
+      returnIdle('account', account);
       await new Promise<void>((resolve) => written(account, () => resolve()));
     },
     onResponse(account, by, mark) {
@@ -385,8 +385,8 @@ export function createLeases(deps: LeaseDeps): Leases {
       line.updated = true;
       void serve(account);
     },
-    settled(spared) {
-      for (const { kind, subject, amount } of spared) leaseStore.raise(kind, subject, amount);
+    settled(unspent) {
+      for (const { kind, subject, amount } of unspent) leaseStore.raise(kind, subject, amount);
     },
     prefetch(account, token, amount, done) {
       if (deps.unavailable()) return;
@@ -396,7 +396,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       });
       send({ type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: deps.nodes() });
     },
-    idle: giveBack,
+    idle: returnIdle,
     begin(fresh) {
       epoch = fresh;
       outgoing = outgoing.filter(({ type }) => type === 'acquire');

@@ -19,7 +19,7 @@ export interface OwnNodeLease extends NodeLease {
   /** Nothing is spent until the next begins, and its first heartbeat is confirmed. */
   ended(): void;
   /** @param leaseSeconds for which the database lets it live after each heartbeat. */
-  begins(epoch: number, leaseSeconds?: number): void;
+  start(epoch: number, leaseSeconds?: number): void;
 }
 
 export interface Clocks {
@@ -33,7 +33,7 @@ const defaultLeaseSeconds = 15;
 /** The database counts from the commit on and the node from the sending on, each by a clock of its own. */
 const marginMs = 3000;
 /** Below the first that memory gives out. */
-const Cell = { epoch: 1, steady: 2, wall: 3, lifeMs: 4 } as const;
+const Cell = { epoch: 1, monotonic: 2, wall: 3, lifeMs: 4 } as const;
 
 export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { monoNow, wall }: Clocks): OwnNodeLease {
   const { get, set } = memory;
@@ -41,21 +41,21 @@ export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { monoNow, 
     epoch: () => get(Cell.epoch),
     isValid: () =>
       get(Cell.epoch) !== 0 &&
-      get(Cell.steady) !== 0 &&
-      Math.max(monoNow() - get(Cell.steady), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
+      get(Cell.monotonic) !== 0 &&
+      Math.max(monoNow() - get(Cell.monotonic), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
     heartbeatSent() {
-      const at = { steady: monoNow(), wall: wall() };
+      const at = { monotonic: monoNow(), wall: wall() };
       return () => {
-        if (at.steady <= get(Cell.steady)) return;
+        if (at.monotonic <= get(Cell.monotonic)) return;
         set(Cell.wall, at.wall);
-        set(Cell.steady, at.steady);
+        set(Cell.monotonic, at.monotonic);
       };
     },
     ended() {
       set(Cell.epoch, 0);
-      set(Cell.steady, 0);
+      set(Cell.monotonic, 0);
     },
-    begins(epoch, leaseSeconds = defaultLeaseSeconds) {
+    start(epoch, leaseSeconds = defaultLeaseSeconds) {
       set(Cell.lifeMs, leaseSeconds * 1000 - marginMs);
       set(Cell.epoch, epoch);
     },

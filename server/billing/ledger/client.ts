@@ -4,15 +4,15 @@ import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
 import {
   type BalanceEvent,
+  keptUntilWritten,
   type LeaseOrder,
   type Ledger,
   type LedgerCommand,
   type LedgerResult,
-  outlives,
   type SpendingLimits,
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
-import { type AwakeClock, createAwakeClock } from './keep-alive.ts';
+import { createRunningClock, type RunningClock } from './running-clock.ts';
 
 /** The line of the control thread; it comes with the ledger thread's start. */
 export const controlName = 'control';
@@ -73,7 +73,7 @@ export interface LedgerClient extends Ledger {
   /** The ledger's thread is gone: nothing is sent any more, and what is owed waits to be rescued. */
   fail(reason: string): void;
   /** What is owed is written down elsewhere and counts as durable then. @returns how many. @throws what `save` throws; then all of it stays owed. */
-  rescue(save: (commands: readonly LedgerCommand[]) => Promise<void>): Promise<number>;
+  saveUnsettled(save: (commands: readonly LedgerCommand[]) => Promise<void>): Promise<number>;
 }
 
 const done: LedgerResult = { status: 'done' };
@@ -96,14 +96,14 @@ interface Call {
 export function createLedgerClient(
   port: LedgerPort,
   other: (message: unknown) => void = () => undefined,
-  clock: AwakeClock = createAwakeClock(),
+  clock: RunningClock = createRunningClock(),
   now: () => number = () => performance.now(),
 ): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
   /** What the ledger's thread says of itself; it says nothing while it hangs. */
   let reported: StoreHealth = { ok: true };
-  let gone: string | null = null;
+  let failure: string | null = null;
   let suspended: string | null = null;
   let timeoutMs = oldestMs;
   let health: StoreHealth = reported;
@@ -119,7 +119,7 @@ export function createLedgerClient(
     return 0;
   };
   const judge = (): StoreHealth => {
-    if (gone !== null) return { ok: false, reason: gone };
+    if (failure !== null) return { ok: false, reason: failure };
     if (!reported.ok) return reported;
     if (suspended !== null) return { ok: false, reason: suspended };
     const age = waiting.size === 0 ? 0 : ageOf();
@@ -133,7 +133,7 @@ export function createLedgerClient(
   clock.onTick(check);
 
   const send = () => {
-    if (gone !== null) return;
+    if (failure !== null) return;
     const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };
     outgoing = [];
     // As text: cloning the objects costs three times as much as writing and reading JSON.
@@ -165,7 +165,7 @@ export function createLedgerClient(
   };
 
   const ask = (question: (id: number) => LedgerRequest): Promise<LedgerResponse> => {
-    if (gone !== null) return Promise.reject(unavailable(gone));
+    if (failure !== null) return Promise.reject(unavailable(failure));
     const { promise, resolve, reject } = Promise.withResolvers<LedgerResponse>();
     const id = nextRequest++;
     requests.set(id, { resolve, reject });
@@ -173,17 +173,17 @@ export function createLedgerClient(
     return promise;
   };
 
-  const pendingCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
+  const pendingCalls = () => [...waiting].filter(([, { command }]) => keptUntilWritten.has(command.type));
 
   return {
     execute(command) {
-      if (gone !== null && !outlives.has(command.type)) return Promise.reject(unavailable(gone));
+      if (failure !== null && !keptUntilWritten.has(command.type)) return Promise.reject(unavailable(failure));
       const id = next++;
       const { promise, resolve, reject } = Promise.withResolvers<LedgerResult>();
       waiting.set(id, { command, at: clock.now(), since: now(), resolve, reject });
       outgoing.push(command);
       // A microtask would run after each single answer of the same turn and send every command alone.
-      if (outgoing.length === 1 && gone === null) setImmediate(send);
+      if (outgoing.length === 1 && failure === null) setImmediate(send);
       return promise;
     },
     async acquire(order) {
@@ -213,17 +213,17 @@ export function createLedgerClient(
       check();
     },
     fail(reason) {
-      gone ??= reason;
+      failure ??= reason;
       for (const [id, { command, reject }] of waiting) {
-        if (outlives.has(command.type)) continue;
+        if (keptUntilWritten.has(command.type)) continue;
         waiting.delete(id);
-        reject(unavailable(gone));
+        reject(unavailable(failure));
       }
-      for (const { reject } of requests.values()) reject(unavailable(gone));
+      for (const { reject } of requests.values()) reject(unavailable(failure));
       requests.clear();
       check();
     },
-    async rescue(save) {
+    async saveUnsettled(save) {
       const calls = pendingCalls();
       if (calls.length === 0) return 0;
       await save(calls.map(([, { command }]) => command));

@@ -5,7 +5,7 @@ import type { EndReason, UsageSource } from '../../contract/enum.ts';
 export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5, house: -6 } as const;
 
 /** Account of what a user earned by invitations and has not moved to the balance yet. */
-export const affiliatePot = (userId: number): number => -1000 - userId;
+export const affiliateAccount = (userId: number): number => -1000 - userId;
 
 export type PostingKind =
   | 'settle'
@@ -204,7 +204,7 @@ export const pairedRef = (ref: string, kind: PostingKind): string => `${kind}:${
 export type LedgerCommand = Settle | Hold | Void | Note | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
 /** Commands that speak of work already done: they are kept until they are written, wherever that is. */
-export const outlives: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
+export const keptUntilWritten: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
 
 export type RefusalReason =
   | 'insufficient'

@@ -4,7 +4,7 @@ import { maxQuota } from '../../contract/pricing/charge.ts';
 import {
   Account,
   type Adjust,
-  affiliatePot,
+  affiliateAccount,
   finalRef,
   type LedgerCommand,
   type LedgerResult,
@@ -225,8 +225,8 @@ function move(command: Move, state: LedgerState): Decision {
   const accounts = accountsOf(command, state);
   const known = state.posting(ref);
   if (known !== undefined) return { kind: 'answer', result: duplicateOf(known, { ...accounts, amount }) };
-  const complaint = complaintAbout(command, state);
-  if (complaint !== null) return complaint;
+  const rejection = rejectionOf(command, state);
+  if (rejection !== null) return rejection;
   const mark = accounts.mark ?? null;
   if (amount === 0) return write({ log, mark });
   const { debit, credit, kind } = accounts;
@@ -258,7 +258,7 @@ function repayment({ ref, credit, amount, at }: Posting, state: LedgerState): Po
 
 function accountsOf(command: Move, state: LedgerState): PostingAccounts {
   const { userId, amount, at } = command;
-  const pot = affiliatePot(userId);
+  const account = affiliateAccount(userId);
   switch (command.type) {
     case 'grant':
       return { debit: command.from ?? Account.mint, credit: userId, kind: command.kind ?? 'grant' };
@@ -280,7 +280,7 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
       };
     case 'transfer':
       return {
-        debit: pot,
+        debit: account,
         credit: userId,
         kind: 'transfer',
         mark: { kind: 'affiliate', userId, earned: 0, moved: amount },
@@ -288,7 +288,7 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
     case 'reward':
       return {
         debit: Account.promo,
-        credit: pot,
+        credit: account,
         kind: 'reward',
         mark: { kind: 'affiliate', userId, earned: amount, moved: 0 },
       };
@@ -300,7 +300,7 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
 }
 
 /** Why the movement may not happen, null = it may. */
-function complaintAbout(command: Move, state: LedgerState): Decision | null {
+function rejectionOf(command: Move, state: LedgerState): Decision | null {
   const { ref, userId, amount } = command;
   switch (command.type) {
     case 'grant':
@@ -309,7 +309,7 @@ function complaintAbout(command: Move, state: LedgerState): Decision | null {
     case 'deduct':
       return within(amount, state.balanceOf(userId));
     case 'transfer':
-      return within(amount, state.balanceOf(affiliatePot(userId)));
+      return within(amount, state.balanceOf(affiliateAccount(userId)));
     case 'redeem': {
       const code = state.code(command.redemptionId);
       if (ref !== redeemRef(command.redemptionId)) return reject('invalid', `ref ${ref}`);

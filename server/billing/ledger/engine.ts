@@ -3,7 +3,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import type { Outbox, Outcome } from '../ports.ts';
-import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
+import { type BalanceEvent, keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
 
 export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
@@ -73,7 +73,8 @@ interface Waiting {
 }
 
 /** Work that was done, or that was reported as done. */
-const stays = ({ command, kept, again }: Waiting): boolean => kept > 0 || again === true || outlives.has(command.type);
+const stays = ({ command, kept, again }: Waiting): boolean =>
+  kept > 0 || again === true || keptUntilWritten.has(command.type);
 
 const noop = () => undefined;
 const durable: LedgerResult = { status: 'done' };
@@ -87,7 +88,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   let failing: string | null = null;
   /** The commit under way takes longer than ends wait for. */
   let isLate = false;
-  let keeping = false;
+  let isScheduled = false;
   /** So many at the head have to be applied together again. */
   let unresolved = 0;
   let retryMs = firstRetryMs;
@@ -135,7 +136,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
 
   /** What speaks of work that is done becomes durable nearby, and is answered. */
   const keep = () => {
-    const pending = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
+    const pending = queue.filter(({ kept, command }) => kept === 0 && keptUntilWritten.has(command.type));
     // No caller waits for what may be lost.
     for (const item of queue)
       if (item.command.type === 'note') {
@@ -158,16 +159,16 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   };
 
   /** While the books are slow or away an end does not wait for them; those of one turn are written together. */
-  const keepSoon = () => {
-    if (keeping) return;
-    keeping = true;
+  const scheduleKeep = () => {
+    if (isScheduled) return;
+    isScheduled = true;
     setImmediate(() => {
-      keeping = false;
+      isScheduled = false;
       if (failing !== null || isLate) keep();
     });
   };
 
-  const patiently = async <T>(pending: Promise<T>): Promise<T> => {
+  const withTimeout = async <T>(pending: Promise<T>): Promise<T> => {
     if (standby?.durable !== true) return pending;
     const timer = setInterval(() => {
       isLate = true;
@@ -185,17 +186,17 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   const commit = (batch: readonly Waiting[]): void | Promise<void> => {
     const pending = store.apply(batch.map((item) => item.command));
     if (!(pending instanceof Promise)) return respond(batch, pending);
-    return patiently(pending).then((outcome) => respond(batch, outcome));
+    return withTimeout(pending).then((outcome) => respond(batch, outcome));
   };
 
-  const emptied = () => {
+  const resolveDrained = () => {
     for (const resolve of drained) resolve();
     drained = [];
   };
 
   const settleDown = () => {
     running = false;
-    emptied();
+    resolveDrained();
     clearTimeout(idle);
     if (store.checkpoint === undefined) return;
     idle = setTimeout(() => {
@@ -217,7 +218,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
 
   /** No request is admitted while storage fails, so only a write of our own can show that it works again. */
   const probe = async () => {
-    emptied();
+    resolveDrained();
     try {
       const pending = store.probe();
       if (pending instanceof Promise) await pending;
@@ -299,18 +300,18 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     setImmediate(turn);
   };
 
-  const wake = () => {
+  const scheduleTurn = () => {
     if (running) return;
     running = true;
     setImmediate(turn);
   };
-  if (outbox !== undefined && outbox.size() > 0) wake();
+  if (outbox !== undefined && outbox.size() > 0) scheduleTurn();
 
   return {
     submit(command, done) {
       queue.push({ command, done, kept: 0 });
-      if (standby?.durable === true && (failing !== null || isLate)) keepSoon();
-      wake();
+      if (standby?.durable === true && (failing !== null || isLate)) scheduleKeep();
+      scheduleTurn();
     },
     resend(commands, kept) {
       try {
@@ -333,7 +334,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
             },
           });
       }
-      wake();
+      scheduleTurn();
     },
     health,
     drain: () =>

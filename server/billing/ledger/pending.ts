@@ -4,7 +4,7 @@ import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:f
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LedgerStore } from '../ports.ts';
-import { type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
+import { keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
 
 export interface PendingOutbox {
   readonly dir: string;
@@ -151,7 +151,7 @@ function namesIn(dir: string): string[] {
 
 function commandOf(line: string): LedgerCommand {
   const command = JSON.parse(line) as LedgerCommand;
-  if (typeof command.ref !== 'string' || !outlives.has(command.type))
+  if (typeof command.ref !== 'string' || !keptUntilWritten.has(command.type))
     throw new Error(`not a line of what is owed: ${line}`);
   return command;
 }

@@ -23,16 +23,16 @@ interface Waiting {
 export function createRemote(lost: (reason: string) => void): Remote {
   const waiting = new Map<number, Waiting>();
   let next = 1;
-  let gone: string | null = null;
+  let failure: string | null = null;
   let send: ((message: CommandMessage) => void) | null = null;
   const done: LedgerResult = { status: 'done' };
   return {
     submit(command, answer) {
       const id = next++;
       waiting.set(id, { command, done: answer });
-      if (gone === null) send?.({ kind: 'commands', first: id, commands: [command] });
+      if (failure === null) send?.({ kind: 'commands', first: id, commands: [command] });
     },
-    health: () => (gone === null ? { ok: true } : { ok: false, reason: gone }),
+    health: () => (failure === null ? { ok: true } : { ok: false, reason: failure }),
     drain: () => Promise.resolve(),
     open(sender) {
       send = sender;
@@ -51,7 +51,7 @@ export function createRemote(lost: (reason: string) => void): Remote {
       }
     },
     fail(reason) {
-      gone = reason;
+      failure = reason;
       lost(reason);
     },
     yield(engine) {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { type BackupHeader, readHeader } from '../../../db/backup-file.ts';
-import { copyNamed } from '../../../db/maintenance.ts';
+import { copyNamed } from '../../../db/database-file.ts';
 
 export interface BackupFile extends BackupHeader {
   readonly file: string;

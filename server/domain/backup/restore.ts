@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
+import { checkDatabase, foldLog } from '../../../db/database-file.ts';
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
-import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
 import { migrate } from '../../../db/migrate.ts';
 import { withInterruptNote } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type BackupHeader, writeBackup } from '../../../db/backup-file.ts';
-import type { DatabaseCheck } from '../../../db/maintenance.ts';
+import type { DatabaseCheck } from '../../../db/database-file.ts';
 import type { Database } from '../../../db/open.ts';
 import { checkSite, portableCopy, vacuumSite } from '../../../db/site-checks.ts';
 import type { Language } from '../../contract/enum.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type BackupHeader, extractBackup, writeBackup } from '../../../db/backup-file.ts';
+import { checkDatabase } from '../../../db/database-file.ts';
 import { ledgerStats } from '../../../db/ledger/sqlite/stats.ts';
-import { checkDatabase } from '../../../db/maintenance.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { portableCopy } from '../../../db/site-checks.ts';

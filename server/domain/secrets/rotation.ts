@@ -15,8 +15,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { foldLog } from '../../../db/database-file.ts';
 import { keyMark, type Rotate, rotateSecrets } from '../../../db/encrypted-columns.ts';
-import { foldLog } from '../../../db/maintenance.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { AppError } from '../../contract/errors.ts';

@@ -138,7 +138,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const ranked = group !== null && by !== 'channel';
     const keys = ranked ? await repository.top(requested, { by: group, order, limit }) : null;
     // Of nothing nothing is asked.
-    const among = group === null || keys === null ? {} : { among: { group, keys } };
+    const among = group === null || keys === null ? {} : { only: { group, keys } };
     const rows =
       keys?.length === 0
         ? []

@@ -121,8 +121,8 @@ export function createUserManagement(deps: {
   return {
     /** Everybody, without what is personal about those the actor may not act on. @param page 1-based. */
     async page(actor: Manager, filter: UserFilter, page: number, size: number, sort?: UserSort) {
-      const knowable = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
-      const { rows, total } = await repository.page({ ...filter, knowable }, (page - 1) * size, size, sort);
+      const searchableEmails = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
+      const { rows, total } = await repository.page({ ...filter, searchableEmails }, (page - 1) * size, size, sort);
       const items = rows.map((row) => userView(row, row.id === actor.userId || canActOn(actor, row) ? 'self' : 'peer'));
       return { items, page, page_size: size, total };
     },

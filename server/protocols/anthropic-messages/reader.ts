@@ -76,7 +76,7 @@ class AnthropicReader implements StreamReader {
 
   end(): ChatEvent[] {
     const events: ChatEvent[] = [];
-    this.conclude(false, events);
+    this.finish(false, events);
     return events;
   }
 
@@ -118,7 +118,7 @@ class AnthropicReader implements StreamReader {
         this.changeMessage(event, events);
         return;
       case 'message_stop':
-        this.conclude(true, events);
+        this.finish(true, events);
         return;
       case 'error':
         this.ended = true;
@@ -154,7 +154,7 @@ class AnthropicReader implements StreamReader {
   }
 
   /** @param isMeant the upstream said that this is the end, though perhaps not why. */
-  private conclude(isMeant: boolean, events: ChatEvent[]): void {
+  private finish(isMeant: boolean, events: ChatEvent[]): void {
     if (this.ended) return;
     this.ended = true;
     this.progress = 'stopped';

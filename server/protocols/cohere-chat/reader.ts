@@ -83,9 +83,9 @@ export function createReader(): StreamReader {
     const name = text(record(found?.function)?.name) ?? '';
     const index = start('tool-call', events);
     events.push({ type: 'tool-call-start', index, id: text(found?.id) ?? `call_${index}_${name}`, name });
-    argue(found, events);
+    addArguments(found, events);
   };
-  const argue = (found: Item | null, events: ChatEvent[]) => {
+  const addArguments = (found: Item | null, events: ChatEvent[]) => {
     const chunk = text(record(found?.function)?.arguments);
     if (chunk === null || open?.kind !== 'tool-call') return;
     // A tool without arguments is called with `null`.
@@ -133,7 +133,7 @@ export function createReader(): StreamReader {
           call(record(message?.tool_calls), events);
           break;
         case 'tool-call-delta':
-          argue(record(message?.tool_calls), events);
+          addArguments(record(message?.tool_calls), events);
           break;
         case 'content-end':
         case 'tool-call-end':

@@ -52,7 +52,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
     if (kind === 'text') words += found;
     return found === '' ? before : before + inMessage('content-delta', { content: { [kind]: found } });
   };
-  const argue = (found: string): string =>
+  const writeArguments = (found: string): string =>
     inMessage('tool-call-delta', { tool_calls: { function: { arguments: found } } });
 
   const encode = (event: ChatEvent): string => {
@@ -84,11 +84,11 @@ export function createWriter(context: ResponseContext): StreamWriter {
         return before + inMessage('tool-call-start', { tool_calls: call });
       }
       case 'tool-call-delta':
-        if (custom === null) return argue(event.arguments);
+        if (custom === null) return writeArguments(event.arguments);
         custom += event.arguments;
         return '';
       case 'tool-call-end': {
-        const found = custom === null ? '' : argue(wrapCustom(custom));
+        const found = custom === null ? '' : writeArguments(wrapCustom(custom));
         custom = null;
         return found + close();
       }

@@ -159,7 +159,7 @@ function createAnswerReader(): AnswerReader {
     }
     return first;
   };
-  const conclude = (meant = false): ChatEvent[] => {
+  const endStream = (meant = false): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     const events: ChatEvent[] = [];
@@ -218,7 +218,7 @@ function createAnswerReader(): AnswerReader {
       return events;
     },
     progress: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
-    end: conclude,
+    end: endStream,
   };
 }
 

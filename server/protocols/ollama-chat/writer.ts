@@ -6,10 +6,10 @@ import { encodeCall, head, tail } from './encode-response.ts';
 
 export function createWriter(context: ResponseContext): StreamWriter {
   const open = new Map<number, Extract<Part, { type: 'tool-call' }>>();
-  const beginning = head(context);
+  const prefix = head(context);
   let called = 0;
   let usage: Usage | null = null;
-  const line = (members: object): string => `data: ${JSON.stringify({ ...beginning, ...members })}\n\n`;
+  const line = (members: object): string => `data: ${JSON.stringify({ ...prefix, ...members })}\n\n`;
   const emit = (found: object): string => line({ message: { role: 'assistant', content: '', ...found }, done: false });
   const words = (content: string): string => (content === '' ? '' : emit({ content }));
 

@@ -108,7 +108,7 @@ class OpenAiChatReader implements StreamReader {
     if (data === '') return [];
     if (data.trim() === '[DONE]') {
       this.frameKind = 'terminal';
-      return this.conclude(true);
+      return this.finish(true);
     }
     let parsed: unknown;
     try {
@@ -130,7 +130,7 @@ class OpenAiChatReader implements StreamReader {
   }
 
   end(): ChatEvent[] {
-    return this.conclude(false);
+    return this.finish(false);
   }
 
   /** @param isWhole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
@@ -187,7 +187,7 @@ class OpenAiChatReader implements StreamReader {
   }
 
   /** @param isMeant the upstream said that this is the end, though perhaps not why. */
-  conclude(isMeant: boolean): ChatEvent[] {
+  finish(isMeant: boolean): ChatEvent[] {
     if (this.ended) return [];
     this.ended = true;
     this.progress = 'stopped';
@@ -387,7 +387,7 @@ export const createReader = (): StreamReader => new OpenAiChatReader();
 export function decodeResponse(body: unknown): ChatEvent[] {
   const reader = new OpenAiChatReader();
   const answer = record(body);
-  return [...(answer === null ? [] : reader.take(answer, true)), ...reader.conclude(answer?.choices !== undefined)];
+  return [...(answer === null ? [] : reader.take(answer, true)), ...reader.finish(answer?.choices !== undefined)];
 }
 
 const hasContent = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>

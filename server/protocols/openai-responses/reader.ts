@@ -168,7 +168,7 @@ export function createReader(): StreamReader {
       created: number(response.created_at),
     });
   };
-  const conclude = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
+  const finish = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
     start(response, events);
     answer = response;
     // A whole response, or one whose items were never streamed.
@@ -247,7 +247,7 @@ export function createReader(): StreamReader {
         case 'response.failed':
           if (event.type === type) reader.frameKind = 'terminal';
           reader.progress = 'stopped';
-          conclude(type, record(event.response) ?? {}, frame.data, events);
+          finish(type, record(event.response) ?? {}, frame.data, events);
           break;
         case 'error':
           ended = true;

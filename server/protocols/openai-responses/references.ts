@@ -5,7 +5,7 @@ import { type Json, record, records, text } from '../shared/json.ts';
 
 const kind = 'item_reference';
 /** Ids that were given here; what a provider calls its items looks otherwise. */
-const ours = /^(?:msg|rs|fc)_\d{17}[0-9a-z]{8}_\d+$/;
+const ownItemId = /^(?:msg|rs|fc)_\d{17}[0-9a-z]{8}_\d+$/;
 
 const namedBy = (item: unknown): string | null => {
   const known = record(item);
@@ -13,19 +13,19 @@ const namedBy = (item: unknown): string | null => {
 };
 
 export const madeOf = (output: readonly Json[]): readonly MadeItem[] =>
-  output.flatMap((item) => (typeof item.id === 'string' && ours.test(item.id) ? [{ id: item.id, item }] : []));
+  output.flatMap((item) => (typeof item.id === 'string' && ownItemId.test(item.id) ? [{ id: item.id, item }] : []));
 
 export const references: ReferenceRules = {
   requested: (body) =>
     records(body.input).flatMap((item) => {
       const id = namedBy(item);
-      return id !== null && ours.test(id) ? [id] : [];
+      return id !== null && ownItemId.test(id) ? [id] : [];
     }),
   resolved: (body, itemOf) => ({
     ...body,
     input: records(body.input).map((item) => {
       const id = namedBy(item);
-      return id !== null && ours.test(id) ? itemOf(id) : item;
+      return id !== null && ownItemId.test(id) ? itemOf(id) : item;
     }),
   }),
   isStored: (body) => body.store !== false,

@@ -42,17 +42,17 @@ const ranks: Readonly<Record<string, number>> = { none: 0, minimal: 1, low: 2, m
  * @param words those that are taken. `none` matches only itself: thinking is never switched off because another word was meant.
  * @returns null where no word is near.
  */
-export function nearestEffort(word: string, words: readonly string[]): string | null {
+export function closestEffort(word: string, words: readonly string[]): string | null {
   if (words.includes(word)) return word;
   const rank = guardedLookup(ranks, word) ?? ranks.high ?? 0;
-  let near: string | null = null;
+  let closest: string | null = null;
   let min = Number.POSITIVE_INFINITY;
   for (const other of words) {
     if (other === 'none') continue;
     const distance = Math.abs((guardedLookup(ranks, other) ?? rank) - rank);
     if (distance >= min) continue;
-    near = other;
+    closest = other;
     min = distance;
   }
-  return near;
+  return closest;
 }

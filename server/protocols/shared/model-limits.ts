@@ -2,7 +2,7 @@
 import type { ChatRequest, Message, Part, Reasoning, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
-import { budgetOf, effortOf, nearestEffort } from './effort.ts';
+import { budgetOf, closestEffort, effortOf } from './effort.ts';
 import { inWords } from './format-words.ts';
 import { objectSchema } from './tools.ts';
 
@@ -263,13 +263,13 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   // It is switched off otherwise than by a word.
   const switched = target.thinking === 'adaptive' || target.thinkingSwitch !== null;
   if (off && !words.includes('none') && !target.thinkingRequired && switched) return reasoning;
-  const near = nearestEffort(word, words);
-  if (near === null) {
+  const closest = closestEffort(word, words);
+  if (closest === null) {
     if (!off) dropped.push('/reasoning: this model takes no degrees of thinking');
     return { ...reasoning, effort: null, budget: off ? reasoning.budget : null };
   }
-  if (off && near !== 'none') dropped.push('/reasoning: cannot be switched off here');
-  else if (near !== word) dropped.push(`/reasoning: ${near} instead of ${word}`);
-  else if (reasoning.effort === null) dropped.push(`/reasoning: ${near} instead of ${reasoning.budget} tokens`);
-  return { ...reasoning, effort: near, budget: off && near === 'none' ? 0 : null };
+  if (off && closest !== 'none') dropped.push('/reasoning: cannot be switched off here');
+  else if (closest !== word) dropped.push(`/reasoning: ${closest} instead of ${word}`);
+  else if (reasoning.effort === null) dropped.push(`/reasoning: ${closest} instead of ${reasoning.budget} tokens`);
+  return { ...reasoning, effort: closest, budget: off && closest === 'none' ? 0 : null };
 }

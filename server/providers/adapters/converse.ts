@@ -70,7 +70,7 @@ function createReader(): StreamReader {
       return [{ type: 'reasoning-end', index, signature: signatures.get(index) ?? null, redacted: null }];
     return [{ type: `${kind}-end`, index }];
   };
-  const conclude = (): ChatEvent[] => {
+  const finish = (): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     if (stopped !== null)
@@ -119,7 +119,7 @@ function createReader(): StreamReader {
           return [];
       }
     },
-    end: conclude,
+    end: finish,
   };
 }
 

@@ -51,7 +51,7 @@ export function sparkEdition(model: string, channelVersion: string): Edition {
     : edition(model, (editions[fallback] ?? edition('', `/${fallback}/chat`)).path);
 }
 
-const talks = (key: string): boolean => key.includes('|');
+const isAccountKey = (key: string): boolean => key.includes('|');
 
 /** @throws AppError upstream_key. */
 function secretOf(key: string): UrlSecret {
@@ -66,14 +66,14 @@ function endpoint({ operation, model, baseUrl, other }: Place): Endpoint | null 
   const { domain, path } = sparkEdition(model, other);
   const base = baseUrl === httpBase ? socketBase : baseUrl.replace(/^http/, 'ws');
   const url = `${baseUrl}/${domain === 'x1' ? 'v2' : 'v1'}/chat/completions`;
-  return { url: (key) => (talks(key) ? base + path : url) };
+  return { url: (key) => (isAccountKey(key) ? base + path : url) };
 }
 
 function body({ model, other }: Place): BodyForm {
   const { domain } = sparkEdition(model, other);
   return {
     whole(body, { key }) {
-      if (!talks(key)) return { body: { ...body, model: domain } };
+      if (!isAccountKey(key)) return { body: { ...body, model: domain } };
       const { header, parameter, payload } = body as Record<string, Record<string, Record<string, unknown>>>;
       return {
         body: {
@@ -87,7 +87,7 @@ function body({ model, other }: Place): BodyForm {
 }
 
 const auth = (request: Outgoing, { key, nowMs }: AuthInput): Outgoing =>
-  talks(key)
+  isAccountKey(key)
     ? { ...request, url: signUrl(request.url, secretOf(key), nowMs) }
     : { ...request, headers: { ...request.headers, authorization: `Bearer ${key}` } };
 

@@ -114,7 +114,7 @@ function bites(value: unknown, path: readonly Step[], at: number, row: ProviderR
 
 function unmet(object: Members, key: string, row: ProviderRow): boolean {
   const { demand } = row;
-  if (!stands(object, row)) return false;
+  if (!appliesTo(object, row)) return false;
   const value = object[key];
   if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
   if (demand.kind === 'present') return value === undefined || value === null;
@@ -147,10 +147,10 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
   const { key, each } = step;
   const { demand } = row;
   if (rest.length === 0) {
-    if (!stands(object, row)) return value;
+    if (!appliesTo(object, row)) return value;
     if (demand.kind === 'present')
       return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
-    return Object.hasOwn(object, key) ? met(object, key, demand, reasons) : value;
+    return Object.hasOwn(object, key) ? satisfy(object, key, demand, reasons) : value;
   }
   if (!Object.hasOwn(object, key)) return value;
   const held = object[key];
@@ -168,13 +168,13 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 /** Whether that stands beside it without which a row says nothing. */
-const stands = (object: Members, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
+const appliesTo = (object: Members, { onlyWith: paired, onlyWithType }: ProviderRow): boolean =>
   paired === undefined ||
   (!isEmpty(object[paired]) && (onlyWithType === undefined || record(object[paired])?.type === onlyWithType));
 
-type Met = Exclude<Demand, { kind: 'present' }>;
+type ValueDemand = Exclude<Demand, { kind: 'present' }>;
 
-function met(object: Members, key: string, demand: Met, reasons: string[]): Members {
+function satisfy(object: Members, key: string, demand: ValueDemand, reasons: string[]): Members {
   const value = object[key];
   if (demand.kind === 'absent') {
     if (value !== undefined && value !== null) reasons.push('not taken by the upstream');

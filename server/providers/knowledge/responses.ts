@@ -40,12 +40,12 @@ const answerRows: readonly AnswerRow[] = [
 /** @param provider slug of the catalogue. @param model as the upstream calls it. */
 export const hasAnswerKind = (
   { provider, dialect, model }: { readonly provider: string; readonly dialect: ProtocolId; readonly model: string },
-  strays: AnswerRow['kind'],
+  kind: AnswerRow['kind'],
 ): boolean =>
   answerRows.some(
     (row) =>
       row.provider === provider &&
       row.dialect === dialect &&
-      row.kind === strays &&
+      row.kind === kind &&
       (row.models === undefined || row.models.test(bareName(model))),
   );

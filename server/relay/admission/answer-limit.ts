@@ -74,7 +74,7 @@ export function shorten(
     plan: {
       ...plan,
       candidates,
-      route: keepLimits ? route : route.narrowed(keepsLimit),
+      route: keepLimits ? route : route.filter(keepsLimit),
       estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit } },
       reserveAmount,
       max: reserveAmount,

@@ -1,7 +1,7 @@
 /** What is looked at before anything of a request is read: whether its bill could be stored, its rates, and whether there is anything left to pay with. */
 
 import type { Account, BudgetShortage } from '../../billing/balances/account.ts';
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
 import { Role } from '../../contract/enum.ts';
@@ -126,11 +126,11 @@ export class Gate {
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
     const settings = state.settings;
     const free = isFreeSelfUse(settings, principal);
-    const lacking = account.lacking(free);
+    const missing = account.findShortage(free);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
-    if (lacking === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
-    const code = lacking.scope === 'user' ? 'user_exhausted' : 'token_exhausted';
-    const refusal = new AppError(code, shortage(lacking.remain, 1, settings));
+    if (missing === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
+    const code = missing.scope === 'user' ? 'user_exhausted' : 'token_exhausted';
+    const refusal = new AppError(code, shortage(missing.remain, 1, settings));
     if (leaseClient === null) return this.reject(admission, refusal);
     // The need is asked for once, when it is known; a caller that got nothing is checked before the next body is read.
     const lessee = lesseeOf(principal, free);

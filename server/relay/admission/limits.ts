@@ -3,7 +3,7 @@
  * relay threads count together.
  */
 
-import { createMoney, type Money } from '../../billing/balances/balances.ts';
+import { createMoney, type Money } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import { createWindows, ringCells, type Windows } from '../../billing/balances/rate-windows.ts';
 import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';

@@ -74,7 +74,7 @@ export interface RequestWatch {
   /** Its body has arrived; from now on it is we who are waited for. */
   onReceived(request: Request): void;
   /** Its answer goes on after it was handed over; `over` will be called. */
-  lasting(request: Request): void;
+  onStreaming(request: Request): void;
   /** The last byte is about to leave. */
   over(request: Request): void;
 }

@@ -136,12 +136,12 @@ function continuedBy({ affinity }: PlanDeps, parsed: ParsedRequest, userId: numb
 /** It continues where it was made, as long as that channel still serves the caller. */
 const continuing = ({ channelId }: Kept, route: RoutePlan): RoutePlan =>
   route.list.some((tier) => tier.some(({ id }) => id === channelId))
-    ? route.narrowed(({ id }) => id === channelId)
+    ? route.filter(({ id }) => id === channelId)
     : route;
 
 /** What an answer made has an owner: an unknown id is passed on only where the operator allows it; where one person pays for all, all is theirs. @throws AppError previous_response_not_found. */
 function allowingUnknown(route: RoutePlan): RoutePlan {
-  const some = route.narrowed(({ setting }) => setting.unknown_ids === 'allow');
+  const some = route.filter(({ setting }) => setting.unknown_ids === 'allow');
   if (some.list.length === 0) throw new AppError('previous_response_not_found');
   return some;
 }
@@ -150,14 +150,14 @@ function allowingUnknown(route: RoutePlan): RoutePlan {
 function allowingFiles(route: RoutePlan, { body }: ParsedRequest): RoutePlan {
   const id = firstFileIn(body);
   if (id === null) return route;
-  const some = route.narrowed(({ setting }) => setting.unknown_ids !== 'refuse');
+  const some = route.filter(({ setting }) => setting.unknown_ids !== 'refuse');
   if (some.list.length === 0) throw new AppError('stored_id_refused', { id });
   return some;
 }
 
 /** Channels that pass on what the request says of the upstream's own hosts. @throws AppError member_not_allowed. */
 function allowingHosts(route: RoutePlan, { hosts }: RequestedFeatures, settings: RelaySettings): RoutePlan {
-  const some = route.narrowed((channel) => allowsModifiers(channel, settings));
+  const some = route.filter((channel) => allowsModifiers(channel, settings));
   if (some.list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
   return some;
 }

@@ -1,7 +1,7 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
 import type { Account } from '../../billing/balances/account.ts';
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
@@ -107,7 +107,7 @@ export class Reservation {
   private frames = 0;
   private channelId = 0;
   /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
-  private lacking = 0;
+  private refusedAmount = 0;
 
   constructor(
     private readonly core: ReservationCore,
@@ -166,8 +166,8 @@ export class Reservation {
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
   async ensureLease(): Promise<boolean> {
     const { leaseClient } = this.core;
-    if (leaseClient === null || this.lacking === 0) return false;
-    return (await leaseClient.acquire(this.lessee(), this.lacking, () => this.available())) === 'lent';
+    if (leaseClient === null || this.refusedAmount === 0) return false;
+    return (await leaseClient.acquire(this.lessee(), this.refusedAmount, () => this.available())) === 'lent';
   }
 
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
@@ -243,7 +243,7 @@ export class Reservation {
     const { core, principal, plan, open, epoch, overcommit } = this;
     const more = total - this.reserved;
     if (more <= 0) return true;
-    this.lacking = 0;
+    this.refusedAmount = 0;
     // It would never be released.
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.max);
@@ -252,14 +252,14 @@ export class Reservation {
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
       // No budget is had elsewhere.
-      if (answer.scope !== 'budget') this.lacking = more;
+      if (answer.scope !== 'budget') this.refusedAmount = more;
       return false;
     }
     this.reserved = total;
     this.max += beyond;
     // As much again is what a stream that goes on will ask for next.
     if (core.leaseClient !== null) {
-      this.lacking = more;
+      this.refusedAmount = more;
       core.leaseClient.prefetch(this.lessee(), more, () => this.available());
     }
     return true;

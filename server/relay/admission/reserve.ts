@@ -22,7 +22,7 @@ import type { Reservation, ReservationCore } from './reservation.ts';
 export interface ReserveCore extends ReservationCore {
   readonly limits: Limits;
   readonly counter: TokenCounter;
-  readonly planning: PlanDeps;
+  readonly planDeps: PlanDeps;
   readonly authorize: Pick<Authorize, 'allowModel'>;
 }
 
@@ -31,7 +31,7 @@ export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Pri
   core.authorize.allowModel(principal, parsed.model);
   checkWords(core.state.settings, parsed.prompt);
   checkStorage(core.ledger);
-  const plan = makePlan(core.planning, parsed, principal, free);
+  const plan = makePlan(core.planDeps, parsed, principal, free);
   for (const { model } of plan.others) core.authorize.allowModel(principal, model);
   return plan;
 }
@@ -107,12 +107,12 @@ function checkAndReserve(core: ReserveCore, one: Reservation, shortens: boolean)
   const available = availableFor(one);
   const isAffordable = one.max <= available;
   // A stream that may cost more than there is begins with what there is.
-  const begins = !one.staged || minFor(one) <= one.account.available(plan.selfUse);
-  if (!(isAffordable && begins)) {
+  const canStart = !one.staged || minFor(one) <= one.account.available(plan.selfUse);
+  if (!(isAffordable && canStart)) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
     const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(one) > available;
-    if (countable && (tight || !begins)) return 'uncounted';
+    if (countable && (tight || !canStart)) return 'uncounted';
   }
   if (!isAffordable) return shortens && reserveShorter(core, one, available);
   reserveNow(core, one);
@@ -181,15 +181,15 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
 }
 
 /** Budgets count all that a request may cost; the others what it holds. Errors state amounts in money. */
-function refusalOf(lacking: ReserveRefusal, { max, reserved }: Reservation, settings: RelaySettings): AppError {
-  const { remain } = lacking;
-  if (lacking.scope !== 'budget')
+function refusalOf(refusal: ReserveRefusal, { max, reserved }: Reservation, settings: RelaySettings): AppError {
+  const { remain } = refusal;
+  if (refusal.scope !== 'budget')
     return new AppError(
-      lacking.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
+      refusal.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
       shortage(remain, reserved, settings),
     );
-  const seconds = Math.ceil(lacking.seconds);
-  return new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
+  const seconds = Math.ceil(refusal.seconds);
+  return new AppError(refusal.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
     ...shortage(remain, max, settings),
     seconds,
   });

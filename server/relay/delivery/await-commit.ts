@@ -20,14 +20,14 @@ export function whenDurable(
   make: (body: Sent) => Response,
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Sent>();
-  const calm = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
+  const timeout = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
   durable.then(
     () => {
-      calm.end();
+      timeout.end();
       resolve(body);
     },
     (error) => {
-      calm.end();
+      timeout.end();
       reject(error);
     },
   );
@@ -36,14 +36,14 @@ export function whenDurable(
 
 function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer> | string): ReadableStream<Uint8Array> {
   const bytes = typeof body === 'string' ? encoder.encode(body) : body;
-  const ahead = Math.max(0, bytes.length - 1);
+  const unheld = Math.max(0, bytes.length - 1);
   return new ReadableStream({
     type: 'direct',
     async pull(sink: Sink) {
-      sink.write(bytes.subarray(0, ahead));
+      sink.write(bytes.subarray(0, unheld));
       sink.flush();
       await durable;
-      sink.write(bytes.subarray(ahead));
+      sink.write(bytes.subarray(unheld));
       sink.end();
     },
   } as unknown as UnderlyingDefaultSource<Uint8Array>);

@@ -107,7 +107,7 @@ function bytes(
   disconnect: ClientDisconnect,
 ): Response {
   const { prepared, response } = outcome;
-  core.watch?.lasting(one.parsed.request);
+  core.watch?.onStreaming(one.parsed.request);
   one.delivered(1, prepared.channel);
   const body = relayBytes(response, {
     now: core.now,

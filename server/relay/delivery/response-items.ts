@@ -8,7 +8,7 @@ import { type Affinity, keptIds } from '../routing/affinity.ts';
 import type { EncryptedItem, ItemStore } from '../shared/items.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 
-export interface ItemKeeping {
+export interface ResponseItems {
   /** To be called when an answer is over that made items, before its client hears of it. */
   keep(one: Reservation, made: readonly MadeItem[]): void;
   loadItems(userId: number, ids: readonly string[]): ReturnType<LoadItems>;
@@ -17,12 +17,12 @@ export interface ItemKeeping {
 /** Images written as text need not be kept. */
 const maxLength = 1024 * 1024;
 
-export function createItemKeeping(deps: {
+export function createResponseItems(deps: {
   readonly store: ItemStore;
   readonly encryptedBlob: EncryptedBlob;
   /** 0 = nothing is kept. */
   readonly days: () => number;
-}): ItemKeeping {
+}): ResponseItems {
   const { store, encryptedBlob, days } = deps;
   return {
     keep({ plan }, made) {

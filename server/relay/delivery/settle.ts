@@ -22,13 +22,13 @@ import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 import type { Failed, SendCore } from '../upstream/send.ts';
 import { type EstimatedThought, estimateThought, type ThoughtTime } from '../upstream/thinking.ts';
-import type { ItemKeeping } from './response-items.ts';
+import type { ResponseItems } from './response-items.ts';
 
 /** What all requests of a relay are settled with. */
 export interface SettleCore {
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'settings'>;
-  readonly items: ItemKeeping;
+  readonly items: ResponseItems;
 }
 
 export interface SettleInput {
@@ -295,13 +295,13 @@ export async function finishFailed(one: Reservation, failed: Failed, circumstanc
   return refusal;
 }
 
-export type Lasting = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
+export type StreamedOutcome = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
 
 /** Reports to the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
 export function reportOutcome(
   { health, affinity, now }: Pick<SendCore, 'health' | 'affinity' | 'now'>,
   { parsed, plan }: Reservation,
-  outcome: Lasting,
+  outcome: StreamedOutcome,
   { endReason }: Pick<StreamEnd, 'endReason'>,
 ): readonly AttemptSummary[] {
   const { channel, keyIndex } = outcome.prepared;
@@ -325,12 +325,12 @@ export function reportOutcome(
 }
 
 /** What the upstream itself reported inside of its stream; null = nothing, though it may have broken off. */
-export function reportedIn(outcome: Lasting): UpstreamFailure | null {
+export function reportedIn(outcome: StreamedOutcome): UpstreamFailure | null {
   const error = outcome.kind === 'stream' ? outcome.stream.frameRelay.error : null;
   return error === null || error === endedEarly ? null : inBodyFailure(error, outcome.prepared);
 }
 
-function breakOf(outcome: Lasting): UpstreamFailure {
+function breakOf(outcome: StreamedOutcome): UpstreamFailure {
   const { status } = outcome.response;
   return reportedIn(outcome) ?? { class: 'host', status, error: null, retryAfter: null, reason: 'broken' };
 }

@@ -51,7 +51,7 @@ interface Sink {
   end(): unknown;
 }
 
-const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
+const nullSink: Sink = { write: () => null, flush: () => null, end: () => null };
 
 /** A promise only where there is something to wait for. */
 type Maybe = boolean | Promise<boolean>;
@@ -85,7 +85,7 @@ export class ResponseStream implements Looking {
   private readonly pingMs: number | null;
   private readonly idleMs: number;
   private started = false;
-  private sink: Sink = nowhere;
+  private sink: Sink = nullSink;
   /** An error frame was the last that the client got. */
   private failed = false;
   private ended = false;
@@ -145,12 +145,12 @@ export class ResponseStream implements Looking {
 
   readable(): ReadableStream<Uint8Array> {
     const { disconnect } = this;
-    this.deps.watch?.lasting(this.reservation.parsed.request);
+    this.deps.watch?.onStreaming(this.reservation.parsed.request);
     disconnect.upstream.onAbort(() => this.abandon?.());
     disconnect.onDisconnect(() => {
       this.resume?.();
       // A client that left before the answer began never pulls, and what it owes would stay open.
-      void this.pipeTo(nowhere).catch(() => undefined);
+      void this.pipeTo(nullSink).catch(() => undefined);
     });
     return new ReadableStream(this as unknown as UnderlyingDefaultSource<Uint8Array>);
   }

@@ -1,6 +1,6 @@
 /** What old OpenAI clients ask about an account: how much there is, and how much was used. */
 
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LeaseSource } from '../admission/lease-client.ts';
 import type { Authorize } from '../intake/authorize.ts';

@@ -48,7 +48,7 @@ const writtenAgainMs = 24 * 3_600_000;
 /** Owners are written together. */
 const togetherMs = 20;
 /** Another thread, or machine, may have an answer's owner on its way. */
-const onItsWayMs = 250;
+const inTransitMs = 250;
 /** Conversations have hundreds of turns, not tens of thousands. */
 const maxNamed = 10_000;
 
@@ -96,7 +96,7 @@ export function createAffinity(
       missing = missing.filter((id) => keptAt(id) === null);
       if (missing.length === 0 || last) return;
       const { promise, resolve } = Promise.withResolvers<void>();
-      wait(onItsWayMs, resolve);
+      wait(inTransitMs, resolve);
       await promise;
     }
   };

@@ -40,7 +40,7 @@ export function createHealthReports(
     served = new Map();
     kept = new Map();
   };
-  const soon = () => {
+  const schedule = () => {
     if (waiting) return;
     waiting = true;
     wait(togetherMs, flush);
@@ -48,15 +48,15 @@ export function createHealthReports(
   return {
     channel(word: ChannelReport): void {
       channels.set(word.channelId, word);
-      soon();
+      schedule();
     },
     served(conversation: string, channelId: number): void {
       served.set(conversation, channelId);
-      soon();
+      schedule();
     },
     kept(id: string, one: Kept): void {
       kept.set(id, one);
-      soon();
+      schedule();
     },
   };
 }

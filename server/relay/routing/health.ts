@@ -49,7 +49,7 @@ interface State {
   /** A probe is under way, at most so long. */
   probingUntil: number;
   /** It was asked since it was ejected. */
-  hinted: boolean;
+  wasTried: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;
   turn: number;
@@ -99,7 +99,7 @@ export class Health {
     const state = this.states.get(channel.id);
     if (state === undefined || state.ejectedUntil === 0) return;
     const now = this.deps.now();
-    state.hinted = true;
+    state.wasTried = true;
     if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
   }
 
@@ -115,7 +115,7 @@ export class Health {
     if (state === undefined) return;
     const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
     // What was under way when it was ejected says nothing new.
-    if (state.ejectedUntil > this.deps.now() && !state.hinted) return;
+    if (state.ejectedUntil > this.deps.now() && !state.wasTried) return;
     state.failures = 0;
     state.ejections = 0;
     state.ejectedUntil = 0;
@@ -129,9 +129,9 @@ export class Health {
     const state = this.stateOf(channel);
     state.probingUntil = 0;
     if (failure.class === 'key') {
-      const hinted = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
+      const wasTried = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
       const limited = failure.status === 429;
-      const ms = hinted ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
+      const ms = wasTried ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
       state.coolUntil[keyIndex] = Math.max(state.coolUntil[keyIndex] ?? 0, this.deps.now() + ms);
       this.report(channel.id, state);
       if (!limited || failure.named === true) this.reportFailure(channel, state, keyIndex, failure);
@@ -149,7 +149,7 @@ export class Health {
       return;
     }
     state.ejections++;
-    state.hinted = false;
+    state.wasTried = false;
     state.share = 0;
     state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, maxEjectionMs);
     state.failures = 0;
@@ -164,7 +164,7 @@ export class Health {
 
   /** Takes over what another thread knows. */
   receive({ channelId, ...word }: ChannelReport): void {
-    const known = this.states.get(channelId) ?? { probingUntil: 0, hinted: false, turn: 0 };
+    const known = this.states.get(channelId) ?? { probingUntil: 0, wasTried: false, turn: 0 };
     this.states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
   }
 
@@ -177,7 +177,7 @@ export class Health {
       ejections: 0,
       ejectedUntil: 0,
       probingUntil: 0,
-      hinted: false,
+      wasTried: false,
       share: 0,
       turn: 0,
     };

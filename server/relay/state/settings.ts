@@ -12,10 +12,10 @@ import type { ModelRow } from '../../providers/knowledge/row.ts';
 /** The operator's choices about drawings. */
 export interface DrawingSettings {
   /** Drawings and songs are taken; what was ordered before can be fetched all the same. */
-  readonly draws: boolean;
-  readonly sings: boolean;
+  readonly drawingEnabled: boolean;
+  readonly songsEnabled: boolean;
   readonly keepAccountFilter: boolean;
-  readonly notifies: boolean;
+  readonly forwardsCallbacks: boolean;
   readonly forwardImages: boolean;
   readonly clearsMode: boolean;
   readonly checksSuccess: boolean;
@@ -109,10 +109,10 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
           )
         : [],
     drawing: {
-      draws: optionValue(stored, 'DrawingEnabled'),
-      sings: optionValue(stored, 'TaskEnabled'),
+      drawingEnabled: optionValue(stored, 'DrawingEnabled'),
+      songsEnabled: optionValue(stored, 'TaskEnabled'),
       keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),
-      notifies: optionValue(stored, 'MjNotifyEnabled'),
+      forwardsCallbacks: optionValue(stored, 'MjNotifyEnabled'),
       forwardImages: optionValue(stored, 'MjForwardUrlEnabled'),
       clearsMode: optionValue(stored, 'MjModeClearEnabled'),
       checksSuccess: optionValue(stored, 'MjActionCheckSuccessEnabled'),

@@ -257,7 +257,7 @@ export const isCollected = (parsed: ParsedRequest): boolean => !parsed.stream &&
 
 /** What happens to an answer's events between the two dialects. */
 export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
-  if (prepared.condense !== null) return prepared.condense();
+  if (prepared.fromSummary !== null) return prepared.fromSummary();
   const restore = prepared.restore?.();
   if (prepared.channel.setting.thinking_to_content !== true) return restore;
   const convert = thinkingToContent();

@@ -22,7 +22,7 @@ const maxDrains = 256;
 const drainMs = 30_000;
 const maxDrainMs = 300_000;
 
-const notNear = () => false;
+const never = () => false;
 
 /** The upstream's side of a request, whichever call it is at. */
 export class UpstreamSide {
@@ -54,7 +54,7 @@ export class ClientDisconnect implements Cuttable {
   forUsageOnly = false;
   private current: ChannelSnapshot | null = null;
   private disconnectListeners: (() => void)[] | null = null;
-  private near = notNear;
+  private isNearEnd = never;
   private reason: AppError | null = null;
   private waiting: ReturnType<typeof setTimeout> | null = null;
 
@@ -87,7 +87,7 @@ export class ClientDisconnect implements Cuttable {
     if (this.isDisconnected) return;
     this.isDisconnected = true;
     const drain = this.current === null ? 0 : drainOf(this.current);
-    this.forUsageOnly = drain === 0 && this.drains.open < maxDrains && this.near();
+    this.forUsageOnly = drain === 0 && this.drains.open < maxDrains && this.isNearEnd();
     const ms = this.forUsageOnly ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
     else {
@@ -111,7 +111,7 @@ export class ClientDisconnect implements Cuttable {
   /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
   begin(channel: ChannelSnapshot): AbortController {
     this.current = channel;
-    this.near = notNear;
+    this.isNearEnd = never;
     // One for each call and none for the request: chained controllers cost more than all else that is done here.
     const call = new AbortController();
     this.upstream.call = call;
@@ -119,9 +119,9 @@ export class ClientDisconnect implements Cuttable {
     return call;
   }
 
-  /** @param near asked when the client leaves: little but the bill is left to come. */
-  expecting(near: () => boolean): void {
-    this.near = near;
+  /** @param isNearEnd asked when the client leaves: little but the bill is left to come. */
+  expecting(isNearEnd: () => boolean): void {
+    this.isNearEnd = isNearEnd;
   }
 
   /** The request is over. */

@@ -21,7 +21,7 @@ export interface DispatchDeps {
   /** This process has nothing left to open a connection with. */
   readonly exhausted?: (() => boolean) | undefined;
   /** Whether what is leased may be spent still; absent = nothing is leased. */
-  readonly tenured?: (() => boolean) | undefined;
+  readonly isLeaseValid?: (() => boolean) | undefined;
 }
 
 export type Dispatch = (call: UpstreamCall, abort: AbortController, firstByteMs?: number) => Promise<UpstreamAnswer>;
@@ -50,9 +50,9 @@ export class UpstreamHttp {
   constructor(private readonly deps: DispatchDeps) {}
 
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
-    const { headersTimeoutMs, now, exhausted, tenured } = this.deps;
+    const { headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
     // The machine may have slept since the request was let in.
-    if (tenured?.() === false) return failed(untenured);
+    if (isLeaseValid?.() === false) return failed(untenured);
     const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
       abort.abort(headersTimeout),
     );

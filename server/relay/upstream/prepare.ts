@@ -46,7 +46,7 @@ export interface Prepared {
   /** How the conversation is made short, where that was asked for. */
   readonly compaction: 'native' | 'summary' | null;
   /** Makes what turns a summary in words into what the client waits for. */
-  readonly condense: (() => Change) | null;
+  readonly fromSummary: (() => Change) | null;
   /** Makes the changes of one answer besides its dialect: the names of its tools and the like; null = none. */
   readonly restore: (() => Change) | null;
   /** Translates a whole answer of another operation than chat. */
@@ -134,7 +134,7 @@ function prepared(
     (translated
       ? sent.translateResponse === undefined
       : restore !== null || (target.hasOwnForm && !requestsSeveral(parsed))) ||
-    target.reshaped;
+    target.isReshaped;
   return {
     call: {
       url: compaction === 'native' ? compactionAddress(parsed, url) : url,
@@ -154,7 +154,7 @@ function prepared(
     restore,
     translateResponse: sent.translateResponse ?? null,
     compaction,
-    condense: compaction === 'summary' ? () => condensing(parsed) : null,
+    fromSummary: compaction === 'summary' ? () => condensing(parsed) : null,
     needsTranslation,
     namesKept: target.namesKept && !needsTranslation,
     usageRequested: target.requestsUsage && !requestsUsage(parsed),
@@ -259,7 +259,7 @@ function editsOf(target: Target, { parsed, modifiers, signing, dropped }: Asking
     const blocks = foreignBlocks(body, signing);
     if (blocks.length > 0) {
       foreign = foreignEdits(json, blocks, dropped);
-      edits = followed(edits, foreign);
+      edits = mergeEdits(edits, foreign);
     }
   }
   if (target.edits.length > 0) {
@@ -269,20 +269,20 @@ function editsOf(target: Target, { parsed, modifiers, signing, dropped }: Asking
         (edit.features === undefined || (features & edit.features) !== 0) &&
         (edit.reads === null || hasAny(body, edit.reads))
       )
-        edits = followed(edits, edit.run(source, dropped));
+        edits = mergeEdits(edits, edit.run(source, dropped));
   }
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
-    edits = followed(edits, new Map([['model', JSON.stringify(model)]]));
+    edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
   // The playground's own word for whose prices hold.
-  if (route.session === true && 'group' in body) edits = followed(edits, withoutGroup);
+  if (route.session === true && 'group' in body) edits = mergeEdits(edits, withoutGroup);
   return edits;
 }
 
 const withoutGroup: Edits = new Map([['group', undefined]]);
 
 /** The edits of two; the latter wins. Most requests have one. */
-function followed(edits: Edits, more: Edits): Edits {
+function mergeEdits(edits: Edits, more: Edits): Edits {
   if (edits.size === 0) return more;
   return more.size === 0 ? edits : new Map([...edits, ...more]);
 }

@@ -273,7 +273,7 @@ async function signed(
 }
 
 /** What is answered at once, or hardly ever: pictures, sound and conversations take their time. */
-const quick: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings', 'moderations', 'rerank']);
+const fastOperations: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings', 'moderations', 'rerank']);
 
 /** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
 export function firstByteTimeout(
@@ -285,7 +285,7 @@ export function firstByteTimeout(
   // What was said of this channel holds whichever others there are.
   const { first_byte_seconds: own } = channel.setting;
   if (typeof own === 'number' && own > 0) return own * 1000;
-  if (plan.candidates.length === 1 || !quick.has(parsed.operation)) return Number.POSITIVE_INFINITY;
+  if (plan.candidates.length === 1 || !fastOperations.has(parsed.operation)) return Number.POSITIVE_INFINITY;
   const { firstEventMs, firstAnswerMs } = plan.settings;
   const limit = parsed.stream ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;

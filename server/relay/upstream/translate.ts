@@ -46,7 +46,7 @@ export function translatedBody(
 ): Members {
   const body = translate.encode(decodedRequest(parsed), parsed.ceiling, dropped);
   if (modifiers.removed.length > 0) dropped.push(...withoutModifiers(body, modifiers));
-  const signed = translate.signs ? withoutForeign(body, place.dialect, signing, dropped) : body;
+  const signed = translate.checksSignatures ? withoutForeign(body, place.dialect, signing, dropped) : body;
   return translate.finish(signed, dropped);
 }
 

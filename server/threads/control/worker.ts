@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createChangeStream } from '../../../db/change-stream.ts';
-import { createJobLock } from '../../../db/job-locks.ts';
+import { createJobLock } from '../../../db/create-job-lock.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
@@ -33,7 +33,7 @@ import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import type { Peers } from './peer.ts';
-import { createPublisher, type Publisher } from './publisher.ts';
+import { createPublisher, type Publisher } from './snapshot-updates.ts';
 
 declare const self: {
   onmessage: ((event: MessageEvent<ToControl>) => void) | null;

@@ -1,5 +1,5 @@
 /** Thread entry: looks through the database file for damage, quickly first and then in full, without holding up anybody. */
-import { fullCheck, quickCheck } from '../../../db/maintenance.ts';
+import { fullCheck, quickCheck } from '../../../db/database-file.ts';
 import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
 
 export interface CheckOrder {

@@ -4,7 +4,7 @@
  * died, so that nothing else needs to be set right.
  */
 
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import { openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
 import { groupStripe, userStripe } from '../../billing/balances/shared-memory.ts';
 import { RateSlot } from '../../billing/balances/slot.ts';
@@ -79,9 +79,9 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
         for (const cell of [Row.tokenRuns, Row.groupRuns]) memory.put(row + cell, 0);
         balances.account(get(Row.userId), get(Row.tokenId)).settle({
           reserved: get(Row.held),
-          max: get(Row.most),
+          max: get(Row.maxCost),
           charged,
-          selfUse: get(Row.house) === 1,
+          selfUse: get(Row.selfUse) === 1,
           budget: get(Row.budgetHeld),
           open: openRequestAt(memory, row),
           failed: amount === null,
@@ -210,7 +210,7 @@ function commandFor(deps: LostDeps, row: number, pending: PendingBill): LedgerCo
     channelId,
     amount,
     at,
-    house: get(Row.house) === 1,
+    house: get(Row.selfUse) === 1,
     log: deps.state.settings.logConsumption ? log : null,
     tokens: promptTokensOf(usage) + completionTokensOf(usage),
     model,

@@ -1,6 +1,6 @@
 /** The relays of this process as the rest of it sees them: their number is hidden. */
 
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import type { LedgerClient } from '../../billing/ledger/client.ts';
 import type { AppError } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';

@@ -4,7 +4,7 @@
  */
 
 import { keepPending } from '../../app/shutdown.ts';
-import { allotRows } from '../../billing/balances/open-requests.ts';
+import { allocateRows } from '../../billing/balances/open-requests.ts';
 import { relayName } from '../../billing/ledger/client.ts';
 import { AppError, isErrorCode } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
@@ -84,7 +84,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     thread.chunks += fresh.length;
     return fresh;
   };
-  const releaseRows = (): number[] => Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allotRows(memory));
+  const releaseRows = (): number[] =>
+    Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allocateRows(memory));
   const updateOf = (update: Snapshot | SnapshotDelta): Omit<RelayUpdate, 'chunks'> => ({
     kind: 'news',
     update,

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createStop } from '../../app/shutdown.ts';
-import type { Balances } from '../../billing/balances/balances.ts';
+import type { Balances } from '../../billing/balances/money.ts';
 import { type LedgerClient, ledgerLost } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';

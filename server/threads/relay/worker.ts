@@ -1,6 +1,6 @@
 /** Thread entry: one relay of several. The first message brings everything it needs. */
 
-import { Balances, createMoney } from '../../billing/balances/balances.ts';
+import { Balances, createMoney } from '../../billing/balances/money.ts';
 import { rowsTogether } from '../../billing/balances/open-requests.ts';
 import { attachMemory } from '../../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../../billing/leases/node-lease.ts';
@@ -63,7 +63,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     send: (message) => self.postMessage(message),
   });
   const receive = ({ chunks, slots, update }: RelayUpdate) => {
-    memory.adopt(chunks);
+    memory.attachChunks(chunks);
     money.accounts.bind(slots);
     state.apply(update);
   };
@@ -101,7 +101,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     if (message.kind === 'counted')
       return counting.onmessage?.({ data: message } as unknown as MessageEvent<CountAnswer>);
     if (message.kind !== 'rows') return serving.receive(message);
-    memory.adopt(message.chunks);
+    memory.attachChunks(message.chunks);
     for (const first of message.rows) money.open.add(first);
     requested = false;
   };

@@ -10,7 +10,7 @@ const countedUnits = 4 * 1024 * 1024;
 /** Tokens of a unit of prose at least. */
 const minRate = 1 / 5;
 /** Encodings keep lists of all tokens of a text; these are counted one after the other. */
-const stretch = 64 * 1024;
+const chunkLength = 64 * 1024;
 
 function inChunks(count: Count, text: string): number {
   let sum = 0;
@@ -32,7 +32,7 @@ export function countTokens(count: Count, text: string): number {
   const size = Math.min(text.length, countedUnits);
   let sum = 0;
   for (let from = 0; from < size; ) {
-    const cut = from + stretch;
+    const cut = from + chunkLength;
     // At a border between words where there is one.
     const space = cut >= size ? size : text.lastIndexOf(' ', cut);
     const to = space > from ? space : Math.min(cut, size);

@@ -23,7 +23,7 @@ import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
-import { createSerialQueue } from './serial-queue.ts';
+import { createStepQueue } from './step-queue.ts';
 import { createTranscripts, type Transcripts } from './transcript.ts';
 import { createTurnReservation, type TurnReservation } from './turn-reserve.ts';
 import { Turns, withoutSound } from './turns.ts';
@@ -104,8 +104,8 @@ export class RealtimeConversation implements Conversation {
   readonly #unsubscribe: () => void;
   readonly #cuttable: Cuttable = { cut: (reason) => this.#stop(reason) };
   /** Each side waits by itself for balance that another node holds. */
-  readonly #clientQueue = createSerialQueue();
-  readonly #upstreamQueue = createSerialQueue();
+  readonly #clientQueue = createStepQueue();
+  readonly #upstreamQueue = createStepQueue();
   #principal: Principal;
   #client: ClientSocket | null = null;
   /** Frames of the upstream from before the client's socket was open. */
@@ -214,8 +214,8 @@ export class RealtimeConversation implements Conversation {
   #admitSound(event: Json, data: Frame): Frame | null | Promise<Frame | null> {
     const fresh = this.#turns.committedAudio().pending === 0;
     this.#turns.sent(event);
-    const carries = () => [this.#transcriptionCarried(), this.#turnReservation.carriesSpeech()].every((is) => is);
-    return this.#afterLoan(carries, () => {
+    const isAffordable = () => [this.#transcriptionCarried(), this.#turnReservation.affordsSpeech()].every((is) => is);
+    return this.#afterLoan(isAffordable, () => {
       const limit = this.#transcriptionCarried() ? this.#turnReservation.update(fresh) : null;
       if (limit === null) return this.#refuseMore();
       if (limit > 0 && this.#socket.readyState === WebSocket.OPEN) {
@@ -236,7 +236,7 @@ export class RealtimeConversation implements Conversation {
   #admitAnswer(event: Json, frame: Frame): Frame | null | Promise<Frame | null> {
     const response = record(event.response);
     return this.#afterLoan(
-      () => this.#turnReservation.carriesAnswer(response),
+      () => this.#turnReservation.affordsAnswer(response),
       () => {
         const held = this.#turnReservation.ask(response);
         if (held === null) return this.#refuseMore();
@@ -336,10 +336,10 @@ export class RealtimeConversation implements Conversation {
   }
 
   /** Balance that another node holds is fetched before anything is refused or shortened. @returns null also when the conversation ended meanwhile. */
-  #afterLoan<T>(carries: () => boolean, then: () => T): T | Promise<T | null> {
-    if (!this.#reservation.borrows || carries()) return then();
+  #afterLoan<T>(isAffordable: () => boolean, then: () => T): T | Promise<T | null> {
+    if (!this.#reservation.borrows || isAffordable()) return then();
     return whenReserved(
-      () => this.#isEnding || carries(),
+      () => this.#isEnding || isAffordable(),
       () => this.#ensureLease(),
     ).then(() => (this.#isEnding ? null : then()));
   }

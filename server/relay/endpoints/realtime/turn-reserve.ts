@@ -14,9 +14,9 @@ const minResponseTokens = 20;
 
 export interface TurnReservation {
   /** The answer that `ask` is about is carried as long as it may get. */
-  carriesAnswer(response: Json | null): boolean;
+  affordsAnswer(response: Json | null): boolean;
   /** What `update` is about is carried as it was before. */
-  carriesSpeech(): boolean;
+  affordsSpeech(): boolean;
   /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
   ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
   /** A user speaks, and a response may begin without a request. @returns the limit to send upstream, 0 = none is needed, null = the balance does not suffice. */
@@ -32,7 +32,7 @@ export function createTurnReservation(
   turns: Turns,
   otherUsage: () => Usage,
 ): TurnReservation {
-  const carries = (next: Usage | null): boolean => {
+  const isAffordable = (next: Usage | null): boolean => {
     const more = otherUsage();
     const due = more === emptyUsage ? turns.max() : sum(turns.max(), more);
     const usage = next === null ? due : sum(due, next);
@@ -41,13 +41,13 @@ export function createTurnReservation(
   /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
   const maxLength = (response: Json | null, requested: number): number => {
     for (let limit = requested; ; limit = Math.max(minResponseTokens, Math.floor(limit / 2))) {
-      if (carries(turns.next(response, limit))) return limit;
+      if (isAffordable(turns.next(response, limit))) return limit;
       if (limit <= minResponseTokens) return 0;
     }
   };
   /** What is owed at most, and beside it, when that was last found to be carried. */
-  let carried: Usage | null = null;
-  let carriedBeside: Usage | null = null;
+  let affordable: Usage | null = null;
+  let affordableWith: Usage | null = null;
   /** Set where the session's limit is ours. */
   let lowered: number | null = null;
   let settings = 0;
@@ -55,8 +55,8 @@ export function createTurnReservation(
   const limitNow = (): number => lowered ?? turns.session.limit();
 
   return {
-    carriesAnswer: (response) => carries(turns.next(response, turns.session.limitOf(response))),
-    carriesSpeech: () => carries(turns.session.acceptsAudio() ? turns.next(null, limitNow()) : null),
+    affordsAnswer: (response) => isAffordable(turns.next(response, turns.session.limitOf(response))),
+    affordsSpeech: () => isAffordable(turns.session.acceptsAudio() ? turns.next(null, limitNow()) : null),
     ask(response) {
       const requested = turns.session.limitOf(response);
       const limit = maxLength(response, requested);
@@ -66,11 +66,11 @@ export function createTurnReservation(
     },
     update(fresh) {
       const { session } = turns;
-      if (!session.acceptsAudio()) return carries(null) ? 0 : null;
+      if (!session.acceptsAudio()) return isAffordable(null) ? 0 : null;
       if (session.settings() !== settings) lowered = null;
       settings = session.settings();
       const requested = session.requested();
-      if (lowered !== null && fresh && carries(turns.next(null, requested))) {
+      if (lowered !== null && fresh && isAffordable(turns.next(null, requested))) {
         lowered = null;
         return requested;
       }
@@ -82,12 +82,12 @@ export function createTurnReservation(
       return limit;
     },
     delivered: () => {
-      turns.stretch(minResponseTokens);
+      turns.raiseMax(minResponseTokens);
       // Most events are pieces of an answer that is held for already.
-      if (turns.max() === carried && otherUsage() === carriedBeside) return true;
-      if (!carries(null)) return false;
-      carried = turns.max();
-      carriedBeside = otherUsage();
+      if (turns.max() === affordable && otherUsage() === affordableWith) return true;
+      if (!isAffordable(null)) return false;
+      affordable = turns.max();
+      affordableWith = otherUsage();
       return true;
     },
   };

@@ -302,7 +302,7 @@ export class Turns {
   }
 
   /** An answer that outgrew what is reserved for it may write so many tokens more. */
-  stretch(more: number): void {
+  raiseMax(more: number): void {
     for (const turn of this.#open.values()) {
       const beyond = surelyWritten(turn) - completionTokensOf(turn.max);
       if (beyond <= 0) continue;

@@ -12,12 +12,12 @@ import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
 import {
   askForTask,
-  complaint,
   orderTask,
   reserveOrder,
   type Submission,
   type TaskAnswer,
   type TasksCore,
+  taskError,
 } from './submission.ts';
 
 const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
@@ -27,14 +27,14 @@ const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
 function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) {
-  const { keepAccountFilter, notifies, clearsMode, serverAddress } = core.state.settings.drawing;
+  const { keepAccountFilter, forwardsCallbacks, clearsMode, serverAddress } = core.state.settings.drawing;
   const { accountFilter, notifyHook: _, prompt, ...rest } = body;
   const filter = mode === '' ? {} : { accountFilter: { modes: [mode.toUpperCase()] } };
   return {
     ...rest,
     ...(typeof prompt === 'string' ? { prompt: clearsMode ? prompt.replace(modeWords, '').trim() : prompt } : {}),
     ...(keepAccountFilter && accountFilter !== undefined ? { accountFilter } : filter),
-    ...(notifies && serverAddress !== ''
+    ...(forwardsCallbacks && serverAddress !== ''
       ? { notifyHook: `${serverAddress}/mj/notify/${channel.id}/${core.authorize.proofOf(channel.id)}` }
       : {}),
   };
@@ -48,13 +48,13 @@ export async function submitMidjourney(
 ): Promise<Response | Refusal> {
   const { parsed, principal, body } = submission;
   const order = orderOf(route.submit, body);
-  if (typeof order === 'string') return complaint(400, 4, order);
+  if (typeof order === 'string') return taskError(400, 4, order);
   const { action } = order;
   const earlier = order.taskId === '' ? null : await core.tasks.drawing(principal.user.id, order.taskId);
-  if (order.taskId !== '' && earlier === null) return complaint(400, 4, 'task_not_found');
+  if (order.taskId !== '' && earlier === null) return taskError(400, 4, 'task_not_found');
   const mustBeDone = core.state.settings.drawing.checksSuccess && action !== 'MODAL';
   if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
-    return complaint(400, 4, 'task_status_not_success');
+    return taskError(400, 4, 'task_status_not_success');
   const requested: ParsedRequest = {
     ...parsed,
     model: drawingModel(action),
@@ -69,7 +69,7 @@ export async function submitMidjourney(
       paid: taken && !isFree(action),
       action,
       value: code,
-      complaint: taken ? '' : String(response.description ?? ''),
+      taskError: taken ? '' : String(response.description ?? ''),
     };
   });
   if ('clientError' in ordered) return ordered;
@@ -90,7 +90,7 @@ export async function seedOf(
   const channel = core.state.channel(drawing.channel_id);
   if (channel === undefined) {
     const language = languageFor(parsed.request.headers.get('accept-language'), user.setting);
-    return complaint(400, 4, textIn(channelClosed, language));
+    return taskError(400, 4, textIn(channelClosed, language));
   }
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
   const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
@@ -99,7 +99,7 @@ export async function seedOf(
   if (prepared instanceof AppError) throw prepared;
   const response = prepared === null ? null : await askForTask(core, prepared, new AbortController());
   return response === null || !('body' in response)
-    ? complaint(502, 4, 'bad_response_from_upstream')
+    ? taskError(502, 4, 'bad_response_from_upstream')
     : Response.json(response.body);
 }
 

@@ -8,7 +8,7 @@ import { isMedia } from '../../shared/safe-headers.ts';
 import { seedOf, submitMidjourney } from './midjourney.ts';
 import type { TaskRoute } from './routes.ts';
 import type { Drawing, Song } from './store.ts';
-import { callTimeoutMs, complaint, type Submission, type TaskRequest, type TasksCore } from './submission.ts';
+import { callTimeoutMs, type Submission, type TaskRequest, type TasksCore, taskError } from './submission.ts';
 import { submitSuno } from './suno.ts';
 
 /** Before the action says which model it is. */
@@ -47,16 +47,16 @@ export async function answerTask(
   const principal = incoming.identify();
   switch (route.kind) {
     case 'draw': {
-      if (!core.state.settings.drawing.draws) throw new AppError('drawing_closed');
+      if (!core.state.settings.drawing.drawingEnabled) throw new AppError('drawing_closed');
       return submitMidjourney(core, await readOrder(core, incoming, principal, 'drawing'), route);
     }
     case 'sing': {
-      if (!core.state.settings.drawing.sings) throw new AppError('tasks_closed');
+      if (!core.state.settings.drawing.songsEnabled) throw new AppError('tasks_closed');
       return submitSuno(core, await readOrder(core, incoming, principal, 'music'), route.action);
     }
     case 'drawing': {
       const found = await core.tasks.drawing(principal.user.id, route.mjId);
-      if (found === null) return complaint(404, 4, 'task_no_found');
+      if (found === null) return taskError(404, 4, 'task_no_found');
       if (route.seed)
         return seedOf(
           core,
@@ -147,15 +147,15 @@ const songView = (song: Song) => ({
 /** The picture itself, so that clients never learn where the upstream keeps it. */
 async function image(core: TasksCore, mjId: string): Promise<Response> {
   const address = await core.tasks.mjImage(mjId);
-  if (!/^https?:\/\//.test(address)) return complaint(404, 4, 'task_no_found');
+  if (!/^https?:\/\//.test(address)) return taskError(404, 4, 'task_no_found');
   try {
     const response = await core.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
     const type = response.headers.get('content-type') ?? '';
     const size = Number(response.headers.get('content-length') ?? 0);
-    if (!response.ok || !isMedia(type) || size > imageLimit) return complaint(502, 4, 'image_unavailable');
+    if (!response.ok || !isMedia(type) || size > imageLimit) return taskError(502, 4, 'image_unavailable');
     return new Response(response.body, { headers: { 'content-type': type } });
   } catch {
-    return complaint(502, 4, 'image_unavailable');
+    return taskError(502, 4, 'image_unavailable');
   }
 }
 
@@ -165,10 +165,10 @@ async function notify(
   route: Extract<TaskRoute, { kind: 'notify' }>,
   request: Request,
 ): Promise<Response> {
-  if (route.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
+  if (route.proof === '') return taskError(403, 4, 'reports are taken at the address that came with the order only');
   if (!core.authorize.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request, core.bodyLimit);
   core.watch?.onReceived(request);
   const known = await core.tasks.noteDrawing(route.channelId, report);
-  return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
+  return known ? Response.json({ code: 1, description: 'success' }) : taskError(404, 4, 'task_no_found');
 }

@@ -1,6 +1,6 @@
 /** What a machine has leased is spent under one number, for as long as it is said to live: afterwards nothing of it is. */
 import { beforeEach, expect, test } from 'vitest';
-import { Balances, createMoney } from '../../server/billing/balances/balances.ts';
+import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createLeasedBalances, type Leased } from '../../server/billing/leases/leased-balance.ts';
 import { createNodeLease, type OwnNodeLease } from '../../server/billing/leases/node-lease.ts';
@@ -17,7 +17,7 @@ const owners = new Map([[7, 1]]);
 const begin = (epoch: number) => {
   nodeLease.ended();
   leased.drop(owners);
-  nodeLease.begins(epoch);
+  nodeLease.start(epoch);
   nodeLease.heartbeatSent()();
 };
 
@@ -76,7 +76,7 @@ test('exactness 14: when no sign of life was confirmed for too long, nothing is 
 test('exactness 14: the life of leases runs from the sending of the last sign, by the clock that ran further', () => {
   let [monotonic, wall] = [1000, 1_000_000];
   const life = createNodeLease(createMemory(), { monoNow: () => monotonic, wall: () => wall });
-  life.begins(1);
+  life.start(1);
   expect(life.isValid()).toBe(false);
   const confirmed = life.heartbeatSent();
   monotonic += 11_000;
@@ -107,13 +107,13 @@ test('exactness 14: leases last for as long as their number says, less three sec
   const clocks = { monoNow: () => at, wall: () => at };
   const own = createNodeLease(memory, clocks);
   const relay = createNodeLease(memory, clocks);
-  own.begins(1, 60);
+  own.start(1, 60);
   own.heartbeatSent()();
   at += 56_999;
   expect([own.isValid(), relay.isValid()]).toEqual([true, true]);
   at += 1;
   expect([own.isValid(), relay.isValid()]).toEqual([false, false]);
-  own.begins(2, 10);
+  own.start(2, 10);
   own.heartbeatSent()();
   at += 7000;
   expect(relay.isValid()).toBe(false);
@@ -146,6 +146,6 @@ test('what a key spent before it was seen here is no part of what was lent to it
 test('between two numbers nothing is let in, whatever lies there', () => {
   nodeLease.ended();
   expect(balances.account(1, 7).reserve(1).ok).toBe(false);
-  nodeLease.begins(2);
+  nodeLease.start(2);
   expect(balances.account(1, 7).reserve(1).ok).toBe(false);
 });

@@ -1,11 +1,11 @@
 /** Steps keep their order, whichever of them wait. */
 import { expect, test } from 'vitest';
-import { createSerialQueue } from '../../server/relay/endpoints/realtime/serial-queue.ts';
+import { createStepQueue } from '../../server/relay/endpoints/realtime/step-queue.ts';
 
 test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
   'of six steps %j wait: all run once and in order',
   async (slow) => {
-    const enter = createSerialQueue();
+    const enter = createStepQueue();
     const ran: number[] = [];
     const gates = new Map(slow.map((n) => [n, Promise.withResolvers<void>()]));
     for (let n = 0; n < 6; n++)
@@ -25,7 +25,7 @@ test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
 );
 
 test('what comes from within a step runs behind all that came before', async () => {
-  const enter = createSerialQueue();
+  const enter = createStepQueue();
   const ran: string[] = [];
   const gate = Promise.withResolvers<void>();
   enter(() => {
@@ -48,7 +48,7 @@ test('what comes from within a step runs behind all that came before', async () 
 });
 
 test('a job that fails stops no other', () => {
-  const enter = createSerialQueue();
+  const enter = createStepQueue();
   const ran: string[] = [];
   expect(() =>
     enter(() => {

@@ -1,5 +1,5 @@
 /** Looking after a database of PostgreSQL as far as it does not do so itself. */
-import type { DatabaseCheck } from '../maintenance.ts';
+import type { DatabaseCheck } from '../database-file.ts';
 import { postgresSchemaOf } from './migrate.ts';
 import type { PostgresDatabase } from './open.ts';
 

@@ -2,7 +2,7 @@
 export type Step = () => undefined | Promise<unknown>;
 
 /** Runs steps one after the other; one that waits for a promise holds up those behind it. */
-export function createSerialQueue(): (step: Step) => void {
+export function createStepQueue(): (step: Step) => void {
   const waiting: Step[] = [];
   let isTaken = false;
   const go = (): void => {

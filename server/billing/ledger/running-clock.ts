@@ -1,6 +1,6 @@
 /** Time during which this thread was running: while its event loop is blocked it receives no answers either, so that time does not count as a wait. */
 
-export interface AwakeClock {
+export interface RunningClock {
   /** Milliseconds since some moment, precise to one tick. */
   now(): number;
   onTick(listener: () => void): void;
@@ -9,10 +9,10 @@ export interface AwakeClock {
 export const tickMs = 100;
 
 /** @param at a clock that never goes back. @param every calls back about every so many milliseconds. */
-export function createAwakeClock(
+export function createRunningClock(
   at: () => number = () => performance.now(),
   every: (tick: () => void, ms: number) => void = (tick, ms) => void setInterval(tick, ms).unref(),
-): AwakeClock {
+): RunningClock {
   const listeners: (() => void)[] = [];
   let lived = 0;
   let last = at();

@@ -1,8 +1,8 @@
 /** Work on a data directory that needs no running services, and work that needs it exclusively. */
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
+import { schemaOf } from '../../db/database-file.ts';
 import type { EncryptedSample } from '../../db/encrypted-columns.ts';
-import { schemaOf } from '../../db/maintenance.ts';
 import { migrate } from '../../db/migrate.ts';
 import { namesIn } from '../../db/names.ts';
 import { type Database, openDatabase, type SqliteDatabase } from '../../db/open.ts';

@@ -19,10 +19,10 @@ export function schemaOf({ raw }: SqliteDatabase): string {
 export function checkDatabase(database: SqliteDatabase): DatabaseCheck {
   const { raw } = database;
   const found = raw.prepare<string>('PRAGMA integrity_check').pluck().all();
-  const strays = raw.prepare<{ table: string }>('PRAGMA foreign_key_check').all();
+  const orphaned = raw.prepare<{ table: string }>('PRAGMA foreign_key_check').all();
   return {
     schema: schemaOf(database),
-    problems: [...found.filter((line) => line !== 'ok'), ...strays.map((row) => `foreign key: ${row.table}`)],
+    problems: [...found.filter((line) => line !== 'ok'), ...orphaned.map((row) => `foreign key: ${row.table}`)],
   };
 }
 
