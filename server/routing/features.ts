@@ -10,6 +10,7 @@ import {
   hostedByTools,
   hostedNames,
   type OtherModel,
+  readsAgain,
   selectsHost,
 } from '../providers/knowledge/builtin-tools.ts';
 import { unsupportedMembers } from '../providers/knowledge/providers.ts';
@@ -114,10 +115,21 @@ export interface RequestedFeatures {
   readonly hosts: readonly string[];
   /** Models that may work on the answer besides the one that is named. */
   readonly others: readonly OtherModel[];
+  /** Tokens that the provider may give the model to read besides the request. */
+  readonly reads: number;
+  /** The whole prompt may be read once more. */
+  readonly again: boolean;
 }
 
 const none: readonly never[] = [];
-export const noFeatures: RequestedFeatures = { modifiers: none, uses: none, hosts: none, others: none };
+export const noFeatures: RequestedFeatures = {
+  modifiers: none,
+  uses: none,
+  hosts: none,
+  others: none,
+  reads: 0,
+  again: false,
+};
 
 /** Objects that hold the conversation, schemas or the client's own notes: what they call `speed` is no wish. By loose names. */
 const noOptions: ReadonlySet<string> = new Set(
@@ -136,6 +148,8 @@ interface Collected {
   uses: HostedUse[] | null;
   hosts: string[] | null;
   others: OtherModel[] | null;
+  reads: number;
+  again: boolean;
 }
 
 /** Names, or objects that have one. */
@@ -164,7 +178,9 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       const advisers = advisersIn(value);
       if (advisers.length > 0) into.others = [...(into.others ?? none), ...advisers];
     }
-    const uses = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
+    const { uses, reads } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
+    into.reads += reads;
+    into.again ||= readsAgain(loose, value);
     if (uses.length > 0) {
       into.uses ??= [];
       into.uses.push(...uses);
@@ -189,15 +205,22 @@ const read = new WeakMap<Members, RequestedFeatures>();
 export function featuresIn(body: Members): RequestedFeatures {
   const found = read.get(body);
   if (found !== undefined) return found;
-  const into: Collected = { modifiers: null, uses: null, hosts: null, others: null };
+  const into: Collected = { modifiers: null, uses: null, hosts: null, others: null, reads: 0, again: false };
   collect(body, none, into);
-  const { modifiers, uses, hosts, others } = into;
+  const { modifiers, uses, hosts, others, reads, again } = into;
   if ((uses !== null && uses.length > maxUses) || (others !== null && others.length > maxUses))
     throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });
   const requested =
-    modifiers === null && uses === null && hosts === null && others === null
+    modifiers === null && uses === null && hosts === null && others === null && reads === 0 && !again
       ? noFeatures
-      : { modifiers: modifiers ?? none, uses: uses ?? none, hosts: hosts ?? none, others: others ?? none };
+      : {
+          modifiers: modifiers ?? none,
+          uses: uses ?? none,
+          hosts: hosts ?? none,
+          others: others ?? none,
+          reads,
+          again,
+        };
   read.set(body, requested);
   return requested;
 }

@@ -322,3 +322,49 @@ describe('terms within a wrapper', () => {
     expect((await lastLog()).other.surcharges).toEqual({ 'service_tier:priority': 1.75 });
   });
 });
+
+describe('what the provider gives the model to read is held for', () => {
+  const claude = () => gateway.channel(upstream.url, { type: 14, models: 'gpt-4.1' });
+  const heldAt = async (path: string, more: object): Promise<number> => {
+    let held = 0;
+    const available = () => gateway.balances.account(gateway.userId, 0).available();
+    const before = available();
+    upstream.script((reply) => {
+      held = before - available();
+      sendJson(reply, {});
+    });
+    const said = path === '/v1/responses' ? { input: 'hi', max_output_tokens: 16 } : { ...hello, max_tokens: 16 };
+    await ask(path, { model: 'gpt-4.1', ...said, ...more });
+    return held;
+  };
+
+  test.each<readonly [string, object, number]>([
+    ['/v1/responses', { tools: [{ type: 'web_search' }] }, 50_000],
+    ['/v1/responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 50_000],
+    ['/v1/responses', { tools: [{ type: 'mcp', server_label: 'x', server_url: 'https://x.example' }] }, 1_000_000],
+    ['/v1/chat/completions', { plugins: [{ id: 'web' }] }, 50_000],
+    ['/v1/messages', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 20 }] }, 200_000],
+    ['/v1/messages', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }, 1_000_000],
+    ['/v1/messages', { mcp_servers: [{ type: 'url', url: 'https://x.example', name: 'x' }] }, 1_000_000],
+  ])('%s %j', async (path, more, tokens) => {
+    await (path === '/v1/messages' ? claude() : channel());
+    // Two dollars a million: a quota a token.
+    expect((await heldAt(path, more)) - (await heldAt(path, {}))).toBeGreaterThanOrEqual(tokens);
+  });
+
+  test('a summary of the conversation reads all of it again', async () => {
+    await claude();
+    const messages = [{ role: 'user', content: 'words '.repeat(20_000) }];
+    const plain = await heldAt('/v1/messages', { messages });
+    const context_management = { edits: [{ type: 'compact_20260112' }] };
+    expect(await heldAt('/v1/messages', { messages, context_management })).toBeGreaterThan(1.9 * plain);
+  });
+
+  test('what the client runs, and what leaves the prompt shorter, is not', async () => {
+    await claude();
+    const plain = await heldAt('/v1/messages', {});
+    const edits = [{ type: 'clear_tool_uses_20250919' }, { type: 'clear_thinking_20251015', keep: 'all' }];
+    const more = { context_management: { edits }, tools: [{ name: 'x', input_schema: { type: 'object' } }] };
+    expect((await heldAt('/v1/messages', more)) - plain).toBeLessThan(2_000);
+  });
+});

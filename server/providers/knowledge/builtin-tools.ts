@@ -92,11 +92,14 @@ const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>
 };
 
 /** Loose names of all these members. */
-export const hostedNames: readonly string[] = Object.keys(members);
+export const hostedNames: readonly string[] = [...Object.keys(members), 'mcpservers', 'contextmanagement'];
 
 /** What a member of a request, or of an object in it, asks for. @param name its loose name. */
-export const hostedByMember = (name: string, value: unknown): readonly HostedUse[] =>
-  Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
+export function hostedByMember(name: string, value: unknown): Hosted {
+  const uses = Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
+  if (uses.length > 0) return { uses, reads: defaultCalls * searchTokens };
+  return name === 'mcpservers' && list(value).length > 0 ? { uses, reads: endless } : noneHosted;
+}
 
 /** Of OpenRouter's preferences the ones that narrow the choice for the sake of privacy, or lower the price. */
 const harmless: ReadonlySet<string> = new Set([
@@ -117,12 +120,19 @@ export function selectsHost(name: string, value: unknown): readonly string[] {
   return own === null ? none : Object.keys(own).filter((key) => !harmless.has(looseName(key)) && isOn(own[key]));
 }
 
+/** What a search gives the model to read, in tokens; typical for the providers' own. */
+const searchTokens = 10_000;
+/** As much as the model takes: pages, files, and what other servers answer. */
+const endless = Number.POSITIVE_INFINITY;
+
 interface TypeRow {
   /** Of the type in lower case. */
   readonly type: RegExp;
   /** null = the client runs it, or its tokens are all there is to pay. */
   readonly tool: string | null;
   readonly row?: Row;
+  /** Tokens that one call gives the model to read, at most; absent = those of a search where there is something to pay, else none. */
+  readonly reads?: number;
 }
 
 /** A container is opened once for an answer. Source: https://platform.openai.com/docs/pricing */
@@ -131,19 +141,20 @@ const container: Row = { max: 1 };
 /** Tools by their `type`; the first row holds. */
 const types: readonly TypeRow[] = [
   {
-    type: /^(?:function|custom|namespace|tool_search|local_shell|apply_patch|mcp|mcp_toolset|programmatic_tool_calling)$/,
+    type: /^(?:function|custom|namespace|tool_search|local_shell|apply_patch|programmatic_tool_calling)$/,
     tool: null,
   },
+  { type: /^mcp(?:_toolset)?$/, tool: null, reads: endless },
   // Source: https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
   { type: /^(?:bash|text_editor|memory|computer|tool_search_tool_\w+|advisor)(?:_\d+)?$/, tool: null },
   { type: /^computer_(?:use|use_preview)$/, tool: null },
   // Documents of a knowledge base, paid by their tokens. Source: https://docs.bigmodel.cn/cn/guide/tools/knowledge/retrieval
-  { type: /^retrieval$/, tool: null },
+  { type: /^retrieval$/, tool: null, reads: endless },
   { type: /^web_search_preview/, tool: 'web_search_preview', row: { instead: ['web_search'] } },
   { type: /^web_search_premium/, tool: 'web_search_premium', row: { instead: ['web_search'] } },
   { type: /^openrouter:web_search$/, tool: 'web_plugin', row: { units: 5, max: 25, instead: ['web_search'] } },
   { type: /^(?:web_search|browser_search)/, tool: 'web_search', row: { reportedAs: searches } },
-  { type: /^(?:openrouter:)?web_fetch/, tool: 'web_fetch' },
+  { type: /^(?:openrouter:)?web_fetch/, tool: 'web_fetch', reads: endless },
   { type: /^openrouter:datetime$/, tool: null },
   { type: /^live_search$/, tool: 'live_search', row: { units: 20, max: 20, reportedBy: 'num_sources_used' } },
   { type: /^x_search/, tool: 'x_search' },
@@ -151,7 +162,7 @@ const types: readonly TypeRow[] = [
   { type: /^code_interpreter/, tool: 'code_interpreter', row: container },
   { type: /^code_execution/, tool: 'code_execution', row: container },
   { type: /^shell/, tool: 'shell', row: container },
-  { type: /^(?:openrouter:)?image_generation/, tool: 'image_generation', row: { max: 1 } },
+  { type: /^(?:openrouter:)?image_generation/, tool: 'image_generation', row: { max: 1 }, reads: 0 },
 ];
 
 /** Google names a tool by its one member; null = nothing to pay but tokens. Source: https://ai.google.dev/gemini-api/docs/pricing */
@@ -169,6 +180,9 @@ const googleTools: Readonly<Record<string, readonly HostedUse[]>> = {
   // No answer counts it.
   retrieval: [use('vertex_search', { max: 1 })],
 };
+
+/** What these give the model to read, and the bill counts; of the others nothing. */
+const googleReads: Readonly<Record<string, number>> = { urlcontext: endless, filesearch: endless, retrieval: endless };
 
 function googleSearch(): readonly HostedUse[] {
   return [use('google_search', { listed: true }), use('google_search_prompt', { max: 1, listed: true })];
@@ -215,28 +229,55 @@ function memoryOf(tool: Readonly<Record<string, unknown>>): string {
 const isLocalShell = (tool: Readonly<Record<string, unknown>>): boolean =>
   valuesOf(tool, 'environment').every((place) => word(record(place)?.type) === 'local');
 
-function typed(type: string, tool: Readonly<Record<string, unknown>>): readonly HostedUse[] {
+function typed(type: string, tool: Readonly<Record<string, unknown>>): Hosted {
   // Kimi's own functions. Source: https://platform.kimi.com/docs/pricing/tools.md
   if (type === 'builtin_function') {
     const name = text(record(tool.function)?.name) ?? '';
-    return [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { max: 1, listed: true })];
+    return { uses: [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { max: 1, listed: true })], reads: 0 };
   }
   const found = types.find((row) => row.type.test(type));
-  if (found === undefined) return [use(nameOf(type), { listed: true })];
-  if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool))) return none;
   const limit = largest(valuesOf(tool, 'maxuses'), 0);
+  const calls = limit === 0 ? defaultCalls : limit;
+  if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
+  if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool)))
+    return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
+  const reads = calls * (found.reads ?? searchTokens);
   const bounds = limit === 0 ? {} : { max: limit * (found.row?.units ?? 1) };
   const memory = found.row === container ? memoryOf(tool) : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
-  return [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })];
+  return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })], reads };
 }
+
+/** What a provider is asked to do. */
+export interface Hosted {
+  readonly uses: readonly HostedUse[];
+  /** Tokens that it gives the model to read. */
+  readonly reads: number;
+}
+
+const noneHosted: Hosted = { uses: none, reads: 0 };
+
+function google(name: string): Hosted {
+  const found = guardedLookup(googleTools, looseName(name));
+  return found === undefined
+    ? { uses: [use(nameOf(name), { listed: true })], reads: defaultCalls * searchTokens }
+    : { uses: found, reads: guardedLookup(googleReads, looseName(name)) ?? 0 };
+}
+
+/** Whether a summary is wanted when the conversation gets long: it is written from all of it, in a call of its own. Source: https://platform.claude.com/docs/en/build-with-claude/compaction */
+export const readsAgain = (name: string, value: unknown): boolean =>
+  name === 'contextmanagement' &&
+  list(record(value)?.edits).some((edit) =>
+    valuesOf(record(edit) ?? {}, 'type').some((type) => word(type).startsWith('compact')),
+  );
 
 /** Names by which a tool without a type is known as the client's own. */
 const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema', 'parameters', 'toolspec']);
 
 /** What a list of tools asks for. @param value the member `tools`. */
-export function hostedByTools(value: unknown): readonly HostedUse[] {
+export function hostedByTools(value: unknown): Hosted {
   let found: HostedUse[] | null = null;
+  let reads = 0;
   for (const item of list(value)) {
     const tool = record(item);
     if (tool === null) continue;
@@ -251,15 +292,14 @@ export function hostedByTools(value: unknown): readonly HostedUse[] {
       own ||= ownNames.has(loose);
     }
     if (listedTypes === null && own) continue;
-    const uses =
-      listedTypes === null
-        ? Object.keys(tool).flatMap(
-            (key) => guardedLookup(googleTools, looseName(key)) ?? [use(nameOf(key), { listed: true })],
-          )
-        : listedTypes.flatMap((type) => typed(word(type), tool));
-    if (uses.length === 0) continue;
-    found ??= [];
-    found.push(...uses);
+    const all =
+      listedTypes === null ? Object.keys(tool).map(google) : listedTypes.map((type) => typed(word(type), tool));
+    for (const hosted of all) {
+      reads += hosted.reads;
+      if (hosted.uses.length === 0) continue;
+      found ??= [];
+      found.push(...hosted.uses);
+    }
   }
-  return found ?? none;
+  return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads };
 }

@@ -121,11 +121,14 @@ export function estimate(
   }
   const answer = answerLimit(parsed, route.offers);
   const context = contextOf(parsed, answer.model, words);
-  const promptTokens = Math.min(words, context);
+  const own = Math.min(words, context);
+  // What the provider looks up is read besides.
+  const most = Number.isFinite(context) ? context : defaultContext;
+  const found = Math.min(requested.reads, most) + (requested.again ? own : 0);
   const size: ReserveSize = {
-    promptTokens,
+    promptTokens: own + found,
     media: mediaWithin(prompt, context, answer.model.picture),
-    files: filesWithin(prompt, promptTokens, context),
+    files: filesWithin(prompt, own, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     hasAudio: hasAudio(body),
