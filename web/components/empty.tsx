@@ -19,7 +19,7 @@ export function Empty({ text, command, children }: EmptyProps) {
       {children}
       {command === undefined ? null : (
         <p className="flex max-w-full items-center gap-1">
-          <code className="min-w-0 truncate rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] text-ink-2">
+          <code className="min-w-0 rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] break-words text-ink-2">
             {command}
           </code>
           <button

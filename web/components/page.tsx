@@ -17,11 +17,14 @@ export function PageHead({
   useEffect(() => heading.current?.focus(), []);
   return (
     <div className="flex flex-wrap items-center gap-2 px-5 pt-4 pb-3">
-      <h1 ref={heading} tabIndex={-1} className="outline-none">
-        {title}
-      </h1>
-      {count === undefined ? null : <span className="text-ink-3">{count}</span>}
-      <div className="ml-auto flex flex-wrap items-center justify-end gap-2 max-sm:has-[input]:w-full">{children}</div>
+      <div className="mr-auto flex min-w-0 flex-wrap items-center gap-x-2">
+        <h1 ref={heading} tabIndex={-1} className="outline-none">
+          {title}
+        </h1>
+        {count === undefined ? null : <span className="text-ink-3">{count}</span>}
+      </div>
+      {/* On a phone each of them takes the place that is left. */}
+      <div className="flex flex-wrap items-center justify-end gap-2 max-sm:contents">{children}</div>
     </div>
   );
 }

@@ -12,6 +12,15 @@ const useMedia = (query: string): boolean =>
     () => false,
   );
 
+/** How wide a window a table is laid out for; on a phone rows are cards, which take no part in it. */
+export function useRoom(): number {
+  const phone = useNarrow();
+  const below = [useMedia('(width < 1024px)'), useMedia('(width < 1280px)'), useMedia('(width < 1440px)')];
+  const at = phone ? -1 : below.indexOf(true);
+  return at < 0 ? Number.POSITIVE_INFINITY : ([0, 1024, 1280][at] ?? 0);
+}
+/** A window in which the sidebar is folded, unless its reader unfolds it. */
+export const useTablet = (): boolean => useMedia('(600px <= width < 1100px)');
 /** On a phone. */
 export const useNarrow = (): boolean => useMedia('(width < 600px)');
 /** Room for something beside a table. */

@@ -8,7 +8,7 @@ import {
   useQueries,
   useQuery,
 } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError } from './api.ts';
 
 export interface Failure {
@@ -58,6 +58,22 @@ export const useRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> 
 /** What a piece can be shown without: the failure is said above the page. */
 export const useOptionalRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> =>
   useQuery({ ...options, meta: { shownBy: 'page' } });
+
+const longestHold = 1500;
+
+/**
+ * Holds a page back until what it can be shown without is there too: it would move what is being read by then.
+ * @param pending it is still being read.
+ * @returns false from a moment on, come what may.
+ */
+export function useHeld(pending: boolean): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), longestHold);
+    return () => clearTimeout(timer);
+  }, []);
+  return pending && !late;
+}
 
 /** One such read for each of a list, in its order; undefined = not known (yet). */
 export const useOptionalReads = <Data>(options: readonly ReadOptions<Data>[]): readonly (Data | undefined)[] =>

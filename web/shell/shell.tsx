@@ -6,6 +6,7 @@ import { useLocation } from 'wouter';
 import { Frame } from '../components/frame.tsx';
 import { call } from '../lib/api.ts';
 import { clearChanges } from '../lib/dirty-form.ts';
+import { useTablet } from '../lib/narrow.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
 import { useEnded, useLoginRequest, useUser, writeUser } from '../lib/session.ts';
 import { CopyDialog } from './copy-dialog.tsx';
@@ -36,7 +37,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const [palette, setPalette] = useState(false);
   const [selected, setSelected] = useState(() => localStorage.getItem(foldKey));
-  const collapsed = (selected ?? String(status?.default_collapse_sidebar === true)) === 'true';
+  const tablet = useTablet();
+  const collapsed = (selected ?? String(tablet || status?.default_collapse_sidebar === true)) === 'true';
   const withSidebar = user !== null && !wide(path);
   const items = navItems(user, status);
   useOwnUser(path);

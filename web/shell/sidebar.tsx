@@ -8,6 +8,7 @@ import { Icon, type IconName } from '../components/icon.tsx';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { navGroups, navItems } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
+import { docsFor } from './top-bar-parts.tsx';
 import { useWarnings } from './warnings.ts';
 
 interface ItemProps {
@@ -45,6 +46,25 @@ function Item({ to, icon, label, collapsed, onGo, count, countLabel }: ItemProps
   );
 }
 
+/** Opens beside the console. */
+function DocsItem({ href, collapsed }: { readonly href: string; readonly collapsed: boolean }) {
+  const { t } = useTranslation();
+  return (
+    <a
+      href={href}
+      target="_blank"
+      rel="noreferrer"
+      title={collapsed ? t('nav.docs') : undefined}
+      className={`my-px flex h-7 items-center gap-2.5 rounded-2 px-2 text-ink-2 hover:bg-hover max-sm:h-11 ${collapsed ? 'justify-center' : ''}`}
+    >
+      <span className="text-ink-3">
+        <Icon name="book" />
+      </span>
+      <span className={collapsed ? 'sr-only' : 'truncate'}>{t('nav.docs')}</span>
+    </a>
+  );
+}
+
 function Heading({ label, collapsed }: { readonly label: string; readonly collapsed: boolean }) {
   return (
     <h2
@@ -64,6 +84,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
   const { t } = useTranslation();
   const trouble = useWarnings(user);
   const items = navItems(user, status);
+  const docs = docsFor(user, status);
   const chats = chatLinks(status);
   const unreadable = chats === null;
   useEffect(() => {
@@ -105,7 +126,8 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
       <div className="xl:hidden">
         <Heading label={t('nav.site')} collapsed={collapsed} />
         <Item to="/" icon="home" label={t('nav.home')} collapsed={collapsed} onGo={onGo} />
-        <Item to="/about" icon="book" label={t('nav.about')} collapsed={collapsed} onGo={onGo} />
+        {docs === null ? null : <DocsItem href={docs} collapsed={collapsed} />}
+        <Item to="/about" icon="help" label={t('nav.about')} collapsed={collapsed} onGo={onGo} />
       </div>
       <div className="mt-auto grid gap-1 pt-4">
         <button

@@ -11,7 +11,7 @@ import { pickLanguage } from './own-user.ts';
 import type { Status } from './status.ts';
 
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
-const docsFor = (user: User | null, status: Status | undefined): string | null =>
+export const docsFor = (user: User | null, status: Status | undefined): string | null =>
   status?.docs_link ||
   (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}` : null);
 

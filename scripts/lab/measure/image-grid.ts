@@ -19,12 +19,38 @@ const layouts: readonly (readonly [from: number, columns: number, size: number, 
   [0, 6, 300, 12],
 ];
 
-/** @returns how many sheets there are: `sheet-NN.png`. */
-export async function renderGrid(folder: string, images: readonly PageImage[]): Promise<number> {
-  const browser = await chromium.launch({
+const launched = () =>
+  chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files'],
   });
+
+/** Writes `beside-PAGE.png`: the PNG that was given at the left, ours at the right. @param given files by page. */
+export async function renderBeside(
+  folder: string,
+  given: ReadonlyMap<string, string>,
+  images: readonly PageImage[],
+): Promise<void> {
+  const browser = await launched();
+  const page = await browser.newPage({ viewport: { width: 2904, height: 600 } });
+  for (const [name, file] of given) {
+    const own = images.find((one) => one.page === name);
+    if (own === undefined) continue;
+    const at = join(folder, `beside-${name}`);
+    const both = [pathToFileURL(file).href, `${own.name}.png`].map((from) => `<img src="${from}">`);
+    writeFileSync(
+      `${at}.html`,
+      `<!doctype html><meta charset="utf-8"><style>body{margin:8px;background:#888;display:flex;align-items:start;gap:8px}img{width:1440px}</style>${both.join('')}`,
+    );
+    await page.goto(pathToFileURL(`${at}.html`).href);
+    await page.screenshot({ path: `${at}.png`, fullPage: true });
+  }
+  await browser.close();
+}
+
+/** @returns how many sheets there are: `sheet-NN.png`. */
+export async function renderGrid(folder: string, images: readonly PageImage[]): Promise<number> {
+  const browser = await launched();
   const page = await browser.newPage();
   let made = 0;
   for (const [index, [from, columns, size, most]] of layouts.entries()) {

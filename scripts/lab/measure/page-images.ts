@@ -1,8 +1,9 @@
 /**
- * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, the others and the widths
- * between by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be reached, and what scrolls
- * sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
+ * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, at the widths between in
+ * every state, the others by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be
+ * reached, and what scrolls sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
  * `--pairs` takes every page by that plan: about 140 pictures.
+ * `--beside PAGE=PNG,PAGE=PNG` takes only these pages, at 1440 pixels, and lays each beside the picture given for it.
  * `--bills DOCS` takes the picture of a bill for the README besides.
  * `node scripts/launch.mjs lab/measure/page-images FOLDER [--only PAGE,PAGE] [--states filled,empty,failing] [--widths 1440,390] [--seed N] [--pairs] [--no-axe]`
  */
@@ -10,7 +11,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { newViolations, openStage, quietLine, type Stage, settled } from '../../../tests/browser/support.ts';
-import { type PageImage, renderGrid } from './image-grid.ts';
+import { type PageImage, renderBeside, renderGrid } from './image-grid.ts';
 import { fillSite, type SiteSize } from './site-data.ts';
 
 const args = process.argv.slice(2);
@@ -21,13 +22,22 @@ const valueAfter = (flag: string): string | undefined => {
 const listOf = (flag: string): string[] | undefined => valueAfter(flag)?.split(',');
 const folder = resolve(args[0] ?? 'pictures');
 const seed = Number(valueAfter('--seed') ?? 28);
+const beside = new Map(
+  listOf('--beside')?.map((pair): [string, string] => {
+    const [page = '', file = ''] = pair.split('=');
+    return [page, resolve(file)];
+  }),
+);
 const checkAccessibility = !args.includes('--no-axe');
 
 const states: Readonly<Record<string, SiteSize | null>> = {
   filled: { logs: 10_000, channels: 200, keys: 500, users: 300, failing: 0 },
   failing: { logs: 1500, channels: 12, keys: 8, users: 14, failing: 0.7 },
   empty: null,
+  /** Before the first request; seen only beside another picture. */
+  begun: { logs: 0, channels: 0, keys: 1, users: 0, failing: 0 },
 };
+const plannedStates = ['filled', 'failing', 'empty'] as const;
 const widths = [1440, 1024, 768, 390] as const;
 const themes = ['light', 'dark'] as const;
 const languages = ['en', 'zh'] as const;
@@ -55,9 +65,9 @@ async function converse(page: Page, capture: CaptureOrder): Promise<void> {
   await page.evaluate(
     ([text]) => {
       const answer = {
-        ...{ state: 'complete', error: '', reasoning: '', results: {}, toolCalls: [], cost: 2050, logId: null },
+        ...{ state: 'complete', error: '', thinking: '', results: {}, calls: [], cost: 2050, logId: null },
         text: `Walk both lists at once and take the smaller head each time:\n\n\`\`\`rust\nfn merge(a: &[i32], b: &[i32]) -> Vec<i32> {\n    let (mut i, mut j) = (0, 0);\n    let mut out = Vec::with_capacity(a.len() + b.len());\n    while i < a.len() && j < b.len() {\n        if a[i] <= b[j] { out.push(a[i]); i += 1 } else { out.push(b[j]); j += 1 }\n    }\n    out.extend_from_slice(&a[i..]);\n    out.extend_from_slice(&b[j..]);\n    out\n}\n\`\`\`\n\nIt takes **O(n + m)** time, and the order of equal elements stays.`,
-        ...{ ms: 2210, firstMs: 430, inputTokens: 24, outputTokens: 187 },
+        ...{ ms: 2210, firstMs: 430, tokensIn: 24, tokensOut: 187 },
       };
       localStorage.setItem(
         'playground',
@@ -137,7 +147,9 @@ function combinations(names: readonly string[]): string[][] {
     for (const width of ['1440', '390'])
       for (const state of names)
         for (const theme of themes) for (const language of languages) all.push([page, width, state, theme, language]);
-  all.push(...combine([Object.keys(mainPages), ['1024', '768'], names, themes, languages]));
+  const between = Object.keys(mainPages).flatMap((page) => ['1024', '768'].map((width) => `${page} ${width}`));
+  for (const [place = '', ...rest] of combine([between, names, themes, languages]))
+    all.push([...place.split(' '), ...rest]);
   all.push(...combine([Object.keys(otherPages), widths.map(String), names, themes, languages]));
   return all;
 }
@@ -145,7 +157,11 @@ function combinations(names: readonly string[]): string[][] {
 function ordersOf(): CaptureOrder[] {
   const orderOf = ([page, width, state, theme, language]: readonly string[]): CaptureOrder =>
     ({ page, width: Number(width), state, theme, language }) as unknown as CaptureOrder;
-  const names = Object.keys(states);
+  if (beside.size > 0)
+    return [...beside.keys()].map((page) =>
+      orderOf([page, '1440', page === 'first' ? 'begun' : 'filled', 'light', 'en']),
+    );
+  const names = plannedStates;
   const all = args.includes('--pairs')
     ? combine([Object.keys(pageRows), widths.map(String), names, themes, languages])
     : combinations(names);
@@ -398,6 +414,7 @@ for (const state of Object.keys(states)) {
 }
 
 const sheets = await renderGrid(folder, images);
+await renderBeside(folder, beside, images);
 const kinds = ['axe', 'cut', 'outside', 'out of sight', 'sideways', 'complaint'];
 const lines = kinds.flatMap((kind) =>
   [...findings]

@@ -28,6 +28,21 @@ const models = [
   ['gemini-2.5-flash', 0.15, 8.333333333333334, 0.25, 160, 320],
   ['kimi-k2-0905-preview', 0.3, 4.166666666666667, 0.25, 92, 560],
 ] as const;
+/** Of those who use it now and then. */
+const firstNames = ['ada', 'björn', 'chidi', 'dana', 'elif', 'farid', 'grace', 'haruto', 'ines', 'jun', 'kofi', 'lea'];
+const lastNames = [
+  'alvarez',
+  'brandt',
+  'costa',
+  'diallo',
+  'evans',
+  'fischer',
+  'gao',
+  'haddad',
+  'ito',
+  'jansen',
+  'kaur',
+];
 const people = ['lin.chen', 'ops-bot', 'tanaka', 'alice', 'mika', 'wei.zhao', 'josé', '王小明', 'müller', 'hana'];
 const keyNames = ['claude-code', 'prod-api', 'notebook', 'alerting', 'ci', 'mobile app', '客服机器人', 'evaluation'];
 /** Provider's type, name, what it serves. */
@@ -114,6 +129,16 @@ function rowsOf(random: () => number, now: number, size: SiteSize): Row[] {
   }).sort((a, b) => a.at - b.at);
 }
 
+const laterName = (at: number): string => {
+  const round = Math.floor(at / (firstNames.length * lastNames.length));
+  return `${firstNames[at % firstNames.length]}.${lastNames[(at * 5) % lastNames.length]}${round === 0 ? '' : round + 1}`;
+};
+const titled = (name: string): string =>
+  name
+    .replace(/\d/, '')
+    .split('.')
+    .map((part) => `${part.slice(0, 1).toUpperCase()}${part.slice(1)}`)
+    .join(' ');
 const nameOf = (channel: number): string => inUse[channel - 1]?.[1] ?? '';
 const hexOf = (random: () => number): string =>
   Array.from({ length: 4 }, () =>
@@ -277,7 +302,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
   const { Database } = await import('bun:sqlite');
   const raw = new Database(file);
   raw.run('PRAGMA busy_timeout = 10000');
-  const userNames = Array.from({ length: size.users }, (_, at) => people[at] ?? `reader${String(at).padStart(3, '0')}`);
+  const userNames = Array.from({ length: size.users }, (_, at) => people[at] ?? laterName(at));
   const rows = rowsOf(random, now, size);
   const rowsWithPrice = rows.map((row) => ({ row, ...otherOf(row), id: hexOf(random) }));
   raw.transaction(() => {
@@ -290,10 +315,10 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
         at + 2,
         name,
         'x',
-        '',
+        at % 4 === 3 ? '' : titled(name),
         at % 17 === 16 ? 2 : 1,
         at % 5 === 4 ? 'vip' : 'default',
-        at % 3 === 0 ? `person${at}@example.com` : '',
+        at % 3 === 0 ? `${name.normalize('NFD').replace(/[^a-z0-9.]/g, '')}@example.com` : '',
         now - 30 * daySeconds + at,
       );
       account.run(at + 2);
@@ -354,6 +379,13 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
         rows.filter(({ user: one }) => one === id).length,
         id,
       ]);
+    raw.run(
+      'UPDATE accounts SET used_quota = CASE id % 6 WHEN 5 THEN 0 ELSE id * 7919 % 2600000 END, request_count = CASE id % 6 WHEN 5 THEN 0 ELSE id * 37 % 900 END WHERE id > ?',
+      [people.length + 1],
+    );
+    raw.run('UPDATE accounts SET balance = CASE id % 9 WHEN 4 THEN 0 ELSE id * 104729 % 9000000 END WHERE id > 1');
+    raw.run('UPDATE users SET aff_count = 2, aff_history_quota = 1500000 WHERE id % 8 = 3');
+    raw.run('UPDATE users SET inviter_id = 3 + 8 * (id % 3) WHERE id % 8 = 5');
     for (const [id, sum] of byKey)
       raw.run(
         'UPDATE tokens SET used_quota = ?, accessed_at = ?, last_ip = ?, month_at = ?, month_used = ? WHERE id = ?',

@@ -23,7 +23,19 @@ export interface Column<Row> {
   readonly order?: string;
   /** Not shown until somebody asks for it. */
   readonly hidden?: boolean;
+  /** The window, in pixels, from which there is room for it; a reader who asks for it has it in a narrower one too. */
+  readonly from?: 1024 | 1280 | 1440;
 }
+
+/**
+ * @param chosen what the reader asked for or took away.
+ * @param room of the window, in pixels.
+ */
+export const isShown = <Row>(
+  { id, hidden, from }: Column<Row>,
+  chosen: Readonly<Record<string, boolean>>,
+  room: number,
+): boolean => chosen[id] ?? (hidden !== true && (from ?? 0) <= room);
 
 /** The rows somebody has picked. */
 export interface Selection {

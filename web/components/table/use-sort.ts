@@ -9,8 +9,9 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { useMemo } from 'react';
+import { useRoom } from '../../lib/narrow.ts';
 import { useUrl } from '../../lib/url.ts';
-import type { Column } from './column.ts';
+import { type Column, isShown } from './column.ts';
 
 const features = tableFeatures({
   columnVisibilityFeature,
@@ -44,6 +45,7 @@ export function useSort<Row extends { readonly id: number }>({
   visible,
 }: SortOptions<Row>): SortResult<Row> {
   const url = useUrl();
+  const room = useRoom();
   const requested = url.get('sort');
   const sorting: SortingState =
     requested === '' ? [] : [{ id: requested.replace(/^-/, ''), desc: requested.startsWith('-') }];
@@ -70,7 +72,7 @@ export function useSort<Row extends { readonly id: number }>({
     getRowId: (row) => String(row.id),
     state: {
       sorting: sorted,
-      columnVisibility: Object.fromEntries(columns.map(({ id, hidden }) => [id, visible[id] ?? hidden !== true])),
+      columnVisibility: Object.fromEntries(columns.map((column) => [column.id, isShown(column, visible, room)])),
     },
   });
   const visibleIds = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true).map(({ id }) => id);

@@ -1,9 +1,10 @@
 /** Columns and density of a table. */
 import { useTranslation } from 'react-i18next';
+import { useRoom } from '../../lib/narrow.ts';
 import { Icon } from '../icon.tsx';
 import { Popover } from '../popover.tsx';
 import { Segment } from '../segment.tsx';
-import type { Column } from './column.ts';
+import { type Column, isShown } from './column.ts';
 import type { Preferences } from './preferences.ts';
 
 export interface ViewOptionsProps<Row> {
@@ -14,14 +15,15 @@ export interface ViewOptionsProps<Row> {
 export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>) {
   const { t } = useTranslation();
   const { visible, setVisible, density, setDensity } = preferences;
-  const isVisible = ({ id, hidden }: Column<Row>): boolean => visible[id] ?? hidden !== true;
+  const room = useRoom();
+  const isOn = (column: Column<Row>): boolean => isShown(column, visible, room);
   return (
     <Popover
       buttonClass="button max-sm:hidden"
       button={
         <>
           <Icon name="columns" />
-          {t('table.columns')} {columns.filter(isVisible).length}
+          {t('table.columns')} {columns.filter(isOn).length}
         </>
       }
       className="grid w-56 gap-2 p-3"
@@ -44,7 +46,7 @@ export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>
                   <input
                     type="checkbox"
                     className="size-4 accent-(--accent)"
-                    checked={isVisible(column)}
+                    checked={isOn(column)}
                     onChange={(event) => setVisible({ ...visible, [column.id]: event.target.checked })}
                   />
                   {column.header}

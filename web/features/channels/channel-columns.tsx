@@ -70,6 +70,7 @@ export function channelColumns({
     },
     {
       id: 'type',
+      from: 1280,
       header: t('channels.type'),
       sort: (row) => typeName(row.type),
       cell: (row) => (
@@ -102,6 +103,7 @@ export function channelColumns({
     },
     {
       id: 'speed',
+      from: 1024,
       header: t('channels.speed'),
       number: true,
       sort: (row) => traffic.get(row.id)?.period?.p95 ?? 0,
@@ -116,6 +118,7 @@ export function channelColumns({
     },
     {
       id: 'rate',
+      from: 1280,
       header: t('channels.rate'),
       number: true,
       sort: (row) => traffic.get(row.id)?.requests_per_minute ?? 0,
@@ -135,6 +138,7 @@ export function channelColumns({
     },
     {
       id: 'lasts',
+      from: 1024,
       header: t('channels.lasts'),
       number: true,
       sort: (row) => traffic.get(row.id)?.balance_lasts_days ?? Number.MAX_SAFE_INTEGER,

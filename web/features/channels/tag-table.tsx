@@ -50,6 +50,7 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       number: true,
       key: true,
       sort: (row) => row.used,
+      form: 'short',
       amount: (row) => row.used,
     },
     { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '' },

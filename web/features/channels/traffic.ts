@@ -1,5 +1,6 @@
 /** How channels are doing by their own requests. */
 
+import { keepPreviousData } from '@tanstack/react-query';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
@@ -11,15 +12,14 @@ export type ChannelTraffic = OutputOf<EndpointOf<'traffic.channels'>>[number];
 export const trafficRanges = ['24h', '7d'] as const;
 export type TrafficRange = (typeof trafficRanges)[number];
 
-const none: readonly ChannelTraffic[] = [];
-
 /** By requests of users, so that a channel that fails is seen without a test. */
-export const useChannelTraffic = (range: TrafficRange): readonly ChannelTraffic[] =>
+export const useChannelTraffic = (range: TrafficRange) =>
   useOptionalRead({
     queryKey: ['channel-traffic', range],
     queryFn: () => call('traffic.channels', { range }),
+    placeholderData: keepPreviousData,
     refetchInterval: 30_000,
-  }).data ?? none;
+  });
 
 /** Of channels that are enabled. */
 export const trafficStates = ['failing', 'slow', 'serving', 'standby', 'idle'] as const;

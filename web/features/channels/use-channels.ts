@@ -5,7 +5,7 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { type ListState, useList, useOptionalRead } from '../../lib/read.ts';
+import { type ListState, useHeld, useList, useOptionalRead } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import type { ChannelType } from './channel-form.ts';
 import { type ChannelTraffic, stateOf, type TrafficRange, trafficRanges, useChannelTraffic } from './traffic.ts';
@@ -58,17 +58,20 @@ export function useChannels(): Channels {
   const [status, type, onlyTag] = [url.get('status'), Number(url.get('type')), url.get('tag')];
   const range = trafficRanges.find((one) => one === url.get('range')) ?? '24h';
   const found = useChannelTraffic(range);
-  const traffic = useMemo(() => new Map(found.map((one) => [one.id, one])), [found]);
-  const types =
-    useOptionalRead({ queryKey: ['channel-types'], queryFn: loadTypes, staleTime: Number.POSITIVE_INFINITY }).data ??
-    noTypes;
+  const traffic = useMemo(() => new Map(found.data?.map((one) => [one.id, one])), [found.data]);
+  const types = useOptionalRead({
+    queryKey: ['channel-types'],
+    queryFn: loadTypes,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const held = useHeld(found.isPending || types.isPending);
   const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
     queryKey: ['channels', keyword, group, model, idSort],
     queryFn: () => call('channel.search', { keyword, group, model, id_sort: idSort }),
     refetchInterval: 30_000,
   });
-  const all = list.data;
+  const all = held ? undefined : list.data;
   const channels = useMemo(
     () =>
       (all ?? []).filter(
@@ -84,11 +87,11 @@ export function useChannels(): Channels {
   const filters = [keyword, group, model, status, url.get('type'), onlyTag];
   return {
     url,
-    types,
+    types: types.data ?? noTypes,
     groups,
     all,
     channels,
-    list,
+    list: held ? { ...list, pending: list.failure === null } : list,
     traffic,
     range,
     tagMode: url.get('mode') === 'tag',

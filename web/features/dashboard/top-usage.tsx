@@ -94,7 +94,7 @@ export function TopUsage(props: TopUsageProps) {
       <section aria-label={t('dashboard.chart')} className="rounded-3 border border-line">
         <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
           <h2 className="font-semibold">{t('dashboard.chart')}</h2>
-          <span className="flex-1 text-[12px] text-ink-3">
+          <span className="flex-1 text-[12px] whitespace-nowrap text-ink-3">
             {hover === null || starts[hover] === undefined ? unit : formatTime(starts[hover])}
           </span>
           <Segment

@@ -168,6 +168,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       id: 'ttft',
       header: t('logs.ttftSeconds'),
       number: true,
+      from: 1024,
       cell: (row) => {
         const first = firstTokenOf(row, detailsOf(row));
         return first === null ? (
@@ -181,6 +182,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       id: 'speed',
       header: t('logs.speed'),
       number: true,
+      from: 1024,
       cell: (row) => {
         const speed = speedOf(row, detailsOf(row));
         return speed === null ? <span className="text-ink-3">–</span> : speed.toFixed(speed < 10 ? 1 : 0);

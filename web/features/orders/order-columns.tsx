@@ -22,7 +22,7 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsOptions): r
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
     { id: 'user', header: t('orders.user'), number: true, cell: (row) => row.user_id },
-    { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
+    { id: 'method', header: t('wallet.method'), from: 1024, cell: (row) => methodName(t, row.payment_method) },
     {
       id: 'money',
       header: t('wallet.paid'),
@@ -39,6 +39,7 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsOptions): r
     },
     {
       id: 'finished',
+      from: 1280,
       header: t('orders.finished'),
       cell: (row) => (row.complete_time === 0 ? '–' : dateTime(row.complete_time)),
     },

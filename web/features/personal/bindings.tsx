@@ -175,25 +175,26 @@ function BindingLine(props: Binding & { readonly onUnbind: (unbinding: Unbinding
   const { t } = useTranslation();
   const { type, name, value, enabled, bind, onUnbind } = props;
   const isBound = value !== '';
-  const action = isBound
-    ? t(type === null ? 'personal.change' : 'personal.unbind')
-    : t(enabled ? 'personal.bind' : 'personal.off');
+  const action = t(isBound ? (type === null ? 'personal.change' : 'personal.unbind') : 'personal.bind');
   return (
     <div className="flex min-h-9 items-center gap-3">
       <dt className="w-24 flex-none text-ink-3">{name}</dt>
       <dd className="min-w-0 flex-1 truncate">
-        {isBound ? value : <span className="text-ink-3">{t('personal.none')}</span>}
+        {isBound ? value : enabled ? <span className="text-ink-3">{t('personal.none')}</span> : null}
       </dd>
       <dd>
-        <button
-          type="button"
-          className="button"
-          disabled={!enabled && !(isBound && type !== null)}
-          aria-label={`${name}: ${action}`}
-          onClick={() => (isBound && type !== null ? onUnbind({ type, name, last: false }) : bind())}
-        >
-          {action}
-        </button>
+        {!enabled && !isBound ? (
+          <span className="px-2.5 text-[12px] text-ink-3">{t('personal.off')}</span>
+        ) : (
+          <button
+            type="button"
+            className="button"
+            aria-label={`${name}: ${action}`}
+            onClick={() => (isBound && type !== null ? onUnbind({ type, name, last: false }) : bind())}
+          >
+            {action}
+          </button>
+        )}
       </dd>
     </div>
   );

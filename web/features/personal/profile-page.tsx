@@ -96,8 +96,14 @@ function Invite({ self }: { readonly self: User }) {
           left: money(self.aff_quota),
         })}
       </p>
-      <div className="flex gap-2">
-        <input className="field font-mono text-[12px]" readOnly aria-label={t('personal.invite')} value={link} />
+      <div className="flex gap-2 max-sm:flex-wrap">
+        <input
+          className="field min-w-0 font-mono text-[12px] max-sm:text-[12px]!"
+          readOnly
+          aria-label={t('personal.invite')}
+          title={link}
+          value={link}
+        />
         <button type="button" className="button h-8" onClick={() => copyOrShow(link)}>
           {t('app.copy')}
         </button>

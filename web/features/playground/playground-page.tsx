@@ -10,7 +10,7 @@ import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
 import { type Attachment, bodyOf, invalidSetting, messagesOf, type Turn } from './conversation.ts';
 import { attachmentsOf } from './files.ts';
-import { readKept } from './keep.ts';
+import { maxModels, readKept } from './keep.ts';
 import { SettingsForm } from './settings-form.tsx';
 import { Files, Turns } from './turns.tsx';
 import { type Conversation, useConversation } from './use-conversation.ts';
@@ -29,10 +29,14 @@ interface ComposerProps {
   readonly draft: Draft;
   readonly onDraft: (draft: Draft) => void;
   readonly conversation: Conversation;
+  /** Several models answer side by side, over the whole width. */
+  readonly wide: boolean;
+  /** null = no more models can be asked. */
+  readonly onCompare: (() => void) | null;
   readonly onSend: () => void;
 }
 
-function Composer({ draft, onDraft, conversation, onSend }: ComposerProps) {
+function Composer({ draft, onDraft, conversation, wide, onCompare, onSend }: ComposerProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const picker = useRef<HTMLInputElement>(null);
@@ -57,7 +61,7 @@ function Composer({ draft, onDraft, conversation, onSend }: ComposerProps) {
   return (
     <form
       onSubmit={submit}
-      className="mx-auto w-full max-w-[800px] flex-none px-5 pb-3"
+      className={`mx-auto w-full flex-none px-5 pb-3 ${wide ? '' : 'max-w-[800px]'}`}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
@@ -105,6 +109,12 @@ function Composer({ draft, onDraft, conversation, onSend }: ComposerProps) {
               event.target.value = '';
             }}
           />
+          {onCompare === null || editing ? null : (
+            <button type="button" className="button button-ghost" onClick={onCompare}>
+              <Icon name="columns" />
+              {t('playground.compare')}
+            </button>
+          )}
           {editing ? (
             <button type="button" className="button button-ghost" onClick={() => onDraft(noDraft)}>
               {t('playground.leaveEdit')}
@@ -112,7 +122,7 @@ function Composer({ draft, onDraft, conversation, onSend }: ComposerProps) {
           ) : null}
           {conversation.busy ? (
             <button type="button" className="button ml-auto" onClick={conversation.stop}>
-              {t('playground.stop')}
+              {t('playground.stopNow')}
             </button>
           ) : (
             <button type="submit" className="button button-primary ml-auto">
@@ -184,7 +194,7 @@ export function PlaygroundPage() {
       <PageHead title={t('playground.title')}>
         <button
           type="button"
-          className="button sm:hidden"
+          className="button lg:hidden"
           aria-expanded={settingsOpen}
           onClick={() => setSettingsOpen(!settingsOpen)}
         >
@@ -192,7 +202,7 @@ export function PlaygroundPage() {
         </button>
         <button type="button" className="button" aria-pressed={code} onClick={() => setCode(!code)}>
           <Icon name="log" />
-          {t('playground.code')}
+          <span className="max-sm:sr-only">{t('playground.code')}</span>
         </button>
         <button
           type="button"
@@ -203,12 +213,12 @@ export function PlaygroundPage() {
           {t('playground.clear')}
         </button>
       </PageHead>
-      <div className="flex min-h-0 flex-1 border-t border-line max-sm:flex-col">
+      <div className="flex min-h-0 flex-1 border-t border-line max-lg:flex-col">
         <aside
           aria-label={t('settings.title')}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
           tabIndex={0}
-          className={`w-full flex-none overflow-auto border-line sm:w-72 sm:border-r ${settingsOpen ? 'max-sm:max-h-[60%] max-sm:border-b' : 'max-sm:hidden'}`}
+          className={`w-full flex-none overflow-auto border-line lg:w-72 lg:border-r ${settingsOpen ? 'max-lg:max-h-[60%] max-lg:border-b' : 'max-lg:hidden'}`}
         >
           <SettingsForm
             settings={conversation.settings}
@@ -241,7 +251,17 @@ export function PlaygroundPage() {
               onResults={conversation.addResults}
             />
           )}
-          <Composer draft={draft} onDraft={setDraft} conversation={conversation} onSend={send} />
+          <Composer
+            {...{ draft, conversation }}
+            wide={names.length > 1}
+            onDraft={setDraft}
+            onCompare={
+              names.length >= maxModels || known === undefined || known.length === 0
+                ? null
+                : () => setModels([...selected, known.find((name) => !names.includes(name)) ?? known[0] ?? ''])
+            }
+            onSend={send}
+          />
         </div>
       </div>
     </div>

@@ -6,10 +6,10 @@ import { Field } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
+import { dollarText } from '../../lib/currency.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
 import { type ModelLimits, numberRows, type Settings, seedBounds, tokenBounds } from './conversation.ts';
-import { maxModels } from './keep.ts';
 
 interface Group {
   readonly desc?: string;
@@ -45,10 +45,9 @@ function usePrice(model: string): string {
   }).data;
   const found = list?.data.find(({ model_name: name }) => name === model);
   if (found === undefined || details === null) return '';
-  if (found.quota_type === 1) return t('playground.perCall', { price: found.model_price });
+  if (found.quota_type === 1) return t('playground.perCall', { price: dollarText(found.model_price) });
   const input = (found.model_ratio * 1_000_000) / details.quotaPerUnit;
-  const round = (value: number) => String(Number(value.toPrecision(4)));
-  return t('playground.perMillion', { in: round(input), out: round(input * found.completion_ratio) });
+  return t('playground.perMillion', { in: dollarText(input), out: dollarText(input * found.completion_ratio) });
 }
 
 interface ModelFieldProps {
@@ -98,6 +97,9 @@ function ModelField({ label, value, name, known, none, onChange, onRemove }: Mod
   );
 }
 
+/** A number stands at the right of its name. */
+const besideLabel = '-mt-6 h-7 justify-self-end px-2 max-sm:-mt-8 max-sm:h-9 [&_input]:text-right';
+
 export interface SettingsFormProps {
   readonly settings: Settings;
   readonly models: readonly string[];
@@ -132,17 +134,6 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
           onRemove={place === 0 ? null : () => onModels(models.filter((_one, at) => at !== place))}
         />
       ))}
-      {models.length >= maxModels ? null : (
-        <button
-          type="button"
-          className="button mb-4 w-full"
-          disabled={known.length < 1}
-          onClick={() => onModels([...models, known.find((name) => !names.includes(name)) ?? known[0] ?? ''])}
-        >
-          <Icon name="columns" />
-          {t('playground.compare')}
-        </button>
-      )}
       <GroupField group={settings.group} onChange={(group) => onChange({ group })} />
       <Field label={t('playground.system')}>
         {(ids) => (
@@ -157,13 +148,13 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
         )}
       </Field>
       {numberRows.map(({ name, bounds, step, rest, refusal }) => (
-        <div key={name} className="relative">
+        <div key={name} className="mb-2">
           <NumberField
             label={t(`playground.${name}`)}
             help={refused(refusal) ? t('playground.refused') : undefined}
             empty="–"
             disabled={refused(refusal)}
-            className="w-20 justify-self-end"
+            className={`w-16 ${besideLabel}`}
             bounds={bounds}
             value={settings[name]}
             onChange={(value) => onChange({ [name]: value })}
@@ -173,7 +164,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
             {...bounds}
             step={step}
             aria-label={t(`playground.${name}`)}
-            className="absolute top-7 right-24 left-0 accent-(--accent)"
+            className="slider -mt-3.5"
             disabled={refused(refusal)}
             value={settings[name] === '' ? rest : settings[name]}
             onChange={(event) => onChange({ [name]: event.target.value })}
@@ -184,6 +175,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
         label={t('playground.maxTokens')}
         empty={t('playground.modelDecides')}
         help={Number.isFinite(cap) ? t('playground.cap', { count: cap }) : undefined}
+        className={`w-36 ${besideLabel}`}
         bounds={tokenBounds}
         value={settings.max_tokens}
         onChange={(value) => onChange({ max_tokens: value })}

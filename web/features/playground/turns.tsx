@@ -19,10 +19,8 @@ function Message({
   readonly children: ReactNode;
 }) {
   return (
-    <article
-      className={own ? 'ml-auto w-fit max-w-[80%] rounded-3 border border-line bg-sunken px-3 py-2 text-[14px]' : ''}
-    >
-      <h2 className={own ? 'sr-only' : 'mb-1 font-mono text-[12px] text-ink-2'}>{who}</h2>
+    <article className={own ? 'min-w-0 rounded-3 border border-line bg-sunken px-3 py-2 text-[14px]' : 'text-[14px]'}>
+      <h2 className={own ? 'sr-only' : 'mb-1 font-mono text-[12px] font-medium text-ink-2'}>{who}</h2>
       {children}
     </article>
   );
@@ -108,33 +106,46 @@ function Calls({
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 
-/** Cost, tokens, times and the row in the log. */
-function AnswerStats({ answer }: { readonly answer: Answer }) {
+/** Under a rule like a line of a bill: cost, tokens, times, the row in the log; and what can be done with the answer. */
+function AnswerStats({ answer, actions }: { readonly answer: Answer; readonly actions: ReactNode }) {
   const { t } = useTranslation();
   const money = useMoney();
   const { cost, logId, tokensIn, tokensOut, firstMs, ms } = answer;
   const speed = speedOf(answer);
-  if (ms === 0) return null;
+  if (ms === 0 && actions === null) return null;
   return (
-    <p className="flex flex-wrap gap-x-3 text-[12px] text-ink-3">
-      <span className="font-medium text-ink-1">{cost === null ? '…' : money(cost, 'exact')}</span>
-      {tokensOut === null ? null : <span>{t('playground.tokens', { in: tokensIn ?? 0, out: tokensOut })}</span>}
-      <span>
-        {firstMs === null ? '' : `${t('playground.first', { time: inSeconds(firstMs) })} · `}
-        {inSeconds(ms)}
+    <div className="mt-1 flex min-h-9 flex-wrap items-center gap-x-3 border-t border-dotted border-line-strong pt-1 text-[12px] text-ink-3">
+      {ms === 0 ? null : (
+        <>
+          <span className="font-medium text-ink-1">{cost === null ? '…' : money(cost, 'exact')}</span>
+          {tokensOut === null ? null : <span>{t('playground.tokens', { in: tokensIn ?? 0, out: tokensOut })}</span>}
+          <span>
+            {firstMs === null ? '' : `${t('playground.first', { time: inSeconds(firstMs) })} · `}
+            {inSeconds(ms)}
+          </span>
+          {speed === null ? null : <span>{`${speed.toFixed(0)} tok/s`}</span>}
+        </>
+      )}
+      <span className="ml-auto flex items-center gap-0.5">
+        {logId === null ? null : (
+          <Link href={`/log?open=${logId}`} className="px-1.5">
+            {t('playground.log')}
+          </Link>
+        )}
+        {actions}
       </span>
-      {speed === null ? null : <span>{`${speed.toFixed(0)} tok/s`}</span>}
-      {logId === null ? null : <Link href={`/log?open=${logId}`}>{t('playground.log')}</Link>}
-    </p>
+    </div>
   );
 }
 
 interface PartProps {
   readonly answer: Answer;
   readonly onResults: ((results: Answer['results']) => void) | null;
+  /** null = there are none. */
+  readonly actions: ReactNode;
 }
 
-function Part({ answer, onResults }: PartProps) {
+function Part({ answer, onResults, actions }: PartProps) {
   const { t } = useTranslation();
   const { text, thinking, calls, state, error } = answer;
   return (
@@ -152,7 +163,7 @@ function Part({ answer, onResults }: PartProps) {
       {calls.length === 0 ? null : <Calls calls={calls} results={answer.results} onResults={onResults} />}
       {error === '' ? null : <p className="break-words text-danger">{error}</p>}
       {state === 'stopped' ? <p className="text-[12px] text-ink-3">{t('playground.stopped')}</p> : null}
-      <AnswerStats answer={answer} />
+      <AnswerStats answer={answer} actions={actions} />
     </div>
   );
 }
@@ -166,7 +177,7 @@ export interface TurnsProps {
   readonly onResults: (place: number, results: Answer['results']) => void;
 }
 
-const columns = ['grid-cols-1', 'grid-cols-2 max-sm:grid-cols-1', 'grid-cols-3 max-lg:grid-cols-1'] as const;
+const columns = ['grid-cols-1', 'grid-cols-2 max-sm:grid-cols-1', 'grid-cols-3 max-xl:grid-cols-1'] as const;
 
 export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsProps) {
   const { t } = useTranslation();
@@ -188,9 +199,11 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
         {/* Shown until something is said, and never sent. */}
         {turns.length === 0 ? (
           <>
-            <Message own who={t('playground.you')}>
-              <p>{t('playground.hello')}</p>
-            </Message>
+            <div className="ml-auto">
+              <Message own who={t('playground.you')}>
+                <p>{t('playground.hello')}</p>
+              </Message>
+            </div>
             <Message own={false} who={names[0] ?? ''}>
               <p>{t('playground.greeting')}</p>
             </Message>
@@ -200,31 +213,55 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
           const last = at === turns.length - 1;
           return (
             <section key={turn.id} className="grid grid-cols-[minmax(0,1fr)] gap-3">
-              <div className="group">
+              <div className="ml-auto flex max-w-[85%] min-w-0 items-start gap-1">
+                <button
+                  type="button"
+                  className="button button-ghost button-icon mt-1.5 flex-none"
+                  aria-label={t('playground.edit')}
+                  title={t('playground.edit')}
+                  disabled={busy}
+                  onClick={() => onEdit(at)}
+                >
+                  <Icon name="edit" />
+                </button>
                 <Message own who={t('playground.you')}>
                   <Files files={turn.files} />
                   <p className="break-words whitespace-pre-wrap">{turn.text}</p>
                 </Message>
-                <p className="mt-1 text-right">
-                  <button
-                    type="button"
-                    className="text-[12px] text-ink-3 hover:text-ink-1 disabled:opacity-40"
-                    disabled={busy}
-                    onClick={() => onEdit(at)}
-                  >
-                    {t('playground.edit')}
-                  </button>
-                </p>
               </div>
               <div className={`grid gap-5 ${columns[names.length - 1] ?? ''}`}>
                 {names.map((name, place) => {
                   const answers = turn.answers[place] ?? [];
                   const text = answers.map((answer) => answer.text).join('\n\n');
+                  const actions = busy ? null : (
+                    <>
+                      <button
+                        type="button"
+                        className="button button-ghost button-icon"
+                        aria-label={t('playground.copy', { model: name })}
+                        title={t('playground.copy', { model: name })}
+                        onClick={() => copyOrShow(text)}
+                      >
+                        <Icon name="copy" />
+                      </button>
+                      {last ? (
+                        <button
+                          type="button"
+                          className="button button-ghost button-icon"
+                          aria-label={t('playground.again', { model: name })}
+                          title={t('playground.again', { model: name })}
+                          onClick={() => onRetry(place)}
+                        >
+                          <Icon name="refresh" />
+                        </button>
+                      ) : null}
+                    </>
+                  );
                   return (
                     <div
                       // biome-ignore lint/suspicious/noArrayIndexKey: a model keeps its place
                       key={place}
-                      className={`min-w-0 ${names.length > 1 ? 'rounded-3 border border-line p-3' : ''}`}
+                      className={`min-w-0 ${names.length > 1 ? 'rounded-3 border border-line px-3 pt-2.5 pb-1' : ''}`}
                     >
                       <Message own={false} who={name}>
                         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
@@ -233,6 +270,7 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
                               // biome-ignore lint/suspicious/noArrayIndexKey: answers follow each other
                               key={index}
                               answer={answer}
+                              actions={index === answers.length - 1 ? actions : null}
                               onResults={
                                 last && !busy && index === answers.length - 1
                                   ? (results) => onResults(place, results)
@@ -242,30 +280,6 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
                           ))}
                         </div>
                       </Message>
-                      {busy || answers.length === 0 ? null : (
-                        <p className="mt-1 flex gap-1">
-                          <button
-                            type="button"
-                            className="button button-ghost button-icon"
-                            aria-label={t('playground.copy', { model: name })}
-                            title={t('playground.copy', { model: name })}
-                            onClick={() => copyOrShow(text)}
-                          >
-                            <Icon name="copy" />
-                          </button>
-                          {last ? (
-                            <button
-                              type="button"
-                              className="button button-ghost button-icon"
-                              aria-label={t('playground.again', { model: name })}
-                              title={t('playground.again', { model: name })}
-                              onClick={() => onRetry(place)}
-                            >
-                              <Icon name="refresh" />
-                            </button>
-                          ) : null}
-                        </p>
-                      )}
                     </div>
                   );
                 })}

@@ -46,7 +46,7 @@ export function MissingPrice({ models, onApply }: MissingPriceProps) {
       {unpriced.slice(0, maxModels).map(({ model }) => {
         const one = suggested.get(model);
         return (
-          <span key={model} className="inline-flex flex-wrap items-center gap-x-1.5">
+          <span key={model} className="inline-flex flex-wrap items-center gap-x-1.5 max-sm:min-h-9">
             <code className="font-mono text-[12px]">{model}</code>
             {one === undefined ? (
               <Link
@@ -58,7 +58,7 @@ export function MissingPrice({ models, onApply }: MissingPriceProps) {
             ) : (
               <>
                 <span>→ {words(t, one)}</span>
-                <button type="button" className="min-h-6 underline max-sm:min-h-11" onClick={() => onApply([one])}>
+                <button type="button" className="min-h-6 underline" onClick={() => onApply([one])}>
                   {t('pricing.apply')}
                   <span className="sr-only"> {model}</span>
                 </button>

@@ -29,14 +29,18 @@ export const percentText = (share: number): string => `${(share * 100).toFixed(1
 export const modalityText = (t: TFunction, takes: readonly string[]): string =>
   takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
 
-/** On a phone, where there is no head. */
-const Small = ({ text }: { readonly text: string }) => (
-  <span className="mr-1 text-[11px] text-ink-3 sm:hidden">{text}</span>
+/** On a phone what goes in and what comes out share a place. */
+const BeforeOutput = ({ row, unit }: { readonly row: ModelView; readonly unit: string }) => (
+  <span className="sm:hidden">
+    {row.perCall === null ? dollarText(row.input) : dollarText(row.perCall)}
+    <span className="mx-1 text-ink-3">{row.perCall === null ? '/' : unit}</span>
+  </span>
 );
 
 export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
   const price = (part: PricePart, label: string, key: boolean): Column<ModelView> => ({
     id: part,
+    ...(part === 'cached' ? { from: 1024 } : {}),
     header: label,
     number: true,
     key,
@@ -44,12 +48,18 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
     cell: (row) => {
       const value = part === 'input' ? (row.input ?? row.perCall) : row[part];
       const typed: PricePart = part === 'input' && row.perCall !== null ? 'perCall' : part;
+      const before = key ? <BeforeOutput row={row} unit={t('pricing.callUnit')} /> : null;
       // Vectors have no words to pay for.
       if (value === null || (part === 'output' && value === 0 && row.input !== 0))
-        return <span className="text-ink-3">–</span>;
+        return (
+          <>
+            {before}
+            <span className={`text-ink-3 ${before !== null && row.perCall !== null ? 'max-sm:hidden' : ''}`}>–</span>
+          </>
+        );
       return (
         <>
-          {key ? <Small text={label} /> : null}
+          {before}
           {onPrice === undefined ? (
             dollarText(value)
           ) : (
@@ -84,6 +94,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
     },
     {
       id: 'maker',
+      from: 1024,
       header: t('pricing.maker'),
       sort: (row) => row.maker?.en ?? '',
       cell: (row) => (
@@ -99,11 +110,12 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
     },
     {
       id: 'takes',
+      from: 1280,
       header: t('pricing.takes'),
       sort: (row) => row.takes.length,
       cell: (row) => <span className="text-ink-2">{modalityText(t, row.takes)}</span>,
     },
-    price('input', t('pricing.in'), true),
+    price('input', t('pricing.in'), false),
     price('output', t('pricing.out'), true),
     price('cached', t('pricing.cached'), false),
   ];
@@ -112,6 +124,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
     ...everybody,
     {
       id: 'cost',
+      from: 1280,
       header: t('pricing.cost'),
       number: true,
       sort: (row) => row.admin?.cost_input ?? -1,
@@ -151,11 +164,13 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
     },
     {
       id: 'bars',
+      from: 1024,
       header: t('pricing.day'),
       cell: (row) => <TrafficBars narrow bars={row.admin?.bars ?? []} />,
     },
     {
       id: 'requests',
+      from: 1024,
       header: t('pricing.requests'),
       number: true,
       sort: (row) => row.admin?.requests ?? 0,

@@ -84,12 +84,14 @@ export function redemptionColumns(options: RedemptionColumnsOptions): readonly C
     },
     {
       id: 'created',
+      from: 1024,
       header: t('redemption.created'),
       order: 'created_time',
       cell: (row) => dateTime(row.created_time),
     },
     {
       id: 'expires',
+      from: 1024,
       header: t('tokens.expires'),
       order: 'expired_time',
       cell: (row) => (row.expired_time > 0 ? dateTime(row.expired_time) : t('tokens.never')),

@@ -123,13 +123,17 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                 const issue = wrong(row);
                 const name = row.names.join(' → ');
                 return (
-                  <li key={row.key} className="flex min-w-0 items-center border-b border-line last:border-0">
+                  <li
+                    key={row.key}
+                    className="flex min-w-0 flex-wrap items-center border-b border-line last:border-0 sm:flex-nowrap"
+                  >
                     {row.names.map((one, at) => (
                       <input
                         // biome-ignore lint/suspicious/noArrayIndexKey: the places of a row do not move
                         key={at}
-                        className="h-8 min-w-0 flex-1 bg-transparent px-2.5 font-mono text-[12px] max-sm:h-11"
+                        className="h-8 min-w-0 flex-1 bg-transparent px-2.5 font-mono text-[12px] max-sm:h-9 max-sm:basis-full"
                         aria-label={t('settings.map.name')}
+                        title={one}
                         aria-invalid={issue === 'name' || issue === 'twice'}
                         data-unreadable={issue === 'name' || issue === 'twice' || undefined}
                         disabled={locked}
@@ -140,7 +144,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                       />
                     ))}
                     <input
-                      className={`h-8 border-l border-line bg-transparent px-2.5 max-sm:h-11 ${shape.value === 'number' ? 'w-28 flex-none text-right max-sm:w-20' : 'min-w-0 flex-1'} ${issue === 'number' ? 'text-danger' : ''}`}
+                      className={`h-8 border-line bg-transparent px-2.5 max-sm:h-9 max-sm:text-left sm:border-l ${shape.value === 'number' ? 'w-28 flex-none text-right max-sm:flex-1' : 'min-w-0 flex-1'} ${issue === 'number' ? 'text-danger' : ''}`}
                       inputMode={shape.value === 'number' ? 'decimal' : undefined}
                       aria-label={t('settings.map.valueOf', { name })}
                       aria-invalid={issue === 'number'}
@@ -151,7 +155,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
                     />
                     <button
                       type="button"
-                      className="grid h-8 w-9 flex-none place-items-center text-ink-3 hover:text-danger max-sm:h-11"
+                      className="grid h-8 w-9 flex-none place-items-center text-ink-3 hover:text-danger max-sm:h-9"
                       aria-label={t('settings.removeEntry', { name })}
                       disabled={locked}
                       onClick={() => change((rows ?? []).filter(({ key }) => key !== row.key))}

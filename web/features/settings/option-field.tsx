@@ -46,7 +46,7 @@ export function OptionField(props: OptionFieldProps) {
 
   return (
     <div
-      className={`relative min-w-0 ${isLong ? 'sm:col-span-2' : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
+      className={`relative min-w-0 ${isLong ? 'lg:col-span-2' : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
     >
       {kind.name === 'switch' ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
       {props.showKey ? (

@@ -47,7 +47,7 @@ export function Panel({ id, title, keys, options, inner = false, showKey = false
           {t('app.save')}
         </button>
       </header>
-      <div className="grid gap-x-6 px-4 py-3 lg:grid-cols-2">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-x-6 px-4 py-3 lg:grid-cols-[repeat(2,minmax(0,1fr))]">
         {keys.map((key) => {
           const { dependsOn, role: needed, secret, fallback } = optionRow(key);
           const isSet = stored.get(key)?.is_set ?? false;

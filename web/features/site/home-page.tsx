@@ -13,7 +13,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useOptionalRead, useRead } from '../../lib/read.ts';
+import { useHeld, useOptionalRead, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
@@ -66,17 +66,16 @@ function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: 
 }
 
 const usePrices = () =>
-  useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 }).data;
+  useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 });
+
+const useLevels = () =>
+  useOptionalRead({ queryKey: ['model-levels'], queryFn: () => call('status.models'), refetchInterval: 60_000 });
 
 function Models() {
   const { t } = useTranslation();
   const perUnit = useMoneyDetails()?.quotaPerUnit;
-  const list = usePrices();
-  const levels = useOptionalRead({
-    queryKey: ['model-levels'],
-    queryFn: () => call('status.models'),
-    refetchInterval: 60_000,
-  }).data;
+  const list = usePrices().data;
+  const levels = useLevels().data;
   if (list === undefined || perUnit === undefined) return null;
   const levelOf = ({ model_name: name }: Priced): Level => levels?.[name] ?? 'none';
   const models = list.data.toSorted((one, other) => rank[levelOf(one)] - rank[levelOf(other)]);
@@ -211,7 +210,7 @@ function Introduction() {
 
 function Actions({ address }: { readonly address: string }) {
   const { t } = useTranslation();
-  const list = usePrices();
+  const list = usePrices().data;
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
   return (
     <section aria-labelledby="home-call">
@@ -253,22 +252,13 @@ function Actions({ address }: { readonly address: string }) {
   );
 }
 
-export function HomePage() {
+/** What this site is, has and costs. */
+function OwnHome() {
   const { t } = useTranslation();
   const user = useUser();
   const status = useStatus().data;
-  const home = useRead({ queryKey: ['home'], queryFn: () => call('status.home'), staleTime: 60_000 }).data;
-  const address = status?.server_address || location.origin;
-  if (home === undefined) return <Waiting />;
-  if (home !== '') {
-    const title = status?.system_name ?? '';
-    return (
-      <div className={/^https:\/\/\S+$/.test(home.trim()) ? 'h-full' : 'mx-auto max-w-4xl px-5 py-6'}>
-        <h1 className="sr-only">{title}</h1>
-        <Frame title={title} content={home} asPage />
-      </div>
-    );
-  }
+  const held = useHeld([usePrices(), useLevels()].some(({ isPending }) => isPending));
+  if (held) return <Waiting />;
   return (
     <div className="mx-auto max-w-3xl py-4">
       <PageHead title={t('site.homeTitle')}>
@@ -298,8 +288,22 @@ export function HomePage() {
         {isAdmin(user) ? <Checklist /> : null}
         <Introduction />
         <Models />
-        <Actions address={address} />
+        <Actions address={status?.server_address || location.origin} />
       </div>
+    </div>
+  );
+}
+
+export function HomePage() {
+  const status = useStatus().data;
+  const home = useRead({ queryKey: ['home'], queryFn: () => call('status.home'), staleTime: 60_000 }).data;
+  if (home === undefined) return <Waiting />;
+  if (home === '') return <OwnHome />;
+  const title = status?.system_name ?? '';
+  return (
+    <div className={/^https:\/\/\S+$/.test(home.trim()) ? 'h-full' : 'mx-auto max-w-4xl px-5 py-6'}>
+      <h1 className="sr-only">{title}</h1>
+      <Frame title={title} content={home} asPage />
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useStatus } from '../../shell/status.ts';
-import { ChannelTag, Elapsed, Progress, TaskStatus } from './status.tsx';
+import { ChannelTag, Elapsed, Progress, TaskStatus, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
@@ -62,11 +62,13 @@ export function DrawingsPage() {
     { id: 'action', header: t('tasks.type'), cell: (row) => actionOf(row.action) },
     {
       id: 'id',
+      from: 1024,
       header: t('tasks.drawingId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.mj_id}</span>,
     },
     {
       id: 'code',
+      from: 1280,
       header: t('tasks.code'),
       cell: (row) => t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
     },
@@ -78,6 +80,7 @@ export function DrawingsPage() {
     },
     {
       id: 'image',
+      from: 1280,
       header: t('tasks.image'),
       cell: (row) =>
         row.image_url === '' ? (
@@ -89,19 +92,16 @@ export function DrawingsPage() {
     {
       id: 'prompt',
       header: t('tasks.prompt'),
-      cell: (row) => <span className="block max-w-60 truncate">{row.prompt}</span>,
+      key: true,
+      lead: true,
+      cell: (row) => (row.prompt === '' ? null : <Words text={row.prompt} />),
     },
-    {
-      id: 'prompt_en',
-      header: 'PromptEn',
-      cell: (row) => <span className="block max-w-60 truncate">{row.prompt_en}</span>,
-    },
+    { id: 'prompt_en', header: 'PromptEn', from: 1280, cell: (row) => <Words text={row.prompt_en} /> },
     {
       id: 'reason',
       header: t('tasks.reason'),
-      cell: (row) => (
-        <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
-      ),
+      from: 1024,
+      cell: (row) => <Words text={storedIn(row.fail_reason, currentLanguage())} failed />,
     },
   ];
   // Whole minutes: within one the same rows are asked for.

@@ -31,6 +31,18 @@ export function Progress({ text, failed }: { readonly text: string; readonly fai
   );
 }
 
+/** One line of what somebody wrote; the whole of it in the tooltip, and on a phone. */
+export function Words({ text, failed = false }: { readonly text: string; readonly failed?: boolean }) {
+  return (
+    <span
+      title={text}
+      className={`block max-w-48 truncate max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
+    >
+      {text}
+    </span>
+  );
+}
+
 const slowSeconds = 60;
 
 /** Green up to a minute, red above. @param seconds 0 = not finished. */

@@ -6,7 +6,7 @@ import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { ChannelTag, Elapsed, Ring, TaskStatus } from './status.tsx';
+import { ChannelTag, Elapsed, Ring, TaskStatus, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
@@ -16,7 +16,7 @@ export function TasksPage() {
   const time = (at: number): string => (at > 0 ? dateTime(at) : '–');
   const columns = (admin: boolean): readonly Column<Task>[] => [
     { id: 'submitted', header: t('tasks.submitted'), key: true, cell: (row) => time(row.submit_time) },
-    { id: 'finished', header: t('tasks.finished'), cell: (row) => time(row.finish_time) },
+    { id: 'finished', header: t('tasks.finished'), from: 1024, cell: (row) => time(row.finish_time) },
     {
       id: 'progress',
       header: t('tasks.progress'),
@@ -35,6 +35,8 @@ export function TasksPage() {
     {
       id: 'action',
       header: t('tasks.type'),
+      key: true,
+      lead: true,
       cell: (row) =>
         row.action === 'MUSIC'
           ? t('tasks.t_MUSIC')
@@ -44,6 +46,7 @@ export function TasksPage() {
     },
     {
       id: 'id',
+      from: 1024,
       header: t('tasks.taskId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
     },
@@ -51,9 +54,8 @@ export function TasksPage() {
     {
       id: 'reason',
       header: t('tasks.reason'),
-      cell: (row) => (
-        <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
-      ),
+      from: 1024,
+      cell: (row) => <Words text={storedIn(row.fail_reason, currentLanguage())} failed />,
     },
   ];
   return (

@@ -140,6 +140,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
     },
     {
       id: 'models',
+      from: 1024,
       header: t('tokens.models'),
       cell: (row) => {
         const names = row.model_limits_enabled ? namesIn(row.model_limits) : [];
@@ -168,6 +169,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
     },
     {
       id: 'today',
+      from: 1280,
       header: t('tokens.today'),
       number: true,
       cell: (row) => (today === undefined ? '–' : (today.get(row.id) ?? 0).toLocaleString('en')),
@@ -181,6 +183,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
     },
     {
       id: 'expires',
+      from: 1024,
       header: t('tokens.expires'),
       cell: (row) =>
         row.expired_time === -1 ? (

@@ -1,5 +1,6 @@
 /** What the table of users shows of each. */
 import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Role } from '../../../server/contract/enum.ts';
@@ -8,6 +9,7 @@ import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { isAdmin } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
+import type { Money } from '../../shell/money.ts';
 
 /** Others come from other products and are changed by nobody here. */
 const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
@@ -23,6 +25,7 @@ type Action = 'promote' | 'demote' | 'disable' | 'enable';
 
 export interface UserColumnsOptions {
   readonly t: TFunction;
+  readonly money: Money;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (user: User) => void;
   readonly onClose: (user: User) => void;
@@ -41,7 +44,7 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & 
     <RowActions
       name={row.username}
       quick={[
-        { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
+        { id: 'edit', content: t('app.edit'), icon: 'edit', onPick: () => onEdit(row) },
         row.status === 1
           ? { id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }
           : {
@@ -61,92 +64,161 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & 
   );
 }
 
+/** The first letter of a name, as the account menu has it. */
+export const Initial = ({ name }: { readonly name: string }) => (
+  <span
+    aria-hidden="true"
+    className="grid size-7 flex-none place-items-center rounded-2 bg-accent-soft text-[12px] font-medium text-accent-text uppercase"
+  >
+    {[...name][0]}
+  </span>
+);
+
+function Name({ user }: { readonly user: User }) {
+  const more = [user.display_name === user.username ? '' : user.display_name, user.email].filter((one) => one !== '');
+  return (
+    <span className="flex min-h-12 min-w-0 items-center gap-2.5 py-1">
+      <Initial name={user.username} />
+      <span className="min-w-0">
+        <Link href={`/user/${user.id}`} className="font-medium text-ink-1 hover:underline">
+          {user.username}
+        </Link>
+        {user.status === 1 && user.DeletedAt === null ? null : (
+          <span className="ml-2 text-[12px] sm:hidden">
+            <UserStatus user={user} />
+          </span>
+        )}
+        {more.length === 0 ? null : (
+          <span className="block max-w-60 truncate text-[12px] leading-4 text-ink-3" title={more.join(' · ')}>
+            {more.join(' · ')}
+          </span>
+        )}
+      </span>
+    </span>
+  );
+}
+
+export function UserStatus({ user }: { readonly user: User }) {
+  const { t } = useTranslation();
+  if (user.DeletedAt !== null) return <span className="status status-bad">{t('users.closed')}</span>;
+  return (
+    <span className={user.status === 1 ? 'status' : 'status status-off'}>
+      {t(statusNames[user.status] ?? 'users.statusUnknown')}
+    </span>
+  );
+}
+
+/** From this share on the bar warns. */
+const nearlyUsed = 0.9;
+
+/** How much of what somebody had is used. */
+function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User }) {
+  const share = used <= 0 ? 0 : Math.min(1, used / Math.max(1, used + quota));
+  return (
+    <span className="h-1 w-16 flex-none overflow-hidden rounded-1 bg-press max-xl:hidden" aria-hidden="true">
+      <span
+        className="block h-1"
+        style={{
+          width: `${share * 100}%`,
+          background: share >= nearlyUsed ? 'var(--warning-solid)' : 'var(--accent)',
+        }}
+      />
+    </span>
+  );
+}
+
+const nothing = <span className="text-ink-3">–</span>;
+/** What is nothing stands back. */
+const figure = (value: number, text: string) => (value === 0 ? <span className="text-ink-3">{text}</span> : text);
+
 export function userColumns(options: UserColumnsOptions): readonly Column<User>[] {
-  const { t } = options;
+  const { t, money } = options;
   return [
-    { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
+    {
+      id: 'id',
+      header: t('users.id'),
+      number: true,
+      order: 'id',
+      from: 1024,
+      cell: (row) => <span className="text-ink-3">{row.id}</span>,
+    },
     {
       id: 'name',
       header: t('users.username'),
       key: true,
       order: 'username',
-      cell: (row) => (
-        <>
-          <Link href={`/user/${row.id}`} className="font-medium text-ink-1">
-            {row.username}
-          </Link>{' '}
-          <span className="text-ink-3">{row.display_name === row.username ? '' : row.display_name}</span>
-        </>
-      ),
+      cell: (row) => <Name user={row} />,
     },
-    { id: 'group', header: t('users.group'), cell: (row) => row.group },
+    {
+      id: 'group',
+      header: t('users.group'),
+      from: 1024,
+      cell: (row) => <span className="rounded-1 bg-sunken px-1.5 py-0.5 text-[12px] text-ink-2">{row.group}</span>,
+    },
     {
       id: 'role',
       header: t('users.role'),
+      from: 1024,
       cell: (row) => (
-        <span className={isAdmin(row) ? 'font-medium text-ink-1' : 'text-ink-2'}>
+        <span className={isAdmin(row) ? 'font-medium text-ink-1' : 'text-ink-3'}>
           {t(`users.${roleNames[row.role] ?? 'roleUnknown'}`)}
         </span>
       ),
     },
-    {
-      id: 'status',
-      header: t('users.status'),
-      key: true,
-      cell: (row) =>
-        row.DeletedAt !== null ? (
-          <span className="status status-bad">{t('users.closed')}</span>
-        ) : (
-          <span className={row.status === 1 ? 'status' : 'status status-off'}>
-            {t(statusNames[row.status] ?? 'users.statusUnknown')}
-          </span>
-        ),
-    },
+    { id: 'status', header: t('users.status'), cell: (row) => <UserStatus user={row} /> },
     {
       id: 'quota',
       header: t('users.quota'),
       number: true,
       order: 'quota',
       key: true,
-      form: 'short',
-      amount: (row) => row.quota,
+      cell: ({ quota, used_quota: used }) =>
+        quota <= 0 && used > 0 ? <span className="text-danger">{money(quota)}</span> : figure(quota, money(quota)),
     },
     {
       id: 'used',
       header: t('users.used'),
       number: true,
       order: 'used_quota',
-      form: 'short',
-      amount: (row) => row.used_quota,
+      cell: (row) => (
+        <span className="inline-flex items-center gap-2">
+          {figure(row.used_quota, money(row.used_quota))}
+          <UsedBar user={row} />
+        </span>
+      ),
     },
     {
       id: 'requests',
       header: t('users.requests'),
       number: true,
       order: 'request_count',
-      cell: (row) => row.request_count.toLocaleString('en'),
+      from: 1024,
+      cell: (row) => figure(row.request_count, row.request_count.toLocaleString('en')),
     },
     {
       id: 'invited',
       header: t('users.invited'),
       number: true,
       order: 'aff_count',
-      cell: (row) => row.aff_count,
+      from: 1280,
+      cell: (row) => (row.aff_count === 0 ? nothing : row.aff_count),
     },
     {
       id: 'invite_revenue',
       header: t('users.inviteRevenue'),
       number: true,
       order: 'aff_history_quota',
-      form: 'short',
-      amount: (row) => row.aff_history_quota,
+      from: 1440,
+      cell: (row) => (row.aff_history_quota === 0 ? nothing : money(row.aff_history_quota)),
     },
     {
       id: 'inviter',
       header: t('users.inviter'),
       number: true,
       order: 'inviter_id',
-      cell: (row) => (row.inviter_id === 0 ? '–' : row.inviter_id),
+      from: 1440,
+      cell: (row) =>
+        row.inviter_id === 0 ? nothing : <Link href={`/user/${row.inviter_id}`}>{`#${row.inviter_id}`}</Link>,
     },
     {
       id: 'actions',

@@ -4,14 +4,19 @@ import { Link, useLocation } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { monthAt, type Statement } from '../../../server/contract/statement.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime, day, relative } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
+import { roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
+import { grouped, LogStatusMark } from '../logs/log-columns.tsx';
 import { keyUsage } from '../tokens/usage.ts';
+import { UserStatus } from './user-columns.tsx';
 
 type Overview = OutputOf<EndpointOf<'user.overview'>>;
 const maxRows = 10;
@@ -81,18 +86,28 @@ function Days({ month }: { readonly month: Statement }) {
   );
   const max = Math.max(1, ...spent.values());
   return (
-    <ul className="flex h-16 items-end gap-px px-5" aria-label={t('users.byDay')}>
-      {days.map((one) => (
-        <li
-          key={one}
-          className="flex h-full min-w-0 max-w-6 flex-1 items-end bg-sunken"
-          title={`${one}: ${money(spent.get(one) ?? 0)}`}
-        >
-          <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
-          <span className="block w-full bg-(--data-1)" style={{ height: `${((spent.get(one) ?? 0) / max) * 100}%` }} />
-        </li>
-      ))}
-    </ul>
+    <div className="px-5">
+      <ul className="flex h-24 items-end gap-px border-b border-line-strong" aria-label={t('users.byDay')}>
+        {days.map((one) => (
+          <li
+            key={one}
+            className="flex h-full min-w-0 flex-1 items-end hover:bg-hover"
+            title={`${one}: ${money(spent.get(one) ?? 0)}`}
+          >
+            <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
+            <span
+              className="block w-full bg-(--data-1)"
+              style={{ height: `${((spent.get(one) ?? 0) / max) * 100}%` }}
+            />
+          </li>
+        ))}
+      </ul>
+      <p className="mt-1 flex justify-between text-[11px] text-ink-3" aria-hidden="true">
+        <span>{days[0]?.slice(5)}</span>
+        {days.length < 3 ? null : <span>{days[Math.floor(days.length / 2)]?.slice(5)}</span>}
+        <span>{days.length < 2 ? null : `${days.at(-1)?.slice(5)} (UTC)`}</span>
+      </p>
+    </div>
   );
 }
 
@@ -163,6 +178,7 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
 
 function Requests({ username }: { readonly username: string }) {
   const { t } = useTranslation();
+  const language = currentLanguage();
   const money = useMoney();
   const rows = useRead({
     queryKey: ['user-log', username],
@@ -171,16 +187,47 @@ function Requests({ username }: { readonly username: string }) {
   if (rows === undefined) return <Waiting />;
   if (rows.items.length === 0) return <p className="px-5 text-ink-2">{t('users.noRequests')}</p>;
   return (
-    <table className="sheet-table">
+    <table className="sheet-table dense">
       <caption className="sr-only">{t('logs.title')}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{t('logs.time')}</th>
+          <th scope="col" className="max-sm:hidden">
+            {t('logs.ended')}
+          </th>
+          <th scope="col">{t('logs.model')}</th>
+          <th scope="col" className="max-sm:hidden">
+            {t('logs.token')}
+          </th>
+          <th scope="col" className="number max-lg:hidden">
+            {t('logs.prompt')}
+          </th>
+          <th scope="col" className="number max-lg:hidden">
+            {t('logs.completion')}
+          </th>
+          <th scope="col" className="number">
+            {t('logs.cost')}
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {rows.items.map((row) => (
           <tr key={row.id}>
             <td>
-              <Link href={`/log?open=${row.id}`}>{dateTime(row.created_at)}</Link>
+              <Link href={`/log?open=${row.id}`} className="font-mono text-[12px]">
+                <span className="max-sm:hidden">{dateTime(row.created_at).slice(0, 5)}</span>
+                {dateTime(row.created_at).slice(5)}
+              </Link>
             </td>
-            <td className="break-all whitespace-normal">{row.model_name || row.content}</td>
-            <td className="max-sm:hidden">{row.token_name}</td>
+            <td className="max-sm:hidden">
+              <LogStatusMark log={row} t={t} />
+            </td>
+            <td className="break-all whitespace-normal">
+              {row.model_name === '' ? row.content : <code className="font-mono text-[12px]">{row.model_name}</code>}
+            </td>
+            <td className="text-ink-2 max-sm:hidden">{storedIn(row.token_name, language)}</td>
+            <td className="number max-lg:hidden">{grouped(row.prompt_tokens)}</td>
+            <td className="number max-lg:hidden">{grouped(row.completion_tokens)}</td>
             <td className="number">{money(row.quota, 'exact')}</td>
           </tr>
         ))}
@@ -232,6 +279,12 @@ function Person({ id }: { readonly id: number }) {
           {t('statement.title')}
         </Link>
       </PageHead>
+      <p className="-mt-2 flex flex-wrap items-center gap-x-3 px-5 pb-3 text-[12px] text-ink-2">
+        <UserStatus user={user} />
+        <span>{t(roleLabel(user.role))}</span>
+        {user.email === '' ? null : <span>{user.email}</span>}
+        <span className="text-ink-3">#{user.id}</span>
+      </p>
       <AccountDetails overview={overview} month={month} />
       <Section title={t('users.byDay')}>
         <Days month={month} />

@@ -18,6 +18,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
 
@@ -51,6 +52,7 @@ function UserFilters({
 
 export function UsersPage() {
   const { t } = useTranslation();
+  const money = useMoney();
   const client = useQueryClient();
   const url = useUrl();
   const [path, navigate] = useLocation();
@@ -119,7 +121,7 @@ export function UsersPage() {
       <DataTable
         caption={t('users.title')}
         rows={list.data?.items ?? []}
-        columns={userColumns({ t, refresh, onEdit: edit, onClose: setClosing })}
+        columns={userColumns({ t, money, refresh, onEdit: edit, onClose: setClosing })}
         list={list}
         storeKey="users-table-columns"
         place="users"

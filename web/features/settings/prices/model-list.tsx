@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../../components/filters.tsx';
 import { Icon } from '../../../components/icon.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { RowActions } from '../../../components/table/row-actions.tsx';
 import { ModelDrawer } from './model-drawer.tsx';
 import {
   completionOf,
@@ -51,13 +52,22 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
               <th scope="col" className="number">
                 {t('prices.dollars')}
               </th>
-              <th scope="col">{t('app.actions')}</th>
+              <th scope="col" className="actions">
+                {t('app.actions')}
+              </th>
             </tr>
           </thead>
           <tbody>
             {rows.map((row) => (
               <tr key={row.name}>
-                <td className="max-w-60 truncate">{row.name}</td>
+                <td>
+                  <span
+                    className="block max-w-60 truncate max-sm:max-w-40 max-sm:break-all max-sm:whitespace-normal"
+                    title={row.name}
+                  >
+                    {row.name}
+                  </span>
+                </td>
                 <td className="number max-sm:hidden">{row.price ?? '–'}</td>
                 <td className="number max-sm:hidden">{row.price === null ? row.ratio : '–'}</td>
                 <td className="number max-sm:hidden">{row.price === null ? completionOf(row) : '–'}</td>
@@ -66,23 +76,25 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                     ? t('prices.inOut', { input: inputPrice(row.ratio ?? 0), output: outputPrice(row) })
                     : t('prices.each', { price: row.price })}
                 </td>
-                <td>
-                  <button
-                    type="button"
-                    className="button button-ghost"
-                    aria-label={t('prices.editOne', { name: row.name })}
-                    onClick={() => onOpen(row)}
-                  >
-                    {t('app.edit')}
-                  </button>
-                  <button
-                    type="button"
-                    className="button button-ghost text-danger"
-                    aria-label={t('prices.removeOne', { name: row.name })}
-                    onClick={() => onRemove(row.name)}
-                  >
-                    {t('app.delete')}
-                  </button>
+                <td className="actions">
+                  <RowActions
+                    name={row.name}
+                    quick={[
+                      {
+                        id: 'edit',
+                        content: t('prices.editOne', { name: row.name }),
+                        icon: 'edit',
+                        onPick: () => onOpen(row),
+                      },
+                      {
+                        id: 'delete',
+                        content: t('prices.removeOne', { name: row.name }),
+                        icon: 'trash',
+                        danger: true,
+                        onPick: () => onRemove(row.name),
+                      },
+                    ]}
+                  />
                 </td>
               </tr>
             ))}
