@@ -67,7 +67,7 @@ async function list(channels: readonly Channel[], found: readonly ChannelTraffic
   const props = {
     state,
     actions: {},
-    selection: { chosen: new Set<number>(), onChange: nothing, labelOf: () => '' },
+    selection: { selected: new Set<number>(), onChange: nothing, labelOf: () => '' },
     bar: null,
     onTest: nothing,
     onRemove: nothing,

@@ -99,7 +99,9 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
               onClick={() => pick(type)}
             >
               <Mark name={textIn(type, language)} />
-              <span className="truncate">{textIn(type, language)}</span>
+              <span className="truncate" title={textIn(type, language)}>
+                {textIn(type, language)}
+              </span>
             </button>
           </li>
         ))}

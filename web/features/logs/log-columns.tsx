@@ -80,7 +80,10 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     const rule = isEvent ? null : ruleOf(row, detailsOf(row), reader);
     const className = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
     return (
-      <span className={`flex max-w-[480px] gap-2 text-[12px] max-sm:max-w-full ${className}`} title={text}>
+      <span
+        className={`flex max-w-[480px] gap-2 text-[12px] max-xl:max-w-80 max-lg:max-w-48 max-sm:max-w-full ${className}`}
+        title={text}
+      >
         <span className="truncate max-sm:whitespace-normal">{text}</span>
         {rule === null ? null : (
           <Link href={rule} className="flex-none text-accent-text underline">
