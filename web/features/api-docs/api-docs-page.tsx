@@ -39,10 +39,10 @@ function Call({ row }: { readonly row: Row }) {
   const { t } = useTranslation();
   return (
     <details className="border-b border-line last:border-0">
-      <summary className="flex min-h-9 cursor-pointer items-center gap-3 px-4 hover:bg-hover max-md:grid max-md:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-md:gap-x-2 max-md:gap-y-0.5 max-md:py-2">
+      <summary className="flex min-h-9 cursor-pointer items-center gap-3 px-4 hover:bg-hover max-lg:grid max-lg:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-lg:gap-x-2 max-lg:gap-y-0.5 max-lg:py-2">
         <span className="w-14 flex-none font-mono text-[12px] font-semibold text-accent-text">{row.method}</span>
         <code className="font-mono text-[12px] break-all">{row.path}</code>
-        <span className="ml-auto text-ink-2 max-md:order-1 max-md:col-span-2 max-md:col-start-2 max-md:ml-0">
+        <span className="ml-auto text-ink-2 max-lg:order-1 max-lg:col-span-2 max-lg:col-start-2 max-lg:ml-0">
           {row.summary}
         </span>
         <span className="w-16 flex-none text-right text-[11px] text-ink-3">{t(`apiDocs.${row['x-access']}`)}</span>

@@ -27,7 +27,7 @@ export function Checklist() {
       <h2 id="checklist" className="font-semibold">
         {t('setup.firstTitle')}
       </h2>
-      <p className="flex-1 text-ink-2">
+      <p className="flex-1 text-ink-2 max-sm:basis-full">
         {t('setup.stepOf', { step, count: 4 })} · {next}
       </p>
       <button

@@ -18,11 +18,22 @@ export function NoLogs({ filtered, url, backwards }: NoLogsProps) {
   const by = filterLabels.filter(([name]) => url.get(name) !== '');
   const text = backwards
     ? t('logs.backwards')
-    : by.length === 0
-      ? t('logs.none')
-      : t('logs.noneOf', {
-          filters: by.map(([name, label]) => `${t(`logs.${label}`)} “${url.get(name)}”`).join(' · '),
-        });
+    : t('logs.noneOf', {
+        filters: by.map(([name, label]) => `${t(`logs.${label}`)} “${url.get(name)}”`).join(' · '),
+      });
+  if (filtered && by.length === 0 && !backwards)
+    return (
+      <Empty text={t('logs.noneInTime')}>
+        <span className="flex flex-wrap gap-2">
+          <Link href="/log?range=all" className="button">
+            {t('logs.allTime')}
+          </Link>
+          <Link href="/playground" className="button">
+            {t('logs.tryOne')}
+          </Link>
+        </span>
+      </Empty>
+    );
   return filtered ? (
     <Empty text={text}>
       <button type="button" className="button" onClick={() => navigate('/log?range=all')}>

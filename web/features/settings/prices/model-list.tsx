@@ -40,13 +40,13 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
           <thead>
             <tr>
               <th scope="col">{t('prices.name')}</th>
-              <th scope="col" className="number max-sm:hidden">
+              <th scope="col" className="number max-lg:hidden">
                 {t('prices.fixed')}
               </th>
-              <th scope="col" className="number max-sm:hidden">
+              <th scope="col" className="number max-lg:hidden">
                 {t('prices.ratio')}
               </th>
-              <th scope="col" className="number max-sm:hidden">
+              <th scope="col" className="number max-lg:hidden">
                 {t('prices.completion')}
               </th>
               <th scope="col" className="number">
@@ -68,9 +68,9 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                     {row.name}
                   </span>
                 </td>
-                <td className="number max-sm:hidden">{row.price ?? '–'}</td>
-                <td className="number max-sm:hidden">{row.price === null ? row.ratio : '–'}</td>
-                <td className="number max-sm:hidden">{row.price === null ? completionOf(row) : '–'}</td>
+                <td className="number max-lg:hidden">{row.price ?? '–'}</td>
+                <td className="number max-lg:hidden">{row.price === null ? row.ratio : '–'}</td>
+                <td className="number max-lg:hidden">{row.price === null ? completionOf(row) : '–'}</td>
                 <td className="number">
                   {row.price === null
                     ? t('prices.inOut', { input: inputPrice(row.ratio ?? 0), output: outputPrice(row) })
