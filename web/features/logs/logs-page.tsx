@@ -132,7 +132,9 @@ export function LogsPage() {
               )}
             </div>
           }
-          sidebar={wide && counts !== undefined && counts.total > 0 ? <FilterSidebar counts={counts} url={url} /> : undefined}
+          sidebar={
+            wide && counts !== undefined && counts.total > 0 ? <FilterSidebar counts={counts} url={url} /> : undefined
+          }
           empty={<NoLogs filtered={filtered} url={url} backwards={isBackwards(filters)} />}
         />
       </div>
