@@ -3,7 +3,7 @@ import { TestRunner } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    stats?: string[];
+    figures?: string[];
   }
 }
 
@@ -12,5 +12,5 @@ export function figure(text: string): void {
   console.log(text);
   const test = TestRunner.getCurrentTest();
   if (test === undefined) throw new Error(`a figure belongs to a test: ${text}`);
-  test.meta.stats = [...(test.meta.stats ?? []), text];
+  test.meta.figures = [...(test.meta.figures ?? []), text];
 }

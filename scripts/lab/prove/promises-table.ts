@@ -1,6 +1,7 @@
 /** Writes the table of promises in both languages from what the suites said when they ran last. Run: node scripts/launch.mjs lab/prove/promises-table */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import type { TaskMeta } from 'vitest';
 import { type PromiseRow, promises } from './promises.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
@@ -23,7 +24,7 @@ interface Report {
     readonly status: string;
     readonly assertionResults: readonly {
       readonly status: string;
-      readonly meta?: { readonly figures?: readonly string[] };
+      readonly meta?: Pick<TaskMeta, 'figures'>;
     }[];
   }[];
 }
