@@ -27,7 +27,7 @@ export interface TokenFilter {
   readonly state?: { readonly status: number; readonly at: number } | undefined;
 }
 
-/** The status a token has for whoever uses it: 3 = expired, 4 = exhausted, whatever it was set to. */
+/** The status a token has for its users: 3 = expired, 4 = exhausted, whatever it was set to. */
 const statusAt = (at: number) =>
   sql<number>`CASE WHEN status <> 1 THEN status WHEN expires_at <> -1 AND expires_at < ${at} THEN 3 WHEN unlimited = 0 AND quota_limit <= used_quota THEN 4 ELSE 1 END`;
 

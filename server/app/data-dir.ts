@@ -26,7 +26,7 @@ export interface DataDirFiles {
   readonly database: string;
   readonly secretKey: string;
   readonly lock: string;
-  /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
+  /** Folders and file name prefixes for settlements that could not be written to the database, the likeliest first. */
   readonly pending: readonly { readonly dir: string; readonly name: string }[];
   /** The data directory, or a folder of its own where its path is too long for sockets. */
   readonly socketDir: string;
@@ -34,9 +34,9 @@ export interface DataDirFiles {
   readonly httpSocket: string;
   /** The owner's own commands. */
   readonly localSocket: string;
-  /** Another server asks for this one's place. */
+  /** Another server requests to take over. */
   readonly nextSocket: string;
-  /** Where a process hears what still comes to the server that it follows. */
+  /** Socket on which a process receives requests that still reach the server before it. */
   handoverSocket(pid: number): string;
 }
 
@@ -48,7 +48,7 @@ export const serviceFolder = '/var/lib/gateway';
 /**
  * Flag, then GATEWAY_DATA_DIR, then ./data when it holds our database, then the platform's data folder. For root and the
  * service's own user that is the service's folder, unless they have a database of their own.
- * @param service stands in for `/var/lib/gateway`.
+ * @param service replaces `/var/lib/gateway`.
  */
 export function resolveDataDir(
   flag: string | undefined,
@@ -75,7 +75,7 @@ function isWritable(dir: string): boolean {
 function ownFolder(env: Environment, cwd: string): string {
   if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'gateway');
   const home = env.HOME ?? '';
-  // Without a home (containers, init scripts) the folder one stands in is the only place that is certainly meant.
+  // Without a home (containers, init scripts) the working directory is the only place that is certainly meant.
   if (home === '') return join(cwd, 'data');
   return process.platform === 'darwin'
     ? join(home, 'Library', 'Application Support', 'gateway')

@@ -162,7 +162,7 @@ async function family(
   }
 }
 
-/** Tables that were not asked for are not there; what belongs to a person comes with him. */
+/** Tables that were not selected are left out; rows that belong to a user are imported with the user. */
 function onlyTables(
   { tables, rows, close }: ReturnType<typeof openSource>,
   only: readonly string[],

@@ -180,7 +180,7 @@ function asStartError(error: unknown, dataDir: string): unknown {
     : error;
 }
 
-/** Where nothing can be written, what is there can still be read. @throws AppError data_dir_*, database_*, secret_*. */
+/** Opens the site for reading where writing is impossible. @throws AppError data_dir_*, database_*, secret_*. */
 export async function openDirect(dataDir: string, env: Environment, reader: DirectReader = {}): Promise<DirectGateway> {
   try {
     return await openWriting(dataDir, env, reader);

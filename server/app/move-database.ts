@@ -45,7 +45,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
     const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, addonPath) });
     try {
       await migrate(source);
-      // What is owed belongs to the books before they are carried away.
+      // Settlements that are still pending are written to the ledger before it is moved.
       if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(source.raw), files.pending);
       const target = await openTarget(order.server);
       try {

@@ -1,4 +1,4 @@
-/** The practice upstream inside the server: a first answer without a key of any provider. Loaded when it is first wanted. */
+/** The practice upstream inside the server: a first answer without a key of any provider. Loaded on first use. */
 import type { OptionsService } from '../domain/options/service.ts';
 import type { PracticeUpstream } from '../practice/upstream.ts';
 

@@ -56,9 +56,9 @@ export interface GatewayOptions {
   readonly log?: LogSettings;
   /** Where traces go; null = nowhere. */
   readonly traces?: TraceSettings | null;
-  /** One line for the operator, apart from what is asked for. */
+  /** One line for the operator, besides the requested output. */
   readonly print: (line: string) => void;
-  /** What the start waits for while the database is upgraded. */
+  /** Progress of a database upgrade, on which the start waits. */
   readonly onMigration?: (step: MigrationStep) => void;
 }
 
@@ -70,7 +70,7 @@ export interface Gateway extends Omit<StopHandler, 'fail' | 'stopAfterHandover'>
   readonly recovered: { readonly settled: number; readonly voided: number };
   /** What an earlier end could not write to the database, settled now. */
   readonly pending: PendingReport;
-  /** Files and connections that may be open at a time; null where the system cannot be asked. */
+  /** The limit of open files and connections; null where the system does not report it. */
   readonly descriptors: number | null;
   /** Resolves when this node of several has been requested to stop. */
   readonly drained: Promise<void>;
@@ -79,7 +79,7 @@ export interface Gateway extends Omit<StopHandler, 'fail' | 'stopAfterHandover'>
 }
 
 const closeMs = 1000;
-/** What a node has leased goes back over the network. */
+/** Returning a node's leases takes a round trip over the network. */
 const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
@@ -331,7 +331,7 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 /** @throws AppError port_taken. */
 async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
   const { env, relayThreads, ledger, state, leaseSeconds } = sources;
-  // Most sites have no monitor, and their start shall not wait for what one needs.
+  // Most sites have no metrics listener, and their start does not wait for its modules.
   const { createExposition } = await import('../observability/metrics/text-format.ts');
   const exposition = createExposition(async () => ({
     relayThreads: await relayThreads.stats(),

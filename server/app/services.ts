@@ -160,10 +160,10 @@ export interface ServiceDeps {
   readonly passwords?: Passwords;
   /** How channels stand in the relay's eyes; absent where no server runs. */
   readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
-  /** How the store of money stands; sound where no server runs. */
+  /** State of the ledger store; healthy where no server runs. */
   readonly storage?: () => StorageStatus;
   readonly relayThreads?: number;
-  /** What is done once for a site; default: by this process alone. */
+  /** Runs jobs once per site; default: by this process alone. */
   readonly turns?: JobLock;
   /** Makes a backup and looks it through; default: here and now. */
   readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
@@ -189,7 +189,7 @@ const withDefaults = (deps: ServiceDeps) => ({
   ...deps,
 });
 
-/** How people come in and prove who they are. */
+/** Sign-in and its proofs. */
 function createSignIn(serviceDeps: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
   const deps = { ...serviceDeps, options, users };
   const siteName = () => options.get('SystemName');

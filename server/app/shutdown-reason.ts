@@ -6,9 +6,9 @@ import type { RelayPool } from '../threads/relay/relay-pool.ts';
 import type { Stop } from './shutdown.ts';
 
 export interface StopHandler extends Stop {
-  /** Something is gone that nothing works without. */
+  /** A thread is gone without which nothing works. */
   fail(thread: 'ledger' | 'control' | 'relay', reason: string): void;
-  /** Another server serves: ends what is open, then everything. */
+  /** Another server serves: ends open requests, then everything. */
   stopAfterHandover(): Promise<void>;
   /** Resolves when serving has ended by itself, with the reason. */
   readonly failed: Promise<AppError>;

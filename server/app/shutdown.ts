@@ -1,4 +1,4 @@
-/** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
+/** Ends serving: open requests may end, then they are ended; pending settlements are written to the database or kept for the next start; no wait is unlimited. */
 
 import type { LedgerClient } from '../billing/ledger/client.ts';
 import { type PendingOutbox, writePending } from '../billing/ledger/pending.ts';
@@ -24,7 +24,7 @@ export interface StopDeps {
   readonly keep: KeepDeps;
 }
 
-/** Where what is owed is kept for the next start. */
+/** Where pending settlements are kept for the next start. */
 export interface KeepDeps {
   readonly pending: readonly PendingOutbox[];
   /** Makes names of this thread's own. */
@@ -34,7 +34,7 @@ export interface KeepDeps {
   readonly now: () => number;
 }
 
-/** What is open is settled within five seconds of the second signal. */
+/** Open requests are settled within five seconds of the second signal. */
 const cutMs = 3000;
 const forceCloseMs = 500;
 const commitMs = 1000;
@@ -43,7 +43,7 @@ const closeTimeoutMs = 500;
 const failureGraceMs = 3000;
 const retrySeconds = 5;
 
-/** What is owed and not written is written down elsewhere. */
+/** Writes pending settlements to files when the database cannot take them. */
 export async function keepPending(ledger: Pick<LedgerClient, 'saveUnsettled'>, deps: KeepDeps): Promise<void> {
   let path = '';
   try {
@@ -69,7 +69,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
   const { relay, ledger, server } = deps;
   let hurried = false;
   let ending: Promise<void> | null = null;
-  /** Requests that wait for nothing but their bill. */
+  /** Requests that are complete except for their bill. */
   const onlyBills = () => relay.open() <= ledger.pending().count;
 
   const drained = async (graceMs: number): Promise<void> => {
@@ -84,7 +84,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
   const settled = async (reason: AppError): Promise<void> => {
     relay.cut(reason);
     if (!(await until(onlyBills, cutMs))) {
-      // Counting takes too long: what is left is guessed.
+      // Counting takes too long: the rest is estimated.
       deps.counter.close();
       await until(onlyBills, forceCloseMs);
     }

@@ -46,7 +46,7 @@ export function createStorageWatch(deps: StorageWatchDeps): StorageWatch {
       deps.print(
         'an answer ended before its bill was durable: GATEWAY_COMMIT_CEILING_MS is shorter than a commit takes',
       );
-    // How many wait changes with every request; that alone is no news while all is well.
+    // The number of waiting commands changes with every request; while all is well it is not worth a report.
     const quiet = last.ok && before.ok && last.reason === before.reason;
     if (!quiet || last.late !== before.late || last.refused !== before.refused) deps.publish(last);
   };

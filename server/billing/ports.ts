@@ -33,10 +33,10 @@ export interface StoredHold {
   readonly log: string;
 }
 
-/** The row that recovery would write, and who would pay. */
+/** The log row that recovery would write, and whether it is self-use. */
 export type HeldLog = LogEntry & { readonly house?: boolean };
 
-/** Counts of what was looked at, and in words what is wrong. */
+/** Counts of what was checked, and violations in words. */
 export interface LedgerStats {
   readonly accounts: number;
   readonly postings: number;
@@ -60,7 +60,7 @@ export interface LedgerStats {
   readonly wrongLeases?: readonly string[];
 }
 
-/** The last batch of one start of a node: epochs can be given out again by an older copy of the database, runs cannot. */
+/** The last batch of one start of a node: an older copy of the database may issue epochs again, but not runs. */
 export interface BatchMark {
   readonly epoch: number;
   readonly run: string;
@@ -81,7 +81,7 @@ export interface Acquire {
   readonly use: number;
   /** That are live, this one included. */
   readonly nodes: number;
-  /** What is left will do, where there is less than is needed. */
+  /** A smaller amount is accepted where there is less than needed. */
   readonly partial?: boolean;
 }
 
@@ -133,7 +133,7 @@ export interface Outbox {
   /** The oldest that no caller has taken; now this caller has. */
   take(max: number): Kept[];
   release(numbers: readonly number[]): void;
-  /** They are in the books. */
+  /** The moves are in the ledger. */
   drop(numbers: readonly number[]): void;
   size(): number;
 }

@@ -12,9 +12,9 @@ import type { SharedMemory } from './lease-store-shared.ts';
 
 export interface BalanceStore {
   readonly balances: Balances;
-  /** For the ledger's thread, which fills it; null = balances follow the books. */
+  /** For the ledger's thread, which fills it; null = balances follow the ledger. */
   readonly shared: SharedMemory | null;
-  /** That thread is gone: what it had begun is undone. */
+  /** Undoes what the dead thread had begun. */
   readonly recoverThread: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** A node's heartbeat in the database: renews its life, watches the other nodes, and ends what nodes that are gone had open. */
+/** A node's heartbeat in the database: renews its node lease, watches the other nodes, and ends the open requests of nodes that are gone. */
 
 import { limitsOn, nodesNow } from '../../db/postgres/account-limits.ts';
 import type { Line } from '../../db/postgres/line.ts';
@@ -13,7 +13,7 @@ export interface NodeHeartbeat {
   stop(): void;
   /** It is about to end: the others see it. */
   stopping(): Promise<void>;
-  /** The others need not wait until its life is over. @param owes it has ends that are in no books yet, and goes on being missed. */
+  /** Ends the node lease at once. @param owes it has settlements that are not in the ledger yet, and still counts as missing. */
   leave(owes: boolean): Promise<void>;
   /** That are live, as far as was seen lately. */
   nodes(): number;

@@ -3,7 +3,7 @@
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { LeaseKind } from '../billing/ports.ts';
 
-/** A lease that was asked for, or came. */
+/** A lease that was requested or granted. */
 export interface LeasedAmount {
   readonly kind: LeaseKind;
   readonly subject: number;
@@ -19,11 +19,11 @@ export interface LeaseDemand {
   onGranted(lease: LeasedAmount): void;
   /** Another node wants it: for a while nothing is leased ahead of requests. */
   onRejected(kind: LeaseKind, subject: number): void;
-  /** Written in the books. */
+  /** A settlement was committed. */
   settled(commands: readonly LedgerCommand[]): void;
   /** Quota that the account is likely to use in the time of a lease. */
   expectedOf(account: number): number;
-  /** Gives back what was not used for a while, and leases what is running short. */
+  /** Returns what was idle for a while, and leases ahead what runs short. */
   cleanup(): void;
   clear(): void;
 }
@@ -33,7 +33,7 @@ export interface LeaseDemandDeps {
   readonly now: () => number;
   /** How long a lease lasts without the database. */
   readonly spanMs: number;
-  /** What lies here and no request holds. */
+  /** The part that no request holds. */
   readonly idle: (kind: LeaseKind, subject: number) => number;
   readonly prefetch: (account: number, token: number, amount: number, done: (granted: number) => void) => void;
   readonly release: (kind: LeaseKind, subject: number) => void;
@@ -45,7 +45,7 @@ interface Use {
   owner: number;
   at: number;
   small: boolean;
-  /** Of the request that needed most; 0 = none has asked for a lease. */
+  /** The largest need of one request; 0 = none has requested a lease. */
   need: number;
   /** Until then nothing is leased ahead. */
   pausedUntil: number;
@@ -74,20 +74,20 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
     return use;
   };
   const spend = (kind: LeaseKind, subject: number, owner: number, amount: number) => {
-    // What a long request leaves is given back, too.
+    // The rest of a long request's lease is returned, too.
     const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
     current(use).used += amount;
     use.at = now();
     if (use.small) release(kind, subject);
   };
-  /** So that what lies here lasts until a lease ends, should the database go away now. */
+  /** Leases enough to last until a lease ends, should the database go away now. */
   const extend = (use: Use) => {
     if (use.need === 0 || use.small || now() < use.pausedUntil) return;
     const { kind, subject, owner, need } = use;
     const expected = likely(use);
     const short = need + expected - idle(kind, subject);
     if (short <= 0) return;
-    // Half as much again, so that it is not asked for at every look.
+    // Half as much again, so that it is not requested in every interval.
     const amount = short + Math.ceil(expected / 2);
     prefetch(owner, kind === 'token' ? subject : 0, amount, (granted) => {
       if (granted < short) use.pausedUntil = now() + spanMs;

@@ -17,7 +17,7 @@ export interface LeaseManager {
   started(epoch: number): void;
   /** After the commit. */
   settled(commands: readonly LedgerCommand[], unspent: readonly UnspentLease[]): void;
-  /** What a deduction may take is not to lie idle anywhere. */
+  /** Amounts that a deduction may take must not be idle on any node. */
   recallAll(account: number): Promise<void>;
   /** A user or a key was changed: what is idle of its leases is acquired again, by the current rules. */
   changed(update: Pick<SlotsUpdate, 'slots'>): void;
@@ -29,9 +29,9 @@ export interface LeaseManagerDeps {
   readonly nodeLease: NodeLease;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
-  /** The database cannot be asked. */
+  /** The database cannot be reached. */
   readonly unavailable: () => boolean;
-  /** For so long a lease lasts without the database: what is likely to be used until then is leased. */
+  /** How long a lease lasts without the database: the expected use of that time is leased. */
   readonly leaseMs: number;
   readonly epoch: () => number;
   readonly nodes: () => number;
@@ -73,7 +73,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
           ? []
           : [{ kind: 'token' as const, id: tokenId, before: leaseStore.idle('token', tokenId), got: 0 }]),
       ];
-      // What lies here is as much as the less of both; what was settled meanwhile counts like what came.
+      // Available is the lesser of both; what was settled meanwhile counts like a grant.
       const need = Math.min(...subjects.map(({ before }) => before)) + more;
       const lacks = (scope: 'account' | 'token'): number => {
         const subject = subjects.find(({ kind }) => kind === scope);

@@ -1,18 +1,18 @@
 /** Messages between nodes about leases: recalls, and answers that nothing idle is left, packed into few notifications. */
 import type { Wire } from '../../db/postgres/wire.ts';
 
-/** `tokenOnly` 1 = none of the balance is wanted; a node of an earlier version does not know it and gives back both. */
+/** `tokenOnly` 1 = the balance is not needed; a node of an earlier version does not know it and returns both. */
 type Recall = readonly [account: number, token: number, holders: readonly number[], mark: number, tokenOnly?: 0 | 1];
 type Answer = readonly [account: number, to: number, mark: number];
 
 interface NodeMessage {
-  /** Number of the node that says it. */
+  /** Epoch of the sending node. */
   readonly from: number;
   /** Which of its messages this is. */
   readonly number: number;
   /** Account, key or 0, the nodes that have some of either, and which recall it is. */
   readonly recall?: readonly Recall[];
-  /** Account, the node that asked, and its recall. */
+  /** Account, the recalling node, and its recall. */
   readonly answer?: readonly Answer[];
 }
 

@@ -1,4 +1,4 @@
-/** What is leased where nothing is relayed: numbers of this thread's own. */
+/** Leases where nothing is relayed: numbers of this thread's own. */
 import type { LeaseKind } from '../billing/ports.ts';
 import type { NodeLeaseStore } from './lease-store-shared.ts';
 

@@ -1,4 +1,4 @@
-/** What a node keeps beside itself: ends that are durable here and not in the books yet, and what the books acknowledged lately in case they forget it. */
+/** Files of a node: settlements that are durable here and not in the ledger yet, and the batches that the ledger acknowledged lately, in case it loses them. */
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import type { BatchMark, Outbox } from '../billing/ports.ts';
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
 
-/** Copies of the batches that the books confirmed lately, for as long as an older copy of the database may take over. */
+/** Copies of the batches that the ledger confirmed lately, for as long as an older copy of the database may take over. */
 export interface Acknowledged {
   /** To be called before the batch is committed. @throws when the disk refuses: then the batch must not be committed. */
   keep(mark: BatchMark, commands: readonly LedgerCommand[]): void;
   /** The batch was not committed. */
   discard(mark: BatchMark): void;
   since(mark: BatchMark): LedgerCommand[];
-  /** Everything later than that is on its way to the books again, and will be kept under its new number. */
+  /** Later batches are being sent to the ledger again, and will be kept under their new numbers. */
   markResent(mark: BatchMark): void;
   /** The last of each run. */
   marks(): BatchMark[];
@@ -101,14 +101,14 @@ export function openNodeFiles(
         try {
           batches.deleteBefore(at - keptForMs);
         } catch {
-          // The next insertion says whether the disk is in trouble.
+          // The next insertion shows whether the disk fails.
         }
       },
       discard(mark) {
         try {
           batches.remove(mark);
         } catch {
-          // It is replaced by the next batch of that number, or sent again and found in the books or not.
+          // It is replaced by the next batch of that number, or sent again and found in the ledger or not.
         }
       },
       since: batches.since,

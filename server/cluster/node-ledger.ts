@@ -37,9 +37,9 @@ export interface NodeOrder {
   readonly pending: readonly PendingOutbox[];
   /** Folder of the node's own files. */
   readonly dir: string;
-  /** Its leases end so long after the database has last heard of it. */
+  /** Its leases end so long after the last heartbeat reached the database. */
   readonly leaseSeconds: number;
-  /** What is written there outlives the machine's crash: ends may wait there while the database is away. */
+  /** Its folder survives a crash of the machine: settlements may wait there while the database is away. */
   readonly durable: boolean;
   /** What the relays spend from; null = nothing is relayed here. */
   readonly memory: SharedMemory | null;
@@ -59,7 +59,7 @@ export interface NodeLedger {
   update(update: SlotsUpdate): void;
   /** It is about to end: the others see it. */
   stopping(): void;
-  /** All is given back, and the others know that this node is gone. */
+  /** All leases are returned, and the other nodes know that this node is gone. */
   close(): Promise<void>;
 }
 
@@ -267,7 +267,7 @@ const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: 
   },
 });
 
-/** What is to be taken from a balance may lie idle with some node. */
+/** The amount to be taken from a balance may be leased and idle on some node. */
 const withRecall = (engine: Engine, leases: LeaseManager): Engine => ({
   ...engine,
   submit(command, done) {

@@ -4,7 +4,7 @@
  */
 import { rateScripts, type SiteRatesDeps } from '../relay/admission/site-rates.ts';
 
-/** What is used of a client. */
+/** The part of a client that is used. */
 export interface RedisLine {
   connect(): Promise<void>;
   send(command: string, values: string[]): Promise<unknown>;
@@ -21,7 +21,7 @@ export interface RedisDeps {
 /** Requests wait no longer than this to be counted. */
 const timeoutMs = 250;
 const againMs = 1000;
-/** One site's keys lie together, where the server is itself several. */
+/** One site's keys share a hash slot, where the server is a cluster. */
 const prefix = 'gateway:{rates}:';
 
 export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDeps, 'run'> & { close(): void } {

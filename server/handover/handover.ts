@@ -22,7 +22,7 @@ export interface OldServerDeps {
   readonly print: (line: string) => void;
   /** It cannot go on. */
   readonly onFatal: (reason: string) => void;
-  /** Ends everything when what is open has ended. */
+  /** Ends the process when its open requests have ended. */
   readonly stopAfterHandover: () => Promise<void>;
 }
 

@@ -12,9 +12,9 @@ export type FromNewProcess =
   | { readonly kind: 'hello'; readonly dialect: number; readonly pid: number }
   /** Let go of the database. */
   | { readonly kind: 'release' }
-  /** It has read everything, and wants to know what is open before it lets anybody in. */
+  /** It has loaded everything, and needs the open requests before it admits any. */
   | { readonly kind: 'ready' }
-  /** It listens on the port, and at `door` for what still comes over the other's connections. */
+  /** It listens on the port, and at `door` for requests that still reach the other's connections. */
   | { readonly kind: 'open'; readonly door: string }
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
@@ -30,7 +30,7 @@ export type FromOldProcess =
     }
   | { readonly kind: 'released' }
   | { readonly kind: 'refused'; readonly reason: string }
-  /** What is open there: first all of it, then again and again. */
+  /** Open requests there: first all of them, then updates. */
   | { readonly kind: 'open money'; readonly open: OpenMoney }
   | CommandMessage
   | { readonly kind: 'control'; readonly message: ToControl }

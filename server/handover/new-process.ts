@@ -1,4 +1,4 @@
-/** The side of the server that follows another one: asks for its place, holds what is open there, and writes its bills. */
+/** The new process of a handover: asks to take over, holds the reservations of open requests there, and writes their bills. */
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import type { Balances } from '../billing/balances/money.ts';
@@ -19,10 +19,10 @@ export interface TakenOver {
   release(): Promise<void>;
   /** Holds what open requests there have reserved, and takes over their bills. Resolves when requests may be admitted. */
   reserve(deps: ReserveDeps): Promise<void>;
-  /** This server listens. @param listeners on the port. @param endpoint where the other hands on what still comes to it. */
+  /** This server listens. @param listeners on the port. @param endpoint where the other forwards requests that still reach it. */
   open(listeners: number, endpoint: string): void;
   taskResponded(answer: TaskCallAnswer): void;
-  /** The other has ended, one way or another. @returns whether it said so. */
+  /** The other has ended. @returns whether it announced that. */
   readonly ended: Promise<boolean>;
   end(): void;
 }
@@ -80,7 +80,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
   const line: Line<FromNewProcess> = openLine(socket, receive, () => {
     welcome.reject(rejected('it hung up'));
     released.reject(rejected('it hung up'));
-    // It is gone, and so is what it had open.
+    // It is gone, and so are its open requests.
     firstMoney.resolve(none);
     void bills?.over();
     ended.resolve(reported);

@@ -1,4 +1,4 @@
-/** The side of the server that is followed: it lets go of the database, hands newcomers on, ends what it has open and has it billed by the other. */
+/** The old process of a handover: releases the database, forwards new requests, ends its open ones and has them billed by the other. */
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { CommandMessage } from '../billing/ledger/client.ts';
@@ -12,7 +12,7 @@ import type { OpenMoney } from './open-requests.ts';
 export interface OldServer {
   readonly port: number;
   readonly listeners: number;
-  /** This process does not use the folder from here on; newcomers wait, and so do bills. @throws Error why not; then nothing has changed. */
+  /** This process does not use the folder from here on; new requests wait, and so do bills. @throws Error why not; then nothing has changed. */
   release(pid: number): Promise<void>;
   /** All is as it was. */
   resume(): Promise<void>;
@@ -23,19 +23,19 @@ export interface OldServer {
   pending(): number;
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   taskResponded(answer: TaskCallAnswer): void;
-  /** Ends what is open, and everything. */
+  /** Ends open requests, and everything. */
   stopAfterHandover(): Promise<void>;
   /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
   fail(): void;
 }
 
 export interface HandoverListener {
-  /** What is for the API's thread of the server that has followed. @returns false when none has. */
+  /** Messages for the API's thread of the following server. @returns false when none follows. */
   control(message: ToControl): boolean;
   stop(): void;
 }
 
-/** How often the other hears what is open. */
+/** Interval of updates about open requests. */
 const reportMs = 200;
 
 type Phase = 'waiting' | 'releasing' | 'released' | 'followed';

@@ -122,7 +122,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ['settle neither', { ...settle('r', 1, 0), tokens: 0 }, writes({ log: log('r', 1, 0), dropsHold: true })],
   ['settle a channel test', settle('r', 0, 0), writes({ log: log('r', 0, 0), dropsHold: true })],
   [
-    'settle for nobody',
+    'settle for an unknown user',
     { ...timedOut(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: -3 },
@@ -220,7 +220,11 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
     writes({ posting: moved('g', -9, 1, 4, 'grant') }),
   ],
   ['grant more than a source has', { ...grant('g', 1, 5), from: -9 }, refuses('too_large', 'amount 5')],
-  ['settle nothing for nobody', { ...settle('r', 3, 0), tokens: 0 }, writes({ log: log('r', 3, 0), dropsHold: true })],
+  [
+    'settle nothing for an unknown user',
+    { ...settle('r', 3, 0), tokens: 0 },
+    writes({ log: log('r', 3, 0), dropsHold: true }),
+  ],
   ['settle less than nothing', settle('r', 1, -1), refuses('invalid', 'amount -1')],
   ['settle half', settle('r', 1, 0.5), refuses('invalid', 'amount 0.5')],
   ['settle too much', { ...settle('r', 1, 1), amount: max + 1 }, refuses('invalid', `amount ${max + 1}`)],
@@ -250,7 +254,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ],
   ['grant nothing', grant('g', 1, 0), refuses('invalid', 'amount 0')],
   ['grant one', grant('g', 1, 1), writes({ posting: moved('g', -1, 1, 1, 'grant') })],
-  ['grant to nobody', grant('g', 3, 5), refuses('unknown_account', 'user 3')],
+  ['grant to an unknown user', grant('g', 3, 5), refuses('unknown_account', 'user 3')],
   ['grant again', grant('gift', 1, 30), answers('duplicate')],
   ['grant again, other amount', grant('gift', 1, 31), answers('conflict')],
   ['grant again, other user', grant('gift', 2, 30), answers('conflict')],
@@ -320,7 +324,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
     writes({ log: noted, mark: { kind: 'affiliate', userId: 1, earned: 0, moved: 0 } }),
   ],
   ['reward below nothing', reward(7, 1, -1), refuses('invalid', 'amount -1')],
-  ['reward nobody', reward(7, 3, 0), refuses('unknown_account', 'user 3')],
+  ['reward an unknown user', reward(7, 3, 0), refuses('unknown_account', 'user 3')],
   [
     'refund',
     { ...refund('old', 1, 30), log: noted },

@@ -96,7 +96,7 @@ test('an adviser reads as often as the request lets it', async () => {
   expect(held).toBeGreaterThan(8 * once);
 });
 
-test('what does not go upstream is asked of nobody', async () => {
+test('a member that is not sent upstream needs no right', async () => {
   await claude();
   expect((await ask(fallback('claude-opus-4-6'), haikuOnly)).status).toBe(200);
   expect(JSON.parse(upstream.requests[0]?.body.toString() ?? '')).not.toHaveProperty('fallbacks');

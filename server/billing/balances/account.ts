@@ -10,17 +10,17 @@ import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from '
 import { type Memory, userStripe } from './shared-memory.ts';
 import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
 
-/** Where accounts lie. */
+/** Slots of accounts in shared memory. */
 export interface SharedMoney {
   readonly memory: Memory;
-  /** Who has which slot. */
+  /** Slot of each user and key. */
   readonly accounts: Accounts;
-  /** Where several machines serve one site: whether what lies here may be spent; null = it is all there is. */
+  /** Where several machines serve one site: whether the leased balance may be spent; null = the machine has the whole balance. */
   readonly nodeLease: NodeLease | null;
 }
 
 export interface ReserveOptions {
-  /** What the request may cost at most, as far as it was not said before; default: the amount. */
+  /** The most that the request may cost, as far as it is not counted yet; default: the amount. */
   readonly max?: number;
   /** What the key's budgets are to have for it besides. */
   readonly budget?: number;
@@ -31,7 +31,7 @@ export interface ReserveOptions {
   /** The balance is left alone; the key's limit is not. */
   readonly selfUse?: boolean;
   readonly open?: OpenRequest;
-  /** Number of the lease under which the request was let in; absent = it is just being let in. */
+  /** Epoch of the lease under which the request was admitted; absent = it is being admitted now. */
   readonly epoch?: number;
 }
 
@@ -50,7 +50,7 @@ export type ReserveResult = { readonly ok: true } | ReserveRefusal;
 export interface Spent {
   readonly reserved: number;
   readonly charged: number;
-  /** What was said of it at most; default: the hold. */
+  /** The maximum cost that was counted for it; default: the reservation. */
   readonly max?: number;
   /** What the key's budgets held of it. */
   readonly budget?: number;
@@ -59,7 +59,7 @@ export interface Spent {
   readonly open?: OpenRequest;
   /** Nothing was used. */
   readonly failed?: boolean;
-  /** Number of the lease under which it was let in. */
+  /** Epoch of the lease under which it was admitted. */
   readonly epoch?: number;
 }
 
@@ -75,7 +75,7 @@ const noCells = new Float64Array(slotCells);
 const userMoney = UserSlot.maxCost + 1;
 const keyMoney = KeySlot.budgetHeld + 1 - KeySlot.used;
 
-/** When the current day and month began, in epoch seconds: asked for each request, and looked up once a day. */
+/** Start of the current day and month, in epoch seconds: needed by each request, and computed once a day. */
 export class Calendar {
   day = Number.NaN;
   month = 0;
@@ -120,7 +120,7 @@ export class Account implements Owner {
     this.key = this.token === 0 ? noCells : memory.cells(this.token, slotCells);
   }
 
-  /** All that the step asks and does is one: no other thread comes in between. It must not wait. */
+  /** Runs the step under the lock: no other thread intervenes. It must not wait. */
   locked<T>(step: () => T): T {
     this.memory.lock(this.stripe);
     try {
@@ -142,7 +142,7 @@ export class Account implements Owner {
     return Math.max(0, Math.min(own, ofKey));
   }
 
-  /** What a request may cost at most to be let in now. Exact under the lock, a hint without it. */
+  /** The most that a request may cost to be admitted now. Exact under the lock, a hint without it. */
   availableWith(overcommit: number, selfUse: boolean): number {
     const { balance, key } = this;
     if (!this.maySpend(selfUse)) return 0;
@@ -187,11 +187,11 @@ export class Account implements Owner {
     }
   }
 
-  /** Gives a hold back and charges what was really used. The balance is lowered first and the hold given back second: err on the side of less. */
+  /** Releases a reservation and charges the actual cost. The balance is lowered before the reservation is released: a thread that dies between the two leaves too little, never too much. */
   settle(spent: Spent): void {
     const { memory, stripe, nodeLease, balance, key } = this;
     const { reserved, charged, max = reserved, budget = 0, selfUse = false, open = noRow, epoch } = spent;
-    // What it held was given up with the lease it was let in under.
+    // Its reservation ended with the lease under which it was admitted.
     const isStale = nodeLease !== null && epoch !== undefined && epoch !== nodeLease.epoch();
     memory.lock(stripe);
     try {
@@ -249,7 +249,7 @@ export class Account implements Owner {
     return this.user !== 0 && this.balance[UserSlot.gone] !== 1 && (this.nodeLease === null || this.isLeased(selfUse));
   }
 
-  /** What lies here is this machine's to spend, or nothing of it is needed: of neither the balance nor the key's limit. */
+  /** Whether the lease covers what is needed of the balance and of the key's limit. */
   private isLeased(selfUse: boolean, epoch?: number): boolean {
     const { nodeLease, token, key } = this;
     if (nodeLease === null || (selfUse && (token === 0 || key[KeySlot.unlimited] === 1))) return true;

@@ -23,7 +23,7 @@ export const createMoney = (
 
 export class Balances {
   private readonly calendar: Calendar;
-  /** By key, and by user where no key is involved. A slot is never given to anybody else, so an account stays what it is. */
+  /** By key, and by user where no key is involved. A slot is never reused, so an account stays valid. */
   private readonly ofTokens = new Map<number, Account>();
   private readonly ofUsers = new Map<number, Account>();
 

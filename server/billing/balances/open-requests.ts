@@ -35,7 +35,7 @@ export const Row = {
   refUnits: 18,
   modelUnits: 19,
   groupUnits: 20,
-  /** Number of the lease under which it was let in. */
+  /** Epoch of the lease under which it was admitted. */
   epoch: 21,
   /** What was used by the last note of it. */
   usage: 28,
@@ -53,18 +53,18 @@ const buckets = Object.entries(emptyUsage).flatMap(([name, value]) =>
 const refUnits = (Row.model - Row.ref) * 4;
 const modelUnits = (Row.groupName - Row.model) * 4;
 const groupUnits = (rowCells - Row.groupName) * 4;
-/** Rows that are given out together. */
+/** Rows that are allocated together. */
 export const rowsTogether = 512;
 
 export const RowState = {
   free: 0,
   /** It may hold something. */
   open: 1,
-  /** What it held is given back and what it cost is taken; its settlement is not known to be durable. */
+  /** Its reservation is released and its cost taken; its settlement is not known to be durable. */
   ended: 2,
 } as const;
 
-/** What is only known when the request was read. */
+/** Known only after the request was read. */
 export interface ReadInput {
   readonly model: string;
   readonly streams: boolean;
@@ -121,7 +121,7 @@ export class OpenRequest {
     if (row !== 0) cells[Row.modelUnits] = this.memory.write(row + Row.model, model, modelUnits);
   }
 
-  /** The channel whose response goes out. */
+  /** The channel whose response is delivered. */
   servedBy(channelId: number): void {
     this.cells[Row.channelId] = channelId;
   }
@@ -187,16 +187,16 @@ export function createOpenRequests(memory: Memory): OpenRequests {
 
 export const allocateRows = (memory: Memory): number => memory.allocate(rowsTogether * rowCells);
 
-/** The row of a thread that is gone. */
+/** The row of a dead thread. */
 export const openRequestAt = (memory: Memory, row: number): OpenRequest =>
   new OpenRequest(memory, row, memory.cells(row, rowCells));
 
-/** Of one region, whichever thread it was given to. */
+/** Rows of one region, whichever thread it was assigned to. */
 export function* rowsIn(first: number): Iterable<number> {
   for (let index = 0; index < rowsTogether; index++) yield first + index * rowCells;
 }
 
-/** What `used` said last. */
+/** The usage that was reported last. */
 export const usageIn = (memory: Memory, row: number): Usage => ({
   ...emptyUsage,
   ...Object.fromEntries(buckets.map((bucket, index) => [bucket, memory.get(row + Row.usage + index)])),

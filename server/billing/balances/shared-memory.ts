@@ -30,11 +30,11 @@ export interface Memory {
   release(stripe: number): void;
   /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
   allocate(cells: number): number;
-  /** The thread is gone: what it had begun is undone, its locks are free. */
+  /** Undoes what a dead thread had begun, and frees its locks. */
   recoverThread(thread: number): void;
   /** For another thread. */
   parts(): MemoryParts;
-  /** Takes over chunks that were given out after the thread began. */
+  /** Attaches chunks that were allocated after the thread began. */
   attachChunks(chunks: readonly SharedArrayBuffer[]): void;
 }
 

@@ -82,7 +82,7 @@ export interface Accounts {
   /** A balance moved for another reason than a settlement of ours. */
   credit(event: BalanceEvent): void;
   slotIndexes(users: Iterable<number>, tokens: Iterable<number>): SlotIndexes;
-  /** Takes over places that the main thread has given out. */
+  /** Takes over slots that the main thread has assigned. */
   bind(slotIndexes: SlotIndexes): void;
   /** By id. */
   readonly users: ReadonlyMap<number, number>;
@@ -93,7 +93,7 @@ export interface Accounts {
 export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimited' | 'limits'>): boolean =>
   unlimited && (limits === null || (limits.dayBudget === 0 && limits.monthBudget === 0));
 
-/** Which movements are in a user's balance: those up to `version`, and these that came before their turn. */
+/** Movements included in a user's balance: those up to `version`, and these that arrived early. */
 interface Seen {
   version: number;
   readonly early: Set<number>;
@@ -162,7 +162,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     else if (known === undefined) memory.set(slot + KeySlot.limit, token.used);
     else if (memory.get(slot + KeySlot.unlimited) === 1)
       memory.set(slot + KeySlot.limit, memory.get(slot + KeySlot.used));
-    // What is lent of a key is within its budgets too.
+    // What is leased of a key is within its budgets too.
     memory.set(slot + KeySlot.unlimited, (leased ? isUnbounded(token) : token.unlimited) ? 1 : 0);
     memory.set(slot + KeySlot.gone, 0);
     if (token.limits !== null) ratesOf(slot);
@@ -204,7 +204,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     observeUser(user) {
       const known = users.get(user.id);
       if (known !== undefined) {
-        // Back again: what is open still counts, so the row's balance says less than the slot.
+        // The user is back: what is open still counts, so the row's balance is lower than the slot's.
         memory.set(known + UserSlot.gone, 0);
         return;
       }

@@ -1,6 +1,6 @@
 /**
- * What this machine has leased, as cells of the shared memory: added when it is committed, taken out before it is given back.
- * One thread's alone, which waits for locks: a thread that died holding one is recovered by another.
+ * Balance that this machine has leased, in cells of the shared memory: added after the commit, removed before it is returned.
+ * Used by one thread, which waits for locks: a thread that died holding one is recovered by another.
  */
 
 import type { Money } from '../balances/money.ts';
@@ -18,7 +18,7 @@ export interface LeaseSubject {
 export interface Leased {
   /** @returns false where the subject is unknown: nothing was changed. */
   addLease(subject: LeaseSubject, amount: number): boolean;
-  /** Takes out what nothing is held of. @returns how much of what was asked for. */
+  /** Removes up to `max` of the part that no request holds. @returns how much. */
   reclaim(subject: LeaseSubject, max: number): number;
   /** What nothing is held of. */
   idle(subject: LeaseSubject): number;

@@ -1,7 +1,7 @@
 /**
- * What a node may spend of accounts and limits that it shares with others: leased when a request needs it, given back when
- * nothing uses it or another node asks. Memory is raised after the commit and lowered before it, so that the node never
- * believes to have more than the books say.
+ * Leases on accounts and limits that a node shares with others: acquired when a request needs them, returned when
+ * they are idle or another node asks. Memory is raised after the commit and lowered before it, so that the node never
+ * assumes more than the ledger grants.
  */
 
 import type { Period } from '../../contract/period.ts';
@@ -26,7 +26,7 @@ export type LeaseAnswer =
   | Period
   /** Another node holds it. */
   | 'elsewhere'
-  /** The database cannot be asked. */
+  /** The database cannot be reached. */
   | 'away';
 
 export interface LeaseRequest {
@@ -51,8 +51,8 @@ export interface LeaseDeps {
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
   /**
-   * Notifies the nodes that hold some that a node waits. @param token 0 = none of its limit is wanted. @param mark which of this
-   * node's recalls it is. @param tokenOnly none of the balance is wanted.
+   * Notifies the nodes that hold a part that a node waits. @param token 0 = its limit is not needed. @param mark number of this
+   * node's recall. @param tokenOnly the balance is not needed.
    */
   readonly recall: (
     account: number,
@@ -61,7 +61,7 @@ export interface LeaseDeps {
     mark: number,
     tokenOnly: boolean,
   ) => void;
-  /** Notifies the node that asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
+  /** Notifies the node that recalled that nothing idle is left here. @param to the recalling node. @param mark of its recall. */
   readonly answer: (account: number, to: number, mark: number) => void;
   /** Nodes that are live, this one included. */
   readonly nodes: () => number;
@@ -74,28 +74,28 @@ export interface LeaseDeps {
 
 export interface Leases {
   request(request: LeaseRequest): Promise<LeaseAnswer>;
-  /** Another node waits for this account, and token where there is one: what is idle goes back at once. @param tokenOnly the balance stays. */
+  /** Another node waits for this account, and token where there is one: idle amounts are returned at once. @param tokenOnly the balance stays. */
   recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
-  /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
+  /** Another node has nothing idle, or has just returned it. An answer to an earlier recall does not count. */
   onResponse(account: number, by: number, mark: number): void;
-  /** Brings together what is idle anywhere, and leaves it free for a caller that takes it from the balance itself. */
+  /** Collects idle amounts from all nodes, and leaves them unleased for a command that takes them from the balance itself. */
   recallAll(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
   settled(unspent: readonly UnspentLease[]): void;
   /**
-   * Takes some for what is likely to come, where it is free: no other node is asked for it.
+   * Leases some ahead of demand, where it is unleased: no other node is asked for it.
    * @param token 0 = of the account itself. @param done granted 0 = there was none.
    */
   prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void;
   /** Nothing uses it for the moment. */
   idle(kind: LeaseKind, subject: number): void;
-  /** Everything leased is void; the node goes by this number. */
+  /** Voids all leases; the node continues under this epoch. */
   begin(epoch: number): void;
 }
 
-/** A request waits so long for what another node holds. */
+/** How long a request waits for what another node holds. */
 const timeoutMs = 2000;
-/** Others are asked at most so often, and again when some of them say nothing. */
+/** Minimum time between recalls, and between repetitions when nodes do not answer. */
 const recallMs = 50;
 const askAgainMs = 500;
 /** Between two questions for an account that had nothing left: repeated requests do not keep the ledger busy. */
@@ -110,7 +110,7 @@ interface Waiter {
   isRemote: boolean;
 }
 
-/** Holds for requests that need as much and came before it was found out: what the account received later is not in it. */
+/** Holds for requests of at least this size that arrived before the shortage was found: later credits are not included. */
 interface Exhausted {
   readonly at: number;
   readonly need: number;
@@ -124,17 +124,17 @@ interface Line {
   recalledAt: number;
   /** Of the last recall. */
   mark: number;
-  /** Who has answered since others were asked. */
+  /** Nodes that have answered since the recall. */
   readonly responses: Set<number>;
   /** By token, 0 = of the account itself. */
   readonly exhausted: Map<number, Exhausted>;
   /** When a holder was last notified. */
   rejectedAt: number;
-  /** An answer came while the database was being asked. */
+  /** An answer arrived during the database query. */
   updated: boolean;
 }
 
-/** A recall may take a grant before its request does: only what the books had too little of is used up. */
+/** A recall may take a grant before its request does: the account counts as exhausted only where the ledger had too little. */
 interface Acquired extends Grant {
   readonly missingAccount: boolean;
   readonly missingToken: boolean;
@@ -150,7 +150,7 @@ export function createLeases(deps: LeaseDeps): Leases {
   let marks = 0;
   let outgoing: LeaseMove[] = [];
   let grantees: ((grant: Grant | null) => void)[] = [];
-  /** Since when the books are being asked; null = they are not. */
+  /** When the pending ledger query began; null = none is pending. */
   let moving: number | null = null;
 
   const lineOf = (account: number): Line => {
@@ -170,7 +170,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     return fresh;
   };
 
-  /** One transaction at a time; what is wanted meanwhile goes with the next. The same moves until it is known what came of them. */
+  /** Runs one transaction at a time; moves that arrive meanwhile go with the next. The same moves are repeated until their outcome is known. */
   const pump = async () => {
     if (moving !== null) return;
     while (outgoing.length > 0) {
@@ -179,7 +179,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       outgoing = [];
       grantees = [];
       const grants = await carry(moves, under);
-      // Under another number they are void, whatever came of them.
+      // Under another epoch they are void, whatever their outcome.
       const valid = grants !== null && under === epoch;
       if (valid)
         for (const { account, token, granted, tokenGranted } of grants) {
@@ -198,7 +198,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       } catch (error) {
         if (under !== epoch) return null;
         if (!deps.isUncertain(error)) {
-          // What was to be given back is out of reach already, and stays so: it goes back with the next.
+          // An amount to be returned is already removed from memory, and is returned with the next transaction.
           outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];
           if (outgoing.length > 0) deps.after(retryMs, () => void pump());
           return null;
@@ -213,7 +213,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     void pump();
   };
 
-  /** @returns null = the books do not answer. What comes later is in reach all the same. */
+  /** @returns null = the ledger does not answer. A later grant is added to memory all the same. */
   const acquire = (
     { account, token, missing, use = 0, received }: LeaseRequest,
     since: number,
@@ -267,7 +267,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     deps.recall(account, missingToken ? token : 0, holders, line.mark, !missingAccount);
   };
 
-  /** @param received who had said before that nothing idle is left. @returns null = it waits for others. */
+  /** @param received nodes that had answered before that nothing idle is left. @returns null = it waits for others. */
   const judge = (
     line: Line,
     waiter: Waiter,
@@ -293,7 +293,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     return null;
   };
 
-  /** Serves one account's waiters in the order in which they came. */
+  /** Serves one account's waiters in the order of their arrival. */
   const serve = async (account: number) => {
     const line = lineOf(account);
     if (line.isRequesting) return;
@@ -314,7 +314,7 @@ export function createLeases(deps: LeaseDeps): Leases {
       if (restingMs > 0) break;
       line.updated = false;
       const requestedAt = now();
-      // What was given back before these answers is in the books that are asked now.
+      // Amounts returned before these answers are in the ledger that is queried now.
       const received = new Set(line.recalledAt >= waiter.since ? line.responses : []);
       const grant = await acquire(request, waiter.since);
       if (grant !== null && request.reserve()) {
@@ -355,7 +355,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     });
   };
 
-  /** When all is written that was given back until now. @param answerWritten null = it is not. */
+  /** Resolves when all that was returned until now is written. @param answerWritten null = it is not. */
   const written = (account: number, answerWritten: (grant: Grant | null) => void) => {
     grantees.push(answerWritten);
     send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
@@ -366,7 +366,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     recalled(account, token, by, mark, tokenOnly = false) {
       if (!tokenOnly) returnIdle('account', account);
       if (token > 0) returnIdle('token', token);
-      // The node that asked finds it then.
+      // The recalling node finds it then.
       written(account, (grant) => {
         if (grant !== null) deps.answer(account, by, mark);
       });

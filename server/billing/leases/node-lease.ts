@@ -8,11 +8,11 @@ import type { Memory } from '../balances/shared-memory.ts';
 export interface NodeLease {
   /** Number under which the machine leases; 0 = none. What was begun under another one is not counted here any more. */
   epoch(): number;
-  /** To be asked right before money is spent. */
+  /** Checked right before money is spent. */
   isValid(): boolean;
 }
 
-/** For the thread that speaks with the books. */
+/** For the thread that talks to the database. */
 export interface OwnNodeLease extends NodeLease {
   /** A heartbeat is on its way. @returns to be called when the database has confirmed it. */
   heartbeatSent(): () => void;
@@ -23,7 +23,7 @@ export interface OwnNodeLease extends NodeLease {
 }
 
 export interface Clocks {
-  /** Milliseconds of a clock that never goes back and is the same in all threads; may stand still while the machine sleeps. */
+  /** Milliseconds of a monotonic clock that is the same in all threads; it may stop while the machine sleeps. */
   monoNow(): number;
   /** Epoch milliseconds; may be set. */
   wall(): number;

@@ -14,7 +14,7 @@ import {
 import type { StoreHealth } from './engine.ts';
 import { createRunningClock, type RunningClock } from './running-clock.ts';
 
-/** The line of the control thread; it comes with the ledger thread's start. */
+/** The port of the control thread; it arrives at the ledger thread's start. */
 export const controlName = 'control';
 /** The line of a relay thread. */
 export const relayName = (thread: number): string => `relay ${thread}`;
@@ -29,17 +29,17 @@ export interface CommandMessage {
   readonly commands: readonly LedgerCommand[];
 }
 
-/** What is asked of the books of several machines; each has its answer. */
+/** Queries to the ledger of several machines; each has an answer. */
 export type LedgerRequest =
   | { readonly kind: 'lend'; readonly id: number; readonly order: LeaseOrder }
   | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
 
-/** null stands for {status: 'done'}, text for a storage failure. */
+/** null is short for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
 
 export type LedgerResponse =
   | { readonly kind: 'loan'; readonly id: number; readonly answer: LeaseAnswer }
-  /** null = the books cannot be asked. */
+  /** null = the ledger cannot be queried. */
   | { readonly kind: 'stands'; readonly id: number; readonly limits: SpendingLimits | null };
 
 export type LedgerMessage =
@@ -57,22 +57,22 @@ export interface LedgerPort {
 }
 
 export interface LedgerClient extends Ledger {
-  /** From the books of several machines into the memory that is shared here. @throws AppError storage_unavailable */
+  /** Loads a balance of the shared ledger into this machine's memory. @throws AppError storage_unavailable */
   acquire(order: LeaseOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
   /** @throws AppError storage_unavailable */
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
-  /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
+  /** Settlements without an answer yet, and for how many milliseconds the oldest command waits. */
   pending(): { readonly count: number; readonly oldestMs: number };
-  /** Milliseconds for which the oldest command has waited for its answer, whatever this thread did meanwhile; 0 = none waits. */
+  /** Milliseconds for which the oldest command has waited, not counting time in which this thread was blocked; 0 = none waits. */
   waitedMs(): number;
   /** No paid work from here on, although the ledger writes. */
   suspend(reason: string): void;
-  /** The ledger's thread is gone: nothing is sent any more, and what is owed waits to be rescued. */
+  /** The ledger's thread is gone: nothing is sent any more, and unsettled commands wait for `saveUnsettled`. */
   fail(reason: string): void;
-  /** What is owed is written down elsewhere and counts as durable then. @returns how many. @throws what `save` throws; then all of it stays owed. */
+  /** Writes unsettled commands elsewhere; they count as durable then. @returns how many. @throws what `save` throws; then all of them stay unsettled. */
   saveUnsettled(save: (commands: readonly LedgerCommand[]) => Promise<void>): Promise<number>;
 }
 
@@ -101,7 +101,7 @@ export function createLedgerClient(
 ): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
-  /** What the ledger's thread says of itself; it says nothing while it hangs. */
+  /** Last state that the ledger's thread reported; it reports none while it hangs. */
   let reported: StoreHealth = { ok: true };
   let failure: string | null = null;
   let suspended: string | null = null;

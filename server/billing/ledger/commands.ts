@@ -49,7 +49,7 @@ export interface LogEntry {
 
 /**
  * Ends a relayed request: posting (when amount > 0), counters, log row, hold removed; once per `ref`. What the balance
- * cannot pay is paid by `overrun` in a second posting, so that a repetition is compared by what was asked.
+ * cannot pay is paid by `overrun` in a second posting, so that a repetition is compared by the requested amount.
  */
 export interface Settle {
   readonly type: 'settle';
@@ -69,9 +69,9 @@ export interface Settle {
   readonly tokens: number;
   readonly model: string;
   readonly username: string;
-  /** Said for a node that is gone: its own word still counts, should it come back. */
+  /** Recorded for a node that is gone: the node's own settlement still counts, should it come back. */
   readonly provisional?: boolean;
-  /** Number of the node under whose lease it was let in, where there are several. */
+  /** Epoch of the node under whose lease it was admitted, where there are several. */
   readonly epoch?: number | undefined;
 }
 
@@ -138,7 +138,7 @@ export interface Redeem {
   readonly log: LogEntry | null;
 }
 
-/** Credits a paid order and closes the callback that said so. */
+/** Credits a paid order and completes the payment callback. */
 export interface TopUp {
   readonly type: 'topup';
   /** `topUpRef(tradeNo)`. */
@@ -165,7 +165,7 @@ export interface Transfer {
   readonly log: LogEntry | null;
 }
 
-/** Somebody came by this user's invitation: counted, and rewarded when `amount` > 0. */
+/** A user registered with this user's invitation: counted, and rewarded when `amount` > 0. */
 export interface Reward {
   readonly type: 'reward';
   /** `rewardRef(inviteeId)`. */

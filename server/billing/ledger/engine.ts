@@ -35,12 +35,12 @@ export interface NodeEngine extends Engine {
   resend(commands: readonly LedgerCommand[], kept: () => void): void;
 }
 
-/** What makes an end durable while the books cannot be reached. */
+/** Makes settlements durable while the database cannot be reached. */
 export interface Standby {
   readonly outbox: Outbox;
-  /** The outbox outlives the machine's crash: ends may wait there while the books cannot be reached. */
+  /** The outbox survives a crash of the machine: settlements may wait there while the database is away. */
   readonly durable: boolean;
-  /** Whether paid work goes on meanwhile. */
+  /** Whether paid requests are admitted meanwhile. */
   readonly mayAdmit: () => boolean;
   /** What had been kept was turned down when it was written at last. */
   readonly onRejected: (command: LedgerCommand, result: LedgerResult) => void;
@@ -86,7 +86,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   let running = false;
   /** Why the last commit failed; null = it did not. */
   let failing: string | null = null;
-  /** The commit under way takes longer than ends wait for. */
+  /** The pending commit takes longer than settlements wait for. */
   let isLate = false;
   let isScheduled = false;
   /** So many at the head have to be applied together again. */
@@ -137,7 +137,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   /** What speaks of work that is done becomes durable nearby, and is answered. */
   const keep = () => {
     const pending = queue.filter(({ kept, command }) => kept === 0 && keptUntilWritten.has(command.type));
-    // No caller waits for what may be lost.
+    // No caller waits for commands that may be lost.
     for (const item of queue)
       if (item.command.type === 'note') {
         item.done(durable);
@@ -153,12 +153,12 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       }
       full = false;
     } catch {
-      // They wait in memory, as without one, and nothing more is sold.
+      // They wait in memory, as without an outbox, and no paid request is admitted.
       full = true;
     }
   };
 
-  /** While the books are slow or away an end does not wait for them; those of one turn are written together. */
+  /** While the database is slow or away a settlement does not wait for it; settlements of one turn are written together. */
   const scheduleKeep = () => {
     if (isScheduled) return;
     isScheduled = true;
@@ -229,7 +229,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     turn();
   };
 
-  /** What was kept earlier travels with what is new. */
+  /** Commands kept earlier go with the new ones. */
   const refill = () => {
     if (outbox === undefined || failing !== null || queue.length >= largestBatch) return;
     for (const { number, command } of outbox.take(largestBatch - queue.length))
@@ -319,7 +319,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
         outbox.release(outbox.keep(commands));
         kept();
       } catch {
-        // The disk is full: they wait in memory, and a start after a crash finds out again that they are missing.
+        // The disk is full: they wait in memory, and a start after a crash detects that they are missing.
         let left = commands.length;
         for (const command of commands)
           queue.push({

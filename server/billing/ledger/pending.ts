@@ -1,4 +1,4 @@
-/** What is owed and could not be written to the database when the process ended: lines of JSON beside it, or elsewhere where that disk is full; the next start settles them. */
+/** Settlements that could not be written to the database when the process ended: lines of JSON beside it, or elsewhere where that disk is full; the next start settles them. */
 
 import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export interface PendingReport {
   readonly files: readonly string[];
   /** Lines that the ledger's rules turned down, as `ref: reason`. */
   readonly rejected: readonly string[];
-  /** Where these lines lie now. */
+  /** Where the file is now. */
   readonly kept: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const placeMs = 2000;
 const extension = '.jsonl';
 const batchSize = 500;
 
-/** Tries one place after the other; a disk that hangs is given up like one that is full. @param stamp makes the name unique. @returns the file's path. @throws the last place's error. */
+/** Tries one folder after the other; a disk that hangs is skipped like one that is full. @param stamp makes the name unique. @returns the file's path. @throws the last folder's error. */
 export async function writePending(
   outboxes: readonly PendingOutbox[],
   stamp: string,

@@ -13,7 +13,7 @@ export interface Missing {
 }
 
 export interface Progress {
-  /** To be asked before anything is posted. @returns null = nothing is missing, as far as anybody knows. */
+  /** Checked before anything is posted. @returns null = nothing is known to be missing. */
   missing(): Missing | null;
   /** Notes how far it is now, where that is news. */
   note(): void;

@@ -8,7 +8,7 @@ export interface RecoveryReport {
   readonly voided: number;
 }
 
-/** How a request ends whose process is gone. */
+/** How to end a request whose process is gone. */
 export function endFor(hold: StoredHold): Settle | Void {
   if (hold.observed === 0) return { type: 'void', ref: hold.ref, log: null };
   const { house: selfUse = false, ...log } = JSON.parse(hold.log) as HeldLog;

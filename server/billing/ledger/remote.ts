@@ -1,14 +1,14 @@
-/** The ledger of a server that another one follows: what is asked of it goes to the other's, one by one, in order. */
+/** The ledger of a server that another one follows: its commands go to the other's, one by one, in order. */
 import { AppError } from '../../contract/errors.ts';
 import type { CommandAnswer, CommandMessage } from './client.ts';
 import type { LedgerCommand, LedgerResult } from './commands.ts';
 import type { Engine } from './engine.ts';
 
 export interface Remote extends Engine {
-  /** From here on what comes is sent, first of all what has come. */
+  /** From here on commands are sent, first those that have waited. */
   open(send: (message: CommandMessage) => void): void;
   receive(ids: readonly number[], responses: readonly CommandAnswer[]): void;
-  /** The other side is gone; what has no answer stays where it was asked. */
+  /** The other side is gone; commands without an answer stay unanswered. */
   fail(reason: string): void;
   /** Gives everything that has no answer to another. */
   yield(engine: Engine): void;

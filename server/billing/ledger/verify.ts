@@ -6,12 +6,12 @@ export interface InvariantReport {
   readonly id: string;
   readonly zh: string;
   readonly en: string;
-  /** Things looked at. */
+  /** Number of checked things. */
   readonly checked: number;
   readonly violations: number;
   /** The first few, for people. */
   readonly examples: readonly string[];
-  /** What is no violation and yet worth a word. */
+  /** Findings that are no violation and yet worth reporting. */
   readonly note?: { readonly zh: string; readonly en: string };
 }
 
@@ -54,7 +54,7 @@ const leaseReports = ({ leases = 0, wrongLeases }: LedgerStats): InvariantReport
         ),
       ];
 
-/** I1 to I10, and I12 where there are leases: sums over the books. */
+/** I1 to I10, and I12 where there are leases: sums over the ledger. */
 export function reportsOf(stats: LedgerStats): InvariantReport[] {
   const { overrun } = stats;
   return [

@@ -186,7 +186,7 @@ export const terminalErrors = {
   ),
   move_changed: business(
     '迁移期间 {name} 被改动：请停止写入后重新运行，迁移会从头开始',
-    '{name} was changed while it was moved: stop whoever writes to it and run the command again, it starts again from the beginning',
+    '{name} was changed while it was moved: stop what writes to it and run the command again, it starts again from the beginning',
     6,
   ),
   move_differs: business(

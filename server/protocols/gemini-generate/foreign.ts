@@ -39,5 +39,5 @@ function unsignedCall(parts: readonly unknown[], at: number): ForeignBlock[] {
   if (part === null || !foreignId.test(text(callOf(part)?.id) ?? '')) return [];
   if ((text(part.thoughtSignature) ?? text(part.thought_signature)) !== null) return [];
   const path = ['contents', at, 'parts', index, 'thoughtSignature'];
-  return [{ path, instead: lostSignature, reason: `/contents/${at}/parts/${index}: a call that nobody signed` }];
+  return [{ path, instead: lostSignature, reason: `/contents/${at}/parts/${index}: a call without a signature` }];
 }

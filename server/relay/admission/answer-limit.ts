@@ -36,7 +36,7 @@ export function affordableOutput(estimate: Estimate, available: number): number 
   return low;
 }
 
-/** The shortest single answer that is worth asking for: what the client wants where that is less. */
+/** The shortest single answer that is worth requesting: the client's own limit where that is less. */
 export function minWorth({ answer }: Estimate, body: ParsedRequest['body']): number {
   if (answer === null) return 0;
   const budget = record(body.thinking)?.budget_tokens;
@@ -86,7 +86,7 @@ export function shorten(
 /**
  * The same request with `limit` as the longest answer, in the member its dialect has for it.
  * @param model a thinking model whose words are counted here refuses the older of two members.
- * @returns null when it cannot be said, or leaves no room for the thought that is asked for.
+ * @returns null when it cannot be determined, or leaves no room for the requested thinking.
  */
 export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimits): ParsedRequest | null {
   const { body, protocol, json } = parsed;
@@ -116,7 +116,7 @@ export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimi
 const exceeds = (value: unknown, limit: number): boolean =>
   typeof value === 'number' && (limitIn(value) === 0 || value > limit);
 
-/** @returns false where the limit leaves no room for the thought that is asked for. */
+/** @returns false where the limit leaves no room for the requested thinking. */
 function topWithLimit(
   edits: Map<string, string>,
   body: Members,
@@ -159,7 +159,7 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
   return { ...config, ...Object.fromEntries([...lowered, ...thought]) };
 }
 
-/** Whether a request asks for thoughts, in the words of any dialect. */
+/** Whether a request asks for thinking, in any dialect. */
 export function requestsThinking(body: Members): boolean {
   const reasoning = record(body.reasoning);
   const effort = body.reasoning_effort ?? reasoning?.effort;

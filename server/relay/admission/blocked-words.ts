@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { Prompt } from '../intake/prompt.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
-/** Characters that are not shown: they hide a word from a search, and from no reader. */
+/** Invisible characters: they hide a word from a search, and from no reader. */
 const unseen = /\p{Default_Ignorable_Code_Point}/gu;
 /** As JSON inside of a string writes a character. */
 const escaped = /\\u([\da-f]{4})/gi;

@@ -1,4 +1,4 @@
-/** What is looked at before anything of a request is read: whether its bill could be stored, its rates, and whether there is anything left to pay with. */
+/** Checks before anything of a request is read: whether its bill can be stored, its rates, and whether any balance is left. */
 
 import type { Account, BudgetShortage } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/money.ts';
@@ -50,7 +50,7 @@ export function checkStorage(ledger: Pick<Ledger, 'healthy'>): void {
 export class Gate {
   constructor(private readonly core: GateCore) {}
 
-  /** For requests that are paid. At once, unless the whole site counts requests or money lies on other machines. @throws AppError storage_unavailable, limit_*, token_budget_*, *_exhausted. */
+  /** For paid requests. At once, unless the whole site counts requests or the balance is leased by other machines. @throws AppError storage_unavailable, limit_*, token_budget_*, *_exhausted. */
   paid(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     checkStorage(this.core.ledger);
     const admission = this.free(principal, incoming);
@@ -59,7 +59,7 @@ export class Gate {
       : this.canPay(principal, admission);
   }
 
-  /** For requests that cost nothing: only the rates are looked at. @throws AppError storage_unavailable, limit_*. */
+  /** For free requests: only the rates are checked. @throws AppError storage_unavailable, limit_*. */
   free(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     const { rates } = this.core;
     return rates === null ? this.part(principal, incoming) : this.countedBySite(rates, principal, incoming);
@@ -153,7 +153,7 @@ export class Gate {
     });
   }
 
-  /** Nothing lies here, but other machines may have some. */
+  /** Nothing is leased here, but other machines may have some. */
   private async acquireLease(
     leaseClient: LeaseClient,
     lessee: Lessee,
@@ -163,7 +163,7 @@ export class Gate {
     const { state, now } = this.core;
     const lease = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
     if (lease === 'lent') return;
-    // What lies here says less than the books: another machine may have taken back the part that was not lacking.
+    // The machine's balance is below the ledger's: another machine may have taken back the part that was not missing.
     const code =
       lease === 'token-exhausted' ? 'token_exhausted' : lease === 'exhausted' ? 'user_exhausted' : refusal.code;
     const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings), refusal);

@@ -29,8 +29,8 @@ export const lesseeOf = ({ user, token }: Principal, selfUse: boolean): Lessee =
 
 export interface LeaseSource {
   /**
-   * Resolves when it lies in the shared memory, or will not; then what there is does.
-   * @param more quota beyond what lies here, without which the first who waits cannot go. @param requested for all who wait.
+   * Resolves when the lease is in the shared memory, or was refused; then the available balance decides.
+   * @param more quota beyond the available, without which the first waiter cannot go on. @param requested for all waiters.
    * @throws AppError storage_unavailable.
    */
   acquire(to: Lessee, more: number, requested: number): Promise<LeaseOutcome>;
@@ -41,11 +41,11 @@ export interface LeaseSource {
 export interface LeaseClient {
   /**
    * Waits until that much is available. First come, first served.
-   * @param available what is in reach here, looked at again and again.
+   * @param available what is available here, checked repeatedly.
    * @throws AppError storage_unavailable.
    */
   acquire(to: Lessee, need: number, available: () => number): Promise<LeaseOutcome>;
-  /** The last loan was not given: the next caller is only heard when there is something again. */
+  /** The last lease was refused: the next caller is admitted only when there is a balance again. */
   wasRejected(to: Lessee): boolean;
   /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
@@ -58,12 +58,12 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** One question about an account at a time, for all who wait together. */
+/** One lease request per account at a time, for all who wait together. */
 export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
   const queues = new Map<string, Waiter[]>();
   const rejected = new Set<string>();
 
-  /** Those who may go, in their order; they have taken what they need when the next turn begins. */
+  /** Waiters that may go on, in order; they have taken what they need when the next turn begins. */
   const letGo = (queue: Waiter[]): void => {
     let available = queue[0]?.available() ?? 0;
     for (let first = queue[0]; first !== undefined && first.need <= available; first = queue[0]) {
@@ -133,10 +133,10 @@ const keyOf = (to: Lessee): string => `${to.selfUse ? 0 : to.userId} ${to.tokenI
 /** Lessees that are remembered. */
 const maxRejected = 10_000;
 
-/** So often it is asked for. */
+/** Maximum number of attempts. */
 export const maxLeases = 8;
 
-/** What was lent lies open to every thread of this machine: another may take it before `holds` does, and there may be more. */
+/** A granted lease is open to every thread of this machine: another may take it before `holds` does, and there may be more. */
 export async function whenReserved(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
   for (let loans = 0; loans < maxLeases; loans++) {
     if (holds()) return true;

@@ -18,7 +18,7 @@ import type { SiteVisit } from './site-rates.ts';
 /** Where a request is counted that is about to be read. */
 export interface Entering {
   readonly open?: OpenRequest;
-  /** The whole site has counted it in: its rates have been looked at. */
+  /** The whole site has counted it: its rates have been checked. */
   readonly site?: SiteVisit | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Requested {
   readonly output?: number;
 }
 
-/** A request that was let in; `ended` or `rollBack` must be called exactly once. */
+/** An admitted request; `ended` or `rollBack` must be called exactly once. */
 export interface Admission {
   /** Its row, where it was counted together with one. */
   readonly open: OpenRequest;
@@ -60,7 +60,7 @@ export const unlimited: Admission = {
 
 export interface LimitsDeps {
   readonly state: Pick<RelayState, 'settings'>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly monoNow: () => number;
   /** Where it is counted; the caller's own when absent. */
   readonly money?: Money;
@@ -117,7 +117,7 @@ export class Limits {
     return (token !== null && token.limits !== null) || this.state.settings.groupLimits.has(group);
   }
 
-  /** Counts the request in before anything of it is read. @throws AppError limit_*: who ran out, how much is left, when it resets (`seconds`). */
+  /** Counts the request before anything of it is read. @throws AppError limit_*: whose limit, how much is left, when it resets (`seconds`). */
   enter(principal: Principal, { open = noRow, site }: Entering): Admission {
     const { settings } = this.state;
     const { user } = principal;
@@ -131,7 +131,7 @@ export class Limits {
     return admission;
   }
 
-  /** Of a limit, this machine's part. One is let in everywhere: a limit below the number of machines is exceeded by these. */
+  /** This machine's part of a limit. Each machine admits one at least: a limit below the number of machines is exceeded by these. */
   share(limit: number): number {
     const among = this.nodes?.() ?? 1;
     return among === 1 || limit === 0 ? limit : Math.max(1, Math.floor(limit / among));
@@ -172,7 +172,7 @@ interface CountedUser {
 class CountedAdmission implements Admission {
   /** Slot of the group, where it counts requests. */
   private readonly group: number;
-  /** By the clock that never goes back. */
+  /** By the monotonic clock. */
   private enteredMs = 0;
   private reservedMs = 0;
   /** Tokens of earlier turns that are in the windows already. */
@@ -256,7 +256,7 @@ class CountedAdmission implements Admission {
       for (const { tokens } of this.scopes) windows.add(tokens, spent, now);
       this.counted += spent;
       for (const scope of this.scopes) this.checkRates(scope, now);
-      // Turns are let in by the machine that carries the conversation.
+      // Turns are admitted by the machine that carries the conversation.
       this.visit(now, false);
       for (const { requests } of this.scopes) windows.add(requests, 1, now);
     } finally {
@@ -365,7 +365,7 @@ class CountedAdmission implements Admission {
     if (this.open.row !== 0) memory.put(this.open.row + runs, 0);
   }
 
-  /** Counted among the user's requests. @param bySite the whole site has looked at its limits already. @throws AppError limit_requests, limit_successes */
+  /** Counted among the user's requests. @param bySite the whole site has checked its limits already. @throws AppError limit_requests, limit_successes */
   private visit(now: number, bySite: boolean): void {
     const { counted, rule } = this.user;
     if (rule === null || counted === 0) return;

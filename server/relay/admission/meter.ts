@@ -154,7 +154,7 @@ const lengthOf = (value: unknown): number =>
 
 /** Thinking needs room, or nothing is left for the answer. */
 export const minThinking = 1024;
-/** What a translation lets a thought take of an answer where nobody says how much. */
+/** Tokens that a translation allows for thinking where the request sets no budget. */
 const usualShare = 0.8;
 
 export function answerLimit(
@@ -287,7 +287,7 @@ const writtenShare = 0.4;
 
 function recordingEstimate(parsed: ParsedRequest, prices: Prices): Estimate {
   const { form, request } = parsed;
-  // Listening along to a conversation is held for as it is heard.
+  // Transcription of a conversation is reserved as audio arrives.
   if (form === null && parsed.json === null) return sized(prices, { promptTokens: 1, maxTokens: 0 });
   const declared = Number(request.headers.get('content-length') ?? 0);
   const read = form === null ? 0 : form.fileSize();
@@ -344,7 +344,7 @@ const wholeNumber = (value: unknown): number | null => {
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : null;
 };
 
-/** @param delivered pictures in the answer; null = as many as were asked for. */
+/** @param delivered pictures in the answer; null = as many as were requested. */
 function picturePrices(parsed: ParsedRequest, prices: Prices, delivered: number | null): Prices {
   const { body } = parsed;
   return imagePrices(prices, parsed.model, {
@@ -385,7 +385,7 @@ const reportedSeconds = (body: unknown): number | null => {
   return Number.isFinite(value) && value >= 0 ? value : null;
 };
 
-/** What is said in a text without times may name any time. */
+/** A transcript without times may stand for any time. */
 const subtitlesIn = ({ body }: ParsedRequest, { text }: Delivered): number | null =>
   body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(text.texts) : null;
 

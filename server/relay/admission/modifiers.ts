@@ -14,7 +14,7 @@ import type { ParsedRequest } from '../intake/parsed-request.ts';
 
 const none: readonly never[] = [];
 
-/** What a request asks for besides the model, that changes what the upstream takes. `speed` of speech is the speed of a voice. */
+/** Members besides the model that change what the upstream charges. `speed` of speech is the speed of a voice. */
 export const requestedOf = ({ operation, json, body, prompt }: ParsedRequest): RequestedFeatures =>
   (prompt.features & requestedMask) === 0 || operation === 'speech' || json === null ? noFeatures : featuresIn(body);
 

@@ -12,7 +12,7 @@ import type { ModelRow } from '../../providers/knowledge/row.ts';
 /** The operator's choices about drawings. */
 export interface DrawingSettings {
   /** Drawings and songs are taken; what was ordered before can be fetched all the same. */
-  readonly drawingEnabled: boolean;
+  readonly enabled: boolean;
   readonly songsEnabled: boolean;
   readonly keepAccountFilter: boolean;
   readonly forwardsCallbacks: boolean;
@@ -109,7 +109,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
           )
         : [],
     drawing: {
-      drawingEnabled: optionValue(stored, 'DrawingEnabled'),
+      enabled: optionValue(stored, 'DrawingEnabled'),
       songsEnabled: optionValue(stored, 'TaskEnabled'),
       keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),
       forwardsCallbacks: optionValue(stored, 'MjNotifyEnabled'),

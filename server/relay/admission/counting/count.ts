@@ -5,7 +5,7 @@ type Count = (text: string) => number;
 /** Longer runs without a border are counted in pieces; natural words are far shorter, and a cut costs at most one token. */
 const run = 128;
 const longRuns = new RegExp(`[\\p{L}\\p{M}]{${run + 1},}|[^\\p{L}\\p{M}\\p{N}\\s]{${run + 1},}|\\s{${run + 1},}`, 'gu');
-/** More than any model reads; what is beyond is counted like what was in front of it. */
+/** More than any model reads; the rest is counted at the rate of the first part. */
 const countedUnits = 4 * 1024 * 1024;
 /** Tokens of a unit of prose at least. */
 const minRate = 1 / 5;
@@ -39,6 +39,6 @@ export function countTokens(count: Count, text: string): number {
     sum += inChunks(count, text.slice(from, to));
     from = to;
   }
-  // What is read first must not make cheap what comes behind it.
+  // The part that is read first must not make the rest cheap.
   return text.length === size ? sum : Math.ceil(sum + (text.length - size) * Math.max(sum / size, minRate));
 }

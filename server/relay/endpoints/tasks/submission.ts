@@ -64,7 +64,7 @@ export const callTimeoutMs = 60_000;
 
 /** What an upstream said about an order. */
 export interface TaskAnswer {
-  readonly kind: 'told';
+  readonly kind: 'answered';
   readonly prepared: Prepared;
   readonly attempts: readonly AttemptSummary[];
   readonly status: number;
@@ -117,7 +117,7 @@ class TaskSender extends Sender<TaskAnswer> {
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<TaskAnswer | FailedAttempt> {
     const response = await askForTask(this.tasksCore, prepared, abort);
     return 'body' in response
-      ? { kind: 'told', prepared, attempts: this.attempts, ...response }
+      ? { kind: 'answered', prepared, attempts: this.attempts, ...response }
       : { failure: response, hasResponse: false };
   }
 }

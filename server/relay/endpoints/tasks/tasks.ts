@@ -47,7 +47,7 @@ export async function answerTask(
   const principal = incoming.identify();
   switch (route.kind) {
     case 'draw': {
-      if (!core.state.settings.drawing.drawingEnabled) throw new AppError('drawing_closed');
+      if (!core.state.settings.drawing.enabled) throw new AppError('drawing_closed');
       return submitMidjourney(core, await readOrder(core, incoming, principal, 'drawing'), route);
     }
     case 'sing': {
