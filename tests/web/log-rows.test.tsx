@@ -206,3 +206,43 @@ test('the rail counts what there is, and marks what is chosen', async () => {
     ['default 4', 'false'],
   ]);
 });
+
+test('the rail shows so many values of each kind, and sums up the others', async () => {
+  const { FacetRail } = await import('../../web/features/logs/facet-rail.tsx');
+  const kinds = { status: 7, error: 4, model: 6, user: 4, channel: 4, token: 4, group: 3 } as const;
+  const names = ['failed', 'refused', 'retried', 'ok', 'event', 'a', 'b', 'c', 'd'];
+  const facets = Object.keys(kinds).map((by) => ({
+    by,
+    values: names.map((value) => ({ value, name: value, count: 2 })),
+    more: { values: 1, count: 10 },
+  }));
+  const url = { get: () => '', set: () => undefined } as unknown as Url;
+  const rail = rendered(<FacetRail counts={{ facets, sampled: false } as unknown as Counts} url={url} />);
+  const sections = rail.split('<section').slice(1);
+  expect(sections.map((section) => section.match(/<button/g)?.length)).toEqual(Object.values(kinds));
+  for (const [at, most] of Object.values(kinds).entries())
+    expect(sections[at]).toContain(i18next.t('logs.more', { count: names.length - most + 1 }));
+});
+
+test('a failed row speaks in the place of its figures: the columns right behind the duration', async () => {
+  const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
+  const options = { t: i18next.t, money: String, reader: { admin: true }, maxMs: 1 } as unknown;
+  const columns = logColumns(options as Parameters<typeof logColumns>[0]);
+  const at = columns.findIndex(({ over }) => over !== undefined);
+  const behind = columns[at]?.over?.({ type: 5 } as Log) ?? [];
+  expect(behind).toHaveLength(4);
+  expect(columns.slice(at + 1, at + 5).map(({ id }) => id)).toEqual(behind);
+  expect(columns[at]?.over?.({ type: 2 } as Log)).toEqual([]);
+});
+
+test.each([
+  [1000, 95, '9.5'],
+  [1000, 99, '9.9'],
+  [1000, 100, '10'],
+  [1000, 126, '13'],
+  [3, 1, '33'],
+])('of %d rows %d failed: %s percent', async (total, errors, share) => {
+  const { LogTotals } = await import('../../web/features/logs/log-head.tsx');
+  const counts = { total, errors, sampled: false } as unknown as Counts;
+  expect(rendered(<LogTotals counts={counts} stat={undefined} />)).toContain(i18next.t('logs.failedShare', { share }));
+});

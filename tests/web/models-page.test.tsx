@@ -1,4 +1,5 @@
 /** Models and prices as they are first shown, with what a gateway in memory answers: to administrators, to users, to visitors. */
+import i18next from 'i18next';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Actor } from '../../server/http/call.ts';
 import type { AdminModel, ModelView } from '../../web/features/pricing/model-rows.ts';
@@ -192,4 +193,15 @@ test('compared models show the cheaper price and the larger context', async () =
     <Comparison models={[view({ model: 'dear' }), view({ model: 'cheap', input: 1, context: 1_000_000 })]} />,
   );
   expect([...html.matchAll(/<strong[^>]*>([^<]*)</g)].map(([, text]) => text)).toEqual(['1.00', '1M']);
+  expect(html).not.toContain(i18next.t('pricing.margin'));
+  const admin = { cost_input: 1, cost_output: 4, tokens_in: 0, tokens_out: 0, channels: [] } as unknown as AdminModel;
+  const priced = rendered(<Comparison models={[view({ model: 'mine', admin }), view({ model: 'cheap' })]} />);
+  expect(priced).toContain(i18next.t('pricing.margin'));
+});
+
+test('on a phone a model keeps its name and its prices in and out', async () => {
+  const { modelColumns } = await import('../../web/features/pricing/model-columns.tsx');
+  const options = { t: i18next.t, admin: false, onPrice: () => undefined } as unknown;
+  const columns = modelColumns(options as Parameters<typeof modelColumns>[0]);
+  expect(columns.filter(({ key }) => key).map(({ id }) => id)).toEqual(['model', 'input', 'output']);
 });

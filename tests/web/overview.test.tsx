@@ -1,4 +1,5 @@
 /** The overview: whole steps, stacked series, changes, and where each mark leads. */
+import i18next from 'i18next';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   barAt,
@@ -54,6 +55,8 @@ test('a range becomes whole steps, the one under way included: five minutes, hou
   expect(day24).toEqual({ from: now - (now % hour) - 23 * hour, to: now - (now % hour) + hour, step: hour });
   expect(startsOf(day24)).toHaveLength(24);
   expect(startsOf(periodOf({ from: now - 900, to: now }, now))).toHaveLength(3);
+  expect(periodOf({ from: now - 6 * hour, to: now }, now).step).toBe(300);
+  expect(periodOf({ from: now - 6 * hour - 1, to: now }, now).step).toBe(hour);
   expect(periodOf({ from: now - 90 * day, to: now }, now).step).toBe(day);
   expect(startsOf(periodOf({ from: now - 90 * day, to: now }, now))).toHaveLength(90);
   expect(startsOf(periodOf({ from: now - 60, to: now }, now))).toHaveLength(1);
@@ -176,4 +179,18 @@ test('figures stand with what they were before, rows with their errors and the w
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && link.endsWith('&type=5'))).toBe(true);
   expect(html).toContain('10.00%');
+});
+
+test('a user sees how long the balance lasts at what was spent, and nothing of it where nothing was', async () => {
+  const { DashboardPage } = await import('../../web/features/dashboard/dashboard-page.tsx');
+  await aroundPages(reader(1));
+  const period = periodOf({ from: now - day, to: now }, now);
+  const page = (charge: number) =>
+    rendered(<DashboardPage />, {
+      path: '/detail?range=24h',
+      answers: { status: { quota_per_unit: 500_000, display_in_currency: true }, self: { quota: 1000 } },
+      lists: [[['overview', 'all', false, period, 'none', true], traffic({ charge, requests: 1 })]],
+    });
+  expect(page(300)).toContain(i18next.t('dashboard.lasts', { count: 3 }));
+  for (const spent of [0, -5]) expect(page(spent)).not.toMatch(/约可用/);
 });

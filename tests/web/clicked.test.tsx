@@ -1,0 +1,172 @@
+// @vitest-environment happy-dom
+/** Pieces that several pages share, clicked: pages of a list, the tab's title, code, what a conversation sends on. */
+import i18next from 'i18next';
+import { act } from 'react';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
+import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
+import { mounted, unmounted } from './mounted.tsx';
+import { reader } from './rendered.tsx';
+
+function Titles({ page = '', site, count = 0 }: { page?: string; site?: string; count?: number }) {
+  usePageTitle(page);
+  useSiteTitle(site);
+  useTitleCount(count);
+  return null;
+}
+
+let conversation: Conversation | undefined;
+function Talk() {
+  conversation = useConversation({ names: ['m'], takes: () => undefined });
+  return null;
+}
+
+afterEach(unmounted);
+afterAll(() => vi.unstubAllGlobals());
+
+test('a list goes back and forth by pages, their length is kept, and rows can come as one scrolls', async () => {
+  const { Pager } = await import('../../web/components/pager.tsx');
+  const seen: unknown[] = [];
+  const page = await mounted(() => (
+    <Pager
+      {...{ page: 2, size: 20, total: 45, loaded: 20 }}
+      onPage={(to) => void seen.push(`page ${to}`)}
+      onSize={(size) => void seen.push(size)}
+    />
+  ));
+  expect(page.text()).toContain('21');
+  await page.press(i18next.t('app.previous'));
+  await page.press(i18next.t('app.next'));
+  await page.press(/^每页.*20|20.*页/);
+  await page.press(i18next.t('table.perPage', { count: 50 }));
+  expect(localStorage.getItem('page-size')).toBe('50');
+  await page.press(/^每页.*20|20.*页/);
+  await page.press(i18next.t('table.endless'));
+  expect(seen).toEqual(['page 1', 'page 3', 50, null]);
+  expect(localStorage.getItem('page-size')).toBe('50');
+});
+
+test('the tab is called by what needs somebody, the page and the site, and keeps the site while it is unknown', async () => {
+  await mounted(() => <Titles page="Log" site="Acme" />);
+  expect(document.title).toBe('Log · Acme');
+  await mounted(() => <Titles page="Keys" count={2} />);
+  expect(document.title).toBe('(2) Keys · Acme');
+  await mounted(() => <Titles site="" />);
+  expect(document.title).toBe('Acme');
+});
+
+test('code is highlighted in the language that was picked last', async () => {
+  const { Code } = await import('../../web/features/playground/code.tsx');
+  const page = await mounted(() => <Code body={{ model: 'm-1' }} />);
+  await page.until(() => expect(document.querySelector('code span')).not.toBeNull());
+  await page.press('Node');
+  await page.press('Python');
+  await page.until(() => expect(document.querySelector('code')?.textContent).toContain('import'));
+  expect(page.text()).toContain('m-1');
+});
+
+test('results of tools are sent on after the answer that asked for them, and shown with it', async () => {
+  const chunk = {
+    choices: [
+      {
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }] },
+      },
+    ],
+  };
+  const stream = () =>
+    new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`, {
+      headers: { 'content-type': 'text/event-stream' },
+    });
+  const page = await mounted(() => <Talk />, { user: reader(1), answers: { '/pg/chat/completions': stream } });
+  const now = () => conversation as Conversation;
+  await act(async () => now().send('hello', []));
+  await page.until(() => expect(now().busy).toBe(false));
+  await act(async () => now().addResults(0, { c1: 'found it' }));
+  await page.until(() => expect(now().busy).toBe(false));
+  const sent = page.calls.filter(([id]) => id === '/pg/chat/completions').map(([, fields]) => fields.messages);
+  expect(sent).toHaveLength(2);
+  expect(sent[1]).toContainEqual({ role: 'tool', tool_call_id: 'c1', content: 'found it' });
+  expect(now().turns[0]?.answers[0]?.map(({ results }) => results)).toEqual([{ c1: 'found it' }, expect.anything()]);
+});
+
+test('who is no longer logged in is sent to log in when a question is refused, and a key is not', async () => {
+  const { askChat } = await import('../../web/lib/chat-stream.ts');
+  const { readUser } = await import('../../web/lib/session.ts');
+  const refusal = () => Response.json({ error: { message: 'gone' } }, { status: 401 });
+  const assign = vi.spyOn(location, 'assign').mockImplementation(() => undefined);
+  const answers = { '/pg/chat/completions': refusal, '/v1/chat/completions': refusal };
+  await mounted(() => null, { user: reader(1), answers });
+  const ask = (key?: string) =>
+    askChat({
+      body: {},
+      onChange: () => undefined,
+      signal: new AbortController().signal,
+      ...(key === undefined ? {} : { key }),
+    });
+  await expect(ask('sk-x')).rejects.toThrow('gone');
+  expect([readUser()?.id, assign.mock.calls]).toEqual([7, []]);
+  await expect(ask()).rejects.toThrow('gone');
+  expect(readUser()).toBeNull();
+  expect(assign).toHaveBeenCalledWith('/login?expired=true');
+  assign.mockRestore();
+});
+
+test('a range that ends before it begins is said to be one, an open one is not', async () => {
+  const { TaskListPage } = await import('../../web/features/tasks/task-list-page.tsx');
+  const shown = (path: string) =>
+    mounted(
+      () => (
+        <TaskListPage
+          {...{ title: 'Tasks', idLabel: 'id', place: 'tasks', initial: '7d' }}
+          columns={() => []}
+          load={async () => []}
+          detail={() => ({ title: '', body: null })}
+        />
+      ),
+      { path, answers: { 'saved_filter.list': [] } },
+    );
+  const [backwards, empty] = [i18next.t('logs.backwards'), i18next.t('tasks.empty')];
+  for (const [path, words] of [
+    ['/task?from=2000&to=1000', backwards],
+    ['/task?from=1000&to=2000', empty],
+    ['/task?from=1000', empty],
+    ['/task?to=1000', empty],
+  ] as const) {
+    const page = await shown(path);
+    await page.until(() => expect(page.text(), path).toContain(words));
+  }
+});
+
+test('the history of prices waits, shows who changed what, and goes back to a version', async () => {
+  const { History } = await import('../../web/components/prices/history.tsx');
+  let saved = 0;
+  const row = { id: 4, created_time: 1_795_000_000, actor: 'root', reason: 'set', keys: ['ModelRatio'] };
+  let items: readonly object[] = [row];
+  const view = (hold: Promise<void> = Promise.resolve()) =>
+    mounted(() => <History onSaved={() => void saved++} />, {
+      answers: {
+        'ratio.history': async () => {
+          await hold;
+          return { items, total: items.length, page: 1, page_size: 10 };
+        },
+        'ratio.changes': [{ key: 'ModelRatio', name: 'm', before: 1, after: 2 }],
+        'ratio.rollback': { version: 5 },
+      },
+    });
+  const gate = Promise.withResolvers<void>();
+  const page = await view(gate.promise);
+  expect(page.text()).not.toContain(i18next.t('prices.noHistory'));
+  expect(page.text()).not.toContain(i18next.t('prices.who'));
+  gate.resolve();
+  await page.until(() => expect(page.text()).toContain('root'));
+  await page.press(i18next.t('prices.showOne', { version: 4 }));
+  await page.until(() => expect(page.calls.map(([id]) => id)).toContain('ratio.changes'));
+  await page.press(i18next.t('prices.rollBack'));
+  await page.until(() => expect(saved).toBe(1));
+  expect(page.calls).toContainEqual(['ratio.rollback', { version: 4 }]);
+  items = [];
+  const empty = await view();
+  await empty.until(() => expect(empty.text()).toContain(i18next.t('prices.noHistory')));
+  expect(saved).toBe(1);
+});

@@ -1,0 +1,80 @@
+// @vitest-environment happy-dom
+/** Forms that are filled in and sent: what is asked of the server, and what is said when it cannot be. */
+import i18next from 'i18next';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { mounted, unmounted } from './mounted.tsx';
+
+afterEach(unmounted);
+afterAll(() => vi.unstubAllGlobals());
+
+const status = { register_enabled: true, password_register_enabled: true, email_verification: true };
+
+test('a registration sends what was typed, once both passwords are the same and long enough', async () => {
+  const { RegisterPage } = await import('../../web/features/account/register-page.tsx');
+  const page = await mounted(() => <RegisterPage />, {
+    answers: { 'status.get': status, 'account.register': null },
+  });
+  const sent = () => page.calls.filter(([id]) => id === 'account.register').map(([, fields]) => fields);
+  await page.until(() => expect(page.text()).toContain('验证码'));
+  await page.press('注册账户');
+  expect(sent()).toEqual([]);
+  await page.type(/^用户名/, ' mira ');
+  await page.type(/^密码/, 'password1');
+  await page.type(/^确认密码/, 'password2');
+  await page.press('注册账户');
+  expect(sent()).toEqual([]);
+  await page.type(/^确认密码/, 'password1');
+  await page.type(/^验证码/, '123456');
+  await page.press('注册账户');
+  await page.until(() => expect(sent()).toHaveLength(1));
+  expect(sent()[0]).toMatchObject({
+    username: 'mira',
+    password: 'password1',
+    password2: 'password1',
+    verification_code: '123456',
+  });
+});
+
+test('a code is asked for once in half a minute, and again at once where it could not be sent', async () => {
+  const { CodeButton } = await import('../../web/features/account/code-button.tsx');
+  let works = false;
+  let may = false;
+  const page = await mounted(() => <CodeButton email="mira@x.example" turnstile="" mayAsk={() => may} />, {
+    answers: { 'account.send_code': () => (works ? null : { refused: '发送失败' }) },
+  });
+  await page.press('获取验证码');
+  expect(page.calls).toEqual([]);
+  may = true;
+  await page.press('获取验证码');
+  await page.until(() => expect(page.calls).toHaveLength(1));
+  works = true;
+  await page.press('获取验证码');
+  await page.until(() => expect(page.text()).toContain('30'));
+  expect(document.querySelector('button')?.disabled).toBe(true);
+  expect(page.calls[1]).toEqual(['account.send_code', { email: 'mira@x.example' }]);
+});
+
+const setup = { status: false, root_init: false, database_type: 'sqlite', code_required: false };
+
+test('the first account is made with what was typed, and not before its password is long enough and repeated', async () => {
+  const { SetupPage } = await import('../../web/features/setup/setup-page.tsx');
+  const page = await mounted(() => <SetupPage />, {
+    answers: { 'setup.get': setup, 'setup.run': null, 'session.login': { refused: 'later' } },
+  });
+  const run = () => page.calls.filter(([id]) => id === 'setup.run').map(([, fields]) => fields);
+  const submit = () => page.press(i18next.t('setup.run'));
+  await page.until(() => expect(page.text()).toContain(i18next.t('setup.confirm')));
+  await submit();
+  expect(page.text()).toContain(i18next.t('setup.needUsername'));
+  await page.type(/^用户名/, 'root');
+  await page.type(/^密码/, 'short');
+  await submit();
+  expect(page.text()).toContain(i18next.t('setup.shortPassword'));
+  await page.type(/^密码/, 'password1');
+  await submit();
+  expect(page.text()).toContain(i18next.t('setup.mismatch'));
+  await page.type(/^确认密码/, 'password1');
+  await submit();
+  await page.until(() => expect(run()).toHaveLength(1));
+  expect(run()[0]).toMatchObject({ username: 'root', password: 'password1', confirmPassword: 'password1' });
+});
