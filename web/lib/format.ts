@@ -1,4 +1,8 @@
 /** Times and the clipboard. */
+import { currentLanguage } from './i18n.ts';
+
+/** A count, with its thousands apart. */
+export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
 const two = (value: number): string => String(value).padStart(2, '0');
 

@@ -1,6 +1,8 @@
 /** Spend, requests, errors and time to first token: the figure, how it changed, and how it went. */
+
 import { lazy, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { ChartLine } from './chart.tsx';
 import { changeOf, errorRate, type Figures, type Period, startsOf, type Traffic, valuesOf } from './overview.ts';
@@ -8,7 +10,6 @@ import { changeOf, errorRate, type Figures, type Period, startsOf, type Traffic,
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-export const whole = (value: number): string => value.toLocaleString('en');
 const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
 const percent = (share: number | null): string => (share === null ? '–' : `${(share * 100).toFixed(2)}%`);
 
@@ -171,11 +172,11 @@ export function Cards(props: CardsProps) {
       <MetricCard
         {...quiet}
         label={t('dashboard.requests')}
-        value={total === undefined ? '–' : whole(total.requests)}
+        value={total === undefined ? '–' : grouped(total.requests)}
         change={relative(total?.requests, then?.requests)}
         className=""
         note={said(
-          ({ requests }) => whole(requests),
+          ({ requests }) => grouped(requests),
           total === undefined
             ? ''
             : [
@@ -196,10 +197,10 @@ export function Cards(props: CardsProps) {
         change={points === null ? null : t('dashboard.points', { value: signed(points, 2) })}
         className={tone(points)}
         note={said(
-          (one) => `${percent(errorRate(one))} (${whole(one.errors)})`,
+          (one) => `${percent(errorRate(one))} (${grouped(one.errors)})`,
           total === undefined
             ? ''
-            : t('dashboard.errorsOf', { errors: whole(total.errors), requests: whole(total.requests) }),
+            : t('dashboard.errorsOf', { errors: grouped(total.errors), requests: grouped(total.requests) }),
         )}
         lines={lines.errors}
         onPick={(index) => onPick(index, 'errors')}

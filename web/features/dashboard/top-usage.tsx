@@ -1,11 +1,12 @@
 /** Who or what the traffic is of: stacked over time, and row by row. Every mark leads to its part of the log. */
+
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Segment } from '../../components/segment.tsx';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
-import { whole } from './cards.tsx';
 import {
   type Dimension,
   dimensions,
@@ -65,7 +66,7 @@ export function TopUsage(props: TopUsageProps) {
     [t, named],
   );
   const format = useCallback(
-    (value: number) => (metric === 'charge' ? money(Math.round(value)) : whole(Math.round(value))),
+    (value: number) => (metric === 'charge' ? money(Math.round(value)) : grouped(Math.round(value))),
     [metric, money],
   );
   const lines = useMemo(
@@ -179,7 +180,7 @@ export function TopUsage(props: TopUsageProps) {
                     <td className="max-w-60 truncate">
                       <Link href={link}>{named(row)}</Link>
                     </td>
-                    <td className="number">{whole(row.total.requests)}</td>
+                    <td className="number">{grouped(row.total.requests)}</td>
                     <td className={`number ${rate !== null && rate >= 0.05 ? 'text-danger' : ''}`}>
                       {row.total.errors === 0 ? (
                         '0'
@@ -192,7 +193,7 @@ export function TopUsage(props: TopUsageProps) {
                     <td className="number max-sm:hidden">
                       {row.total.first_token.p95 === null ? '–' : `${(row.total.first_token.p95 / 1000).toFixed(2)} s`}
                     </td>
-                    <td className="number max-sm:hidden">{whole(row.total.tokens_in + row.total.tokens_out)}</td>
+                    <td className="number max-sm:hidden">{grouped(row.total.tokens_in + row.total.tokens_out)}</td>
                     <td className="number">{money(row.total.charge)}</td>
                     <td className="max-sm:hidden">
                       <span aria-hidden="true" className="block h-1 w-full rounded-1 bg-press">

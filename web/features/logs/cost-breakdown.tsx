@@ -3,8 +3,8 @@
 import { useTranslation } from 'react-i18next';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { priceOfRatio } from '../../../server/contract/pricing/format.ts';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
-import { grouped } from './log-columns.tsx';
 
 const labels = {
   input: 'logs.input',

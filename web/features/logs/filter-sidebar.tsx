@@ -1,7 +1,8 @@
 /** What the rows are, and how many of each; a click narrows the list, another one widens it again. */
+
 import { useTranslation } from 'react-i18next';
+import { grouped } from '../../lib/format.ts';
 import type { Url } from '../../lib/url.ts';
-import { grouped } from './log-columns.tsx';
 import { addressOf, nameOf, statusesIn } from './log-filters.ts';
 import type { Counts } from './use-counts.ts';
 

@@ -3,10 +3,9 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { dateTime } from '../../lib/format.ts';
+import { dateTime, grouped } from '../../lib/format.ts';
 import { zoneName } from '../../lib/range.ts';
 import { useDark } from '../../lib/theme.ts';
-import { grouped } from './log-columns.tsx';
 import type { Counts } from './use-counts.ts';
 
 const height = 48;

@@ -6,7 +6,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { statusOf } from '../../../server/contract/log-status.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
-import { dateTime } from '../../lib/format.ts';
+import { dateTime, grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
@@ -21,7 +21,6 @@ const firstTokenClass = (ms: number): string =>
 
 /** Hundredths while they say something. */
 export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
-export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
 const classes = {
   succeeded: 'status',

@@ -3,9 +3,9 @@
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import { attempt } from '../../lib/attempt.ts';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { exportLogs } from './export.ts';
-import { grouped } from './log-columns.tsx';
 import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 

@@ -14,13 +14,8 @@ export function Code({ body }: { readonly body: Readonly<Record<string, unknown>
   const [html, setHtml] = useState<string | null>(null);
   const code = codeOf(location.origin, body)[kind];
   useEffect(() => {
-    let current = true;
-    void import('../../lib/highlight.ts').then(({ highlighted }) => {
-      if (current) setHtml(highlighted(code, languages[kind]));
-    });
-    return () => {
-      current = false;
-    };
+    // Whoever asks for it later is answered later, so that the last one stays.
+    void import('../../lib/highlight.ts').then(({ highlighted }) => setHtml(highlighted(code, languages[kind])));
   }, [code, kind]);
   return (
     <div className="min-h-0 flex-1 overflow-auto p-5">

@@ -1,10 +1,12 @@
 /** Models side by side: the cheaper price and the larger context stand out. */
+
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
+import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { modalityText, percentText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
@@ -90,7 +92,7 @@ export function Comparison({ models }: ComparisonProps) {
                     Math.max,
                   ),
                   line(t('pricing.channels'), (one) => one.admin?.channels.length ?? '–'),
-                  line(t('pricing.requests'), (one) => (one.admin?.requests ?? 0).toLocaleString('en')),
+                  line(t('pricing.requests'), (one) => grouped(one.admin?.requests ?? 0)),
                   line(t('pricing.day'), (one) => <TrafficBars bars={one.admin?.bars ?? []} />),
                 ]
               : null}

@@ -1,4 +1,5 @@
 /** The table of models: what they take and cost; for administrators what is paid for them, how they do, how much they are used. */
+
 import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import { textIn } from '../../../server/contract/language.ts';
@@ -6,6 +7,7 @@ import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
+import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { type ModelView, marginOf } from './model-rows.ts';
 
@@ -174,7 +176,7 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
       header: t('pricing.requests'),
       number: true,
       sort: (row) => row.admin?.requests ?? 0,
-      cell: (row) => (row.admin?.requests ?? 0).toLocaleString('en'),
+      cell: (row) => grouped(row.admin?.requests ?? 0),
     },
   ];
 }

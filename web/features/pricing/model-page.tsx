@@ -1,4 +1,5 @@
 /** One model: what it takes, what it costs in each group, how it is called; for administrators its channels and use. */
+
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -14,6 +15,7 @@ import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dollarText, sizeText } from '../../lib/currency.ts';
+import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -181,7 +183,7 @@ function ForAdmins({ view }: { readonly view: ModelView & { readonly admin: NonN
           rows={[
             [t('pricing.margin'), margin === null ? '–' : percentText(margin)],
             [t('pricing.day'), <TrafficBars key="bars" bars={admin.bars} />],
-            [t('pricing.requests'), admin.requests.toLocaleString('en')],
+            [t('pricing.requests'), grouped(admin.requests)],
             [t('pricing.tokens'), `${sizeText(admin.tokens_in)} / ${sizeText(admin.tokens_out)}`],
             [t('pricing.charged'), money(admin.charge)],
           ]}

@@ -1,4 +1,5 @@
 /** What past requests would have cost with another price; stored only when somebody says so. */
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
@@ -12,6 +13,7 @@ import { Segment } from '../../components/segment.tsx';
 import { SuggestField } from '../../components/suggest.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { AdminModel } from './model-rows.ts';
 
@@ -180,7 +182,7 @@ export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
                 {changed.slice(0, 50).map((row) => (
                   <tr key={row.model}>
                     <td className="max-w-40 truncate font-mono text-[12px]">{row.model}</td>
-                    <td className="number">{row.requests.toLocaleString('en')}</td>
+                    <td className="number">{grouped(row.requests)}</td>
                     <td className="number">{money(row.before)}</td>
                     <td className="number">{money(row.after)}</td>
                   </tr>

@@ -1,10 +1,12 @@
 /** The first request: sent from here or by the reader's own client, and its bill the moment it has been written. */
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
+import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { CostBreakdown } from '../logs/cost-breakdown.tsx';
 
@@ -73,8 +75,8 @@ export function FirstRequest({ row }: { readonly row: Log }) {
         </span>
         <span className="ml-auto">
           {t('setup.tokens', {
-            in: row.prompt_tokens.toLocaleString('en'),
-            out: row.completion_tokens.toLocaleString('en'),
+            in: grouped(row.prompt_tokens),
+            out: grouped(row.completion_tokens),
           })}
         </span>
         <strong className="font-semibold">{money(row.quota, 'exact')}</strong>

@@ -1,4 +1,5 @@
 /** A month's bill, to be looked through, printed or sent: each line leads to its requests. */
+
 import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -11,6 +12,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { download } from '../../lib/download.ts';
+import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
@@ -65,9 +67,9 @@ function Totals({ of }: { readonly of: Statement['total'] }) {
   const money = useMoney();
   return (
     <>
-      <td className="number max-sm:hidden">{of.requests.toLocaleString('en')}</td>
-      <td className="number max-sm:hidden">{of.prompt_tokens.toLocaleString('en')}</td>
-      <td className="number max-sm:hidden">{of.completion_tokens.toLocaleString('en')}</td>
+      <td className="number max-sm:hidden">{grouped(of.requests)}</td>
+      <td className="number max-sm:hidden">{grouped(of.prompt_tokens)}</td>
+      <td className="number max-sm:hidden">{grouped(of.completion_tokens)}</td>
       <td className="number">{money(of.quota, 'exact')}</td>
     </>
   );

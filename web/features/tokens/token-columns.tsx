@@ -7,7 +7,7 @@ import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime, day, relative } from '../../lib/format.ts';
+import { dateTime, day, grouped, relative } from '../../lib/format.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 import { namesIn } from './key-summary.tsx';
@@ -172,7 +172,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
       from: 1280,
       header: t('tokens.today'),
       number: true,
-      cell: (row) => (today === undefined ? '–' : (today.get(row.id) ?? 0).toLocaleString('en')),
+      cell: (row) => (today === undefined ? '–' : grouped(today.get(row.id) ?? 0)),
     },
     {
       id: 'created',

@@ -13,7 +13,7 @@ import { SelectField } from '../../components/select.tsx';
 import type { FieldOf } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
-import { day } from '../../lib/format.ts';
+import { day, grouped } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { namesIn, Sentence } from './key-summary.tsx';
@@ -88,7 +88,7 @@ function SpendField({ form, token, details, onChange }: PartProps) {
       <p className="-mt-3 mb-2 text-[12px] leading-4 text-ink-3">
         {spend === 'none'
           ? t('tokens.spendHelp.none')
-          : `${amount.kind === 'value' ? `${t('tokens.asQuota', { quota: amount.value.toLocaleString('en') })} ` : ''}${t(`tokens.spendHelp.${spend}`)}`}
+          : `${amount.kind === 'value' ? `${t('tokens.asQuota', { quota: grouped(amount.value) })} ` : ''}${t(`tokens.spendHelp.${spend}`)}`}
       </p>
       <div className="mb-4 flex flex-wrap items-center gap-1.5">
         {presets.map((preset) => (

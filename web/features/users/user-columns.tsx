@@ -1,4 +1,5 @@
 /** What the table of users shows of each. */
+
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -7,6 +8,7 @@ import { Role } from '../../../server/contract/enum.ts';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
+import { grouped } from '../../lib/format.ts';
 import { isAdmin } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
@@ -193,7 +195,7 @@ export function userColumns(options: UserColumnsOptions): readonly Column<User>[
       number: true,
       order: 'request_count',
       from: 1024,
-      cell: (row) => figure(row.request_count, row.request_count.toLocaleString('en')),
+      cell: (row) => figure(row.request_count, grouped(row.request_count)),
     },
     {
       id: 'invited',

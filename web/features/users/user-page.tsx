@@ -55,7 +55,7 @@ function AccountDetails({
     [t('users.spentMonth'), money(month.total.quota)],
     [t('users.used'), money(user.used_quota)],
     [t('users.quota'), money(user.quota)],
-    [t('users.requests'), user.request_count.toLocaleString('en')],
+    [t('users.requests'), grouped(user.request_count)],
     [
       t('users.lastSeen'),
       seen === 0 ? t('users.never') : `${relative(seen, i18n.language)}${ip === '' ? '' : ` · ${ip}`}`,

@@ -1,8 +1,10 @@
 /** What the reader has left, and what was used. */
+
 import { useTranslation } from 'react-i18next';
 import { Card } from '../../components/card.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 
@@ -19,7 +21,7 @@ export function Balance({ note }: { readonly note?: string | undefined }) {
         <>
           <p className="text-[28px] leading-9 font-semibold">{money(self.quota)}</p>
           <p className="mt-1 text-ink-2">
-            {t('wallet.used', { usd: money(self.used_quota), count: self.request_count.toLocaleString('en') })}
+            {t('wallet.used', { usd: money(self.used_quota), count: grouped(self.request_count) })}
           </p>
           {note === undefined ? null : <p className="mt-3 text-[12px] text-ink-3">{note}</p>}
         </>
