@@ -208,7 +208,7 @@ test('the rail counts what there is, and marks what is chosen', async () => {
 });
 
 test('the rail shows so many values of each kind, and sums up the others', async () => {
-  const { FacetRail } = await import('../../web/features/logs/facet-rail.tsx');
+  const { FilterSidebar } = await import('../../web/features/logs/filter-sidebar.tsx');
   const kinds = { status: 7, error: 4, model: 6, user: 4, channel: 4, token: 4, group: 3 } as const;
   const names = ['failed', 'refused', 'retried', 'ok', 'event', 'a', 'b', 'c', 'd'];
   const facets = Object.keys(kinds).map((by) => ({
@@ -217,7 +217,7 @@ test('the rail shows so many values of each kind, and sums up the others', async
     more: { values: 1, count: 10 },
   }));
   const url = { get: () => '', set: () => undefined } as unknown as Url;
-  const rail = rendered(<FacetRail counts={{ facets, sampled: false } as unknown as Counts} url={url} />);
+  const rail = rendered(<FilterSidebar counts={{ facets, sampled: false } as unknown as Counts} url={url} />);
   const sections = rail.split('<section').slice(1);
   expect(sections.map((section) => section.match(/<button/g)?.length)).toEqual(Object.values(kinds));
   for (const [at, most] of Object.values(kinds).entries())
