@@ -9,12 +9,12 @@ import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, day, relative } from '../../lib/format.ts';
+import { dateTime, day, grouped, relative } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
-import { grouped, LogStatusMark } from '../logs/log-columns.tsx';
+import { LogStatusMark } from '../logs/log-columns.tsx';
 import { keyUsage } from '../tokens/usage.ts';
 import { UserStatus } from './user-columns.tsx';
 
