@@ -36,6 +36,8 @@ interface PassedHeader {
   readonly name: string;
   /** Values that no header may have are left out; the request would fail for them. */
   readonly checked: boolean;
+  /** Other values than these are left out. */
+  readonly only?: RegExp;
 }
 
 /** @returns null = it is not served. @throws AppError what the channel's `other` cannot be. */
@@ -87,6 +89,11 @@ function withQuery(url: string, requested: string): string {
 /** Request headers that carry features of the dialects and pass through. */
 const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'];
 const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
+/** A response in any other form could not be read here: its upstream would have worked for nothing, and look broken. */
+const readable =
+  /^(?:(?:\*\/\*|application\/(?:json|\*|x-ndjson)|text\/(?:event-stream|plain|vtt|\*)|audio\/[\w.*+-]+)\s*(?:;[^,]*)?(?:,\s*|$))+$/i;
+const only: Readonly<Record<string, { readonly only: RegExp }>> = { accept: { only: readable } };
+
 /** It means nothing to an upstream of another dialect. */
 const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name.startsWith(prefix));
 
@@ -117,7 +124,7 @@ function headersFor(
     constant: { ...json, ...(ownHeaders ? {} : fallback) },
     keys,
     passed: [
-      ...features.map((name) => ({ name, checked: false })),
+      ...features.map((name) => ({ name, checked: false, ...only[name] })),
       ...agents.map(({ name }) => ({ name, checked: true })),
     ],
     last: Object.keys(last).length === 0 ? null : last,
@@ -175,8 +182,9 @@ function madeHeaders(
   const headers: Record<string, string> = { ...constant };
   for (const { name, before } of keys) headers[name] = before + key;
   if (contentType !== undefined) headers['content-type'] = contentType;
-  for (const { name, checked } of passed) {
+  for (const { name, checked, only: values } of passed) {
     const value = clientHeaders[name];
+    if (value !== undefined && values?.test(value) === false) continue;
     if (value !== undefined && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
   }
   return last === null ? headers : Object.assign(headers, last);
