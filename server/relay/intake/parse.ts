@@ -45,6 +45,8 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   const compaction = encryptedBlob === undefined ? null : compactionOf(route, body, encryptedBlob);
   if (route.operation === 'speech' && body.input !== undefined && typeof body.input !== 'string')
     throw new AppError('body_invalid', { detail: 'input must be a string' });
+  if ((route.operation === 'transcriptions' || route.operation === 'translations') && !carriesRecording(content))
+    throw new AppError('body_invalid', { detail: 'file is required, and nothing may name a recording by its address' });
   const model = matched.model ?? body.model ?? route.defaultModel;
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
@@ -98,6 +100,10 @@ interface Content {
   readonly json: JsonContent | null;
   readonly form: Form | null;
 }
+
+/** A recording is paid by its length, and what lies at an address is as long as it likes. */
+const carriesRecording = ({ form, body }: Content): boolean =>
+  form !== null && form.file !== null && !Object.keys(body).some((name) => /ur[li]$/i.test(name));
 
 async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
   // Recordings are paid by their length, pictures by fields.
