@@ -26,7 +26,7 @@ export interface ClientOptions {
   readonly timeoutMs: number;
   /** What an upgrade of the data directory does meanwhile. */
   readonly migrating?: (step: MigrationStep) => void;
-  /** Told of every HTTP call. */
+  /** Called for every HTTP call. */
   readonly trace?: (text: string) => void;
 }
 
@@ -56,7 +56,7 @@ export async function openClient(options: ClientOptions): Promise<Client> {
 const lockWaitMs = 10_000;
 const lockPollMs = 25;
 
-/** Waits while another command has the folder, not while a server serves it: that is for the caller to be told. */
+/** Waits while another command holds the folder, not while a server holds it: then the caller reports that. */
 export async function folderFree(dataDir: string): Promise<void> {
   const files = dataDirFiles(dataDir);
   checkSocketDir(files);

@@ -59,7 +59,7 @@ export interface Shape {
   readonly wide: boolean;
 }
 
-/** The one place that all words pass on their way out. Whoever draws says so. */
+/** The one place that all output passes through. Screens, which draw with escape sequences, write to `draws` instead. */
 export const guarded = (streams: Streams): Streams => ({
   ...streams,
   out: { write: (text) => streams.out.write(safeText(text)) },
@@ -162,7 +162,7 @@ export function createOutput(
   };
 }
 
-/** A field that no row has is a slip of the pen; where there are no rows nobody can tell. @throws AppError usage */
+/** A field that no row has is a typing error; an empty list cannot show that. @throws AppError usage */
 function checkFields(value: unknown, fields: readonly string[] | undefined): void {
   const things = (Array.isArray(value) ? value : [value]).map((one) => Object.keys(Object(one)));
   const known = [...new Set(things.flat())];
@@ -180,7 +180,7 @@ const pick = (value: unknown, fields: readonly string[]): unknown =>
     ? value.map((one) => pick(one, fields))
     : Object.fromEntries(fields.map((name) => [name, (Object(value) as Record<string, unknown>)[name] ?? null]));
 
-/** YAML cannot be told which strings to quote; JSON is YAML too. */
+/** The YAML library has no option to quote only some strings; JSON is YAML too. */
 const yaml = (value: unknown): string => {
   const plain = JSON.stringify(value);
   return escaped(plain) === plain ? Bun.YAML.stringify(value, null, 2) : safeJson(value, 2);

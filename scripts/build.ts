@@ -122,7 +122,7 @@ async function build({ file, addon, parts }: Needed): Promise<void> {
     bytecode: true,
     compile: {
       outfile: join(root, 'dist', file),
-      // The folder that it is started in may be a stranger's: its bunfig.toml would run code, its .env would name another server.
+      // Users start the executable in folders that are not theirs to trust: a bunfig.toml there would run code, a .env there would name another server.
       autoloadBunfig: false,
       autoloadDotenv: false,
       ...(parts === undefined ? {} : { target: parts.bun, executablePath: parts.runtime }),

@@ -28,7 +28,7 @@ const run = async (title: string, command: string[], env: Record<string, string>
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...env },
   });
-  // Whoever is told to end does not wait for it.
+  // A process that is asked to stop does not wait for this.
   const ended = () => child.kill();
   process.once('exit', ended);
   const code = await child.exited;

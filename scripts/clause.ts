@@ -130,7 +130,7 @@ function missing(all: readonly Clause[]): string[] {
   ];
 }
 
-/** So many rows that can be tried, in the order of the hash of seed and id, so that nobody chooses them. */
+/** So many rows that can be tried, in the order of the hash of seed and id, so that the choice is not made by hand. */
 export function sampleOf(count: number, seed: string): Clause[] {
   const place = ({ id }: Clause): string => createHash('sha256').update(`${seed} ${id}`).digest('hex');
   return clauses()

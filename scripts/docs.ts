@@ -1,4 +1,4 @@
-/** Writes the generated lists beside the catalogues they come from; `documentsAreFresh` tells whether that would change anything. */
+/** Writes the generated lists beside the catalogues they come from; `documentsAreFresh` returns whether they are up to date. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** Writes server/contract/model-limits.json from scripts/prices/model-limits.json; `limitsAreFresh` tells whether that would change anything. */
+/** Writes server/contract/model-limits.json from scripts/prices/model-limits.json; `limitsAreFresh` returns whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { bareName } from '../server/contract/model-limits.ts';

@@ -1,4 +1,4 @@
-/** Writes server/contract/pricing/default-prices.json from the facts in scripts/prices; `pricingIsFresh` tells whether that would change anything. */
+/** Writes server/contract/pricing/default-prices.json from the facts in scripts/prices; `pricingIsFresh` returns whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

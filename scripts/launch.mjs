@@ -51,7 +51,7 @@ function findBun() {
   const program = join(home, 'bin', windows ? 'bun.exe' : 'bun');
   if (existsSync(program)) return program;
   say(`fetching Bun ${wanted} ...`);
-  // Under the lock nobody else is drafting: what lies here was left by a run that was killed.
+  // No other process writes here while the lock is held: what lies here was left by a run that was killed.
   const draft = `${home}.draft`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
@@ -77,7 +77,7 @@ function isAlive(pid) {
   }
 }
 
-/** Removes a dead owner's lock; a lock that somebody took in the meantime is put back. */
+/** Removes a dead owner's lock. If another process has taken the lock meanwhile, it is put back. */
 function takeAway(lock, owner) {
   const aside = `${lock}.${process.pid}`;
   renameSync(lock, aside);
@@ -142,7 +142,7 @@ const stop = (signal) => {
   if (!reported) reported = child.kill(signal);
 };
 process.on('SIGTERM', () => stop('SIGTERM'));
-// Detached, the end of the terminal is nobody's wish.
+// Detached: the end of the terminal does not stop it.
 process.on('SIGHUP', () => process.env.GATEWAY_DETACHED || stop('SIGHUP'));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);

@@ -34,9 +34,9 @@ function fileOf(id: string): string {
   return helper === undefined ? relative(root, id.split('?')[0] ?? '') : `node_modules/${helper}/package.json`;
 }
 
-/** Tells the build which modules are in the bundle, for the list of licences. */
+/** Reports to the build which modules are in the bundle, for the list of licences. */
 const moduleList: Plugin = {
-  name: 'modules-told',
+  name: 'module-list',
   writeBundle(_options, bundle) {
     const place = process.env.GATEWAY_CONSOLE_MODULES;
     if (place === undefined) return;

@@ -1,9 +1,9 @@
-/** What `gateway bench` runs in processes of their own, so that nobody's work counts as another's: `__bench <part> ...`. */
+/** The parts of `gateway bench` that run in processes of their own, so that each one's CPU is counted by itself: `__bench <part> ...`. */
 import { serveFloor } from './floor.ts';
 import { generateLoad, type LoadOrder } from './load.ts';
 import { keepOrder } from './process-group.ts';
 
-/** Not a command: nobody types it. */
+/** An internal verb, not a command: no user types it. */
 export const childVerb = '__bench';
 
 /** @returns the exit code. */

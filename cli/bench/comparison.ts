@@ -1,4 +1,4 @@
-/** Another gateway on this machine, as told on the command line: `NAME=URL,KEY,MODEL,PID`. */
+/** Another gateway on this machine, as named on the command line: `NAME=URL,KEY,MODEL,PID`. */
 import { AppError } from '../../server/contract/errors.ts';
 
 export interface Rival {

@@ -9,7 +9,7 @@ import { bodyOf } from './targets.ts';
 export interface OpenStreams {
   readonly count: number;
   readonly stuck: number;
-  /** null = this machine does not tell. */
+  /** null = this machine does not report it. */
   readonly kbEach: number | null;
   /** Milliseconds. */
   readonly p99: number;
@@ -86,7 +86,7 @@ async function startTimes(site: Site, starts: number, serveExisting: number): Pr
   return { version: await time(['--version']), tokenList: await time(['token', 'list']), serveFresh, serveExisting };
 }
 
-/** @param site nobody serves it at the moment. */
+/** @param site no server is running on it at the moment. */
 export async function measureExtras(
   site: Site,
   before: Pick<Extras, 'idleMb' | 'loadedMb'>,

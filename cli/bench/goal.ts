@@ -6,7 +6,7 @@ import { type ShapeName, subjectNames } from './targets.ts';
 
 export interface Goal {
   readonly name: string;
-  /** null = this machine does not tell. */
+  /** null = this machine does not report it. */
   readonly value: number | null;
   /** The value is to be no more. */
   readonly limit: number;

@@ -1,4 +1,4 @@
-/** What the system tells of processes and cores; null where it tells nothing: then a figure is unknown, not zero. */
+/** What the system reports about processes and cores; null where it reports nothing: then a figure is unknown, not zero. */
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 

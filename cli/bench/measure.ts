@@ -57,7 +57,7 @@ export const sampling =
     return {
       ...result,
       cpu: used === null || pid === 'none' ? null : used / Math.max(1, result.requests),
-      // Without its CPU a stranger's own work would look like somebody else's.
+      // A target whose CPU is unknown would have its own work counted as that of other processes.
       noise: used === null ? 0 : Math.max(0, others / ((after.at - before.at) * 1000)),
     };
   };

@@ -1,6 +1,6 @@
 /** Ends what a measurement has started when the process that measures is killed outright: nothing else would. */
 
-/** A gateway lets open requests end; whoever measured them is gone. */
+/** Kills a process that ignores SIGTERM: a gateway waits for open requests, but the benchmark that sent them has ended. */
 const timeoutMs = 2000;
 
 /**

@@ -17,7 +17,7 @@ export const ownProgram: Program = isCompiled
 const children = new Set<Bun.Subprocess>();
 let supervisor: Bun.Subprocess<'pipe', 'ignore', 'ignore'> | null = null;
 
-/** Told who is to be ended when this process is killed outright and cannot do it: it hears of that by the end of its input. */
+/** Tells the supervisor which children to kill when this process is killed outright: the supervisor notices by the end of its input. */
 function keep(sign: '+' | '-', { pid }: Bun.Subprocess): void {
   supervisor ??= Bun.spawn([...ownProgram, childVerb, 'keeper'], {
     env: bareEnvironment(),
@@ -42,7 +42,7 @@ function ended(child: Bun.Subprocess): void {
 const timeoutMs = 5000;
 const readyMs = 20_000;
 
-/** Settings of whoever measures are none of those measured. */
+/** The environment of the measuring process does not apply to what it measures. */
 const bareEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -128,7 +128,7 @@ export async function waitForResponse(
   throw new Error(`nothing answers at ${url}`);
 }
 
-/** A port nobody listens on right now. */
+/** A port that no process listens on right now. */
 export function freePort(): number {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
   const { port } = probe;

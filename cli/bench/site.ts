@@ -68,7 +68,7 @@ export async function serve(site: Site, env: Readonly<Record<string, string>> = 
   const port = freePort();
   const child = start(cores.measured, [...site.program, 'serve', '--port', String(port)], {
     GATEWAY_DATA_DIR: site.dataDir,
-    // More is asked of it than it can do, on purpose: all of it is to be measured, and nobody turned away.
+    // The load is higher than it can serve, on purpose: load shedding is off so that every request is measured.
     GATEWAY_SHED_DELAY_MS: '60000',
     ...env,
   });

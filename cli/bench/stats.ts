@@ -1,4 +1,4 @@
-/** Samples made into figures: medians over the quiet ones, noise and failures told. */
+/** Turns samples into figures: medians over the samples with low noise, and the noise and the failures beside them. */
 
 /** One measurement. */
 export interface Sample {

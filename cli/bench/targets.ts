@@ -29,7 +29,7 @@ export const subjectNames = {
 
 export interface Subject {
   readonly name: string;
-  /** `none` = there is nobody to measure. */
+  /** `none` = there is no process to measure. */
   readonly pid: number | 'none' | 'unknown';
   readonly token: string;
   readonly path: string;

@@ -23,7 +23,7 @@ export interface AgentRun {
 /** Milliseconds that the list of models is waited for. */
 const timeoutMs = 3000;
 
-/** Names that the key may use; empty where nobody answers. */
+/** Models that the key may use; empty where no server answers. */
 export async function modelsOf(url: string, key: string): Promise<readonly string[]> {
   try {
     const headers = { authorization: `Bearer ${key}` };

@@ -1,4 +1,4 @@
-/** A command as somebody types it: from its row, its flags and its arguments. */
+/** A command line as a person types it: from its row, its flags and its arguments. */
 import { Option } from 'commander';
 import type { CommandRow, FlagValues } from '../command.ts';
 import { globals } from '../globals.ts';

@@ -12,7 +12,7 @@ interface Manager {
   readonly command: string;
 }
 
-/** Whoever replaced a file of theirs would be overwritten, or refused, by their next upgrade. */
+/** A package manager's next upgrade would overwrite a file that was replaced here, or refuse to run. */
 const managers: readonly Manager[] = [
   { where: /^\/usr\/bin\//, name: 'apt, dnf', command: 'apt install ./gateway_VERSION_ARCH.deb' },
   { where: /[\\/]node_modules[\\/]/, name: 'npm', command: 'npm install --global gateway@latest' },

@@ -1,4 +1,4 @@
-/** The word somebody probably meant. */
+/** The word that was probably meant. */
 
 /** Changes of one letter, and neighbours swapped, that lead from one word to the other. */
 function distance(from: string, to: string): number {

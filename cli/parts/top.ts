@@ -40,7 +40,7 @@ export interface Top {
 
 const perMinute = (count: number): number => Math.round((count / 60) * 10) / 10;
 const percent = (good: number, all: number): number | null => (all === 0 ? null : Math.round((good / all) * 1000) / 10);
-/** What needs somebody comes first. */
+/** Rows that need an operator come first. */
 const order: readonly ChannelState[] = ['failing', 'slow', 'serving', 'standby', 'idle', 'disabled'];
 
 export async function topOf(context: Context): Promise<Top> {

@@ -1,4 +1,4 @@
-/** Moments and spans as people type them: `90s`, `24h`, `7d`, `4w`, or a date; and how they are told to people. */
+/** Moments and spans as people type them: `90s`, `24h`, `7d`, `4w`, or a date; and how they are shown to people. */
 
 import type { Language } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';

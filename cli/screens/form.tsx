@@ -21,7 +21,7 @@ export class TerminalForm implements Surface {
 
   constructor(words: QuestionWords) {
     this.#words = words;
-    // Before anything is drawn: whoever types at once would see it echoed into the form.
+    // Raw mode is on before anything is drawn: keys typed at once would be echoed into the form.
     if (process.stdin.isTTY) process.stdin.setRawMode(true);
     this.#drawing = render(this.#view(), { exitOnCtrlC: false, patchConsole: false });
   }

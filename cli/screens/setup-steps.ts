@@ -254,7 +254,7 @@ async function stepThrough(context: Context, form: Form, input: FlagValues, open
   const wizard = new SetupWizard(context, client, input, form);
   if (!open.administrator) form.note(remainingSteps(context, open));
   const administrator = open.administrator ? await wizard.administrator(open.account) : null;
-  // Over HTTP the rest needs somebody who is logged in.
+  // Over HTTP the remaining steps need a logged-in administrator.
   if (context.url !== '' && administrator !== null)
     return { administrator, channel: null, test: null, key: null, flags: wizard.flags };
   for (const line of context.url === '' ? await credentials(context, client) : []) form.note(line);

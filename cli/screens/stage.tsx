@@ -31,7 +31,7 @@ export function stage<Result>(
   { whole = false, escapeEnds = false }: StageOptions = {},
 ): Promise<Result | undefined> {
   const ended = Promise.withResolvers<Result | undefined>();
-  // Before anything is drawn: whoever types at once would see it echoed into the screen.
+  // Raw mode is on before anything is drawn: keys typed at once would be echoed into the screen.
   if (process.stdin.isTTY) process.stdin.setRawMode(true);
   const drawing = render(
     <Escapes

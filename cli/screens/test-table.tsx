@@ -28,7 +28,7 @@ function TestTable({ channels, run }: { channels: readonly Listed[]; run: (done:
   const { rows: height } = useWindowSize();
   useEffect(() => run((row) => setRows((now) => new Map(now).set(row.id, row))), [run]);
   const room = Math.max(3, height - 3);
-  // Finished ones give way first, then whoever stands last.
+  // Finished rows are hidden first, then the last ones.
   const sorted = channels.toSorted((a, b) => Number(rows.has(a.id)) - Number(rows.has(b.id)));
   const visible = channels.length <= room ? channels : sorted.slice(0, room);
   return (
@@ -45,7 +45,7 @@ function TestTable({ channels, run }: { channels: readonly Listed[]; run: (done:
   );
 }
 
-/** @param work tests the channels and tells of each. */
+/** @param work tests the channels and reports each of them. */
 export async function showTestTable(
   _context: Context,
   channels: readonly Listed[],

@@ -1,4 +1,4 @@
-/** Which files of others end up in the executable, as the bundlers themselves tell it. */
+/** Which files of other packages are in the executable, as the bundlers report them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleOf, counterEntry } from '../bundle.ts';

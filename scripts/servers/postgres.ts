@@ -20,12 +20,12 @@ export interface PostgresServer {
   readonly folder: string;
   /** Certificate that it shows. */
   readonly certificate: string;
-  /** Its first process, for whoever freezes or kills it. */
+  /** Its first process, which tests freeze or kill. */
   pid(): number;
   /** @param how as `pg_ctl` says it. */
   stop(how?: 'fast' | 'immediate'): void;
   start(): void;
-  /** As after a crash, while whoever asks goes on with other work. */
+  /** Ends as after a crash, while the caller goes on with other work. */
   restart(): Promise<void>;
   /** Runs one of its programs as its user. @throws Error with its words. */
   run(program: string, ...args: string[]): Promise<void>;
@@ -46,7 +46,7 @@ export function postgresPrograms(): string | null {
   );
 }
 
-/** What comes from beyond the machine is no concern; what is tested is how each way in is told. */
+/** Connections from other machines are no concern; what is tested is how each way in is reported. */
 const access = `hostssl secured all 127.0.0.1/32 scram-sha-256
 hostnossl secured all 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256

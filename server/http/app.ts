@@ -29,13 +29,13 @@ export interface AppOptions {
   readonly requestId: () => string;
   /** Unexpected errors, for our own log. */
   readonly report: (error: unknown, requestId: string) => void;
-  /** Told of every answer. */
+  /** Called for every response. */
   readonly onResponse?: (details: Readonly<Record<string, string | number>>) => void;
   /** Called after a change was made and before it is answered, so that the relay knows it first. */
   readonly changed?: () => Promise<void>;
 }
 
-/** Bodies of strangers, such as payment callbacks. */
+/** Bodies of unauthenticated callers, such as payment callbacks. */
 const textLimit = 64 * 1024;
 
 /** Answers are data: nothing in them may run, be framed, or be kept by a cache. */
@@ -79,7 +79,7 @@ export function createApp(options: AppOptions): Express {
         : new AppError('route_unknown', { method: request.method, path: request.path }),
     );
   });
-  // Express tells error handlers by their four parameters.
+  // Express recognises error handlers by their four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: unknown) =>
     fail(request, response, options, bodyError(error, bodyLimit)),
   );

@@ -92,7 +92,7 @@ export async function authenticateOwner(request: Request, services: Services): P
   return { actor: actorOf(user, 'access_token'), sessionHash: null, fresh: true, language: languageOf(user) };
 }
 
-/** A banned user is nobody: public pages and the logout stay open. */
+/** A banned user counts as not logged in: public pages and the logout stay open. */
 function identityOf(
   user: UserRow,
   actor: Actor,

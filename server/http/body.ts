@@ -1,7 +1,7 @@
-/** What may be wrong with a body before any call looks at it, and what its sender is told. */
+/** What may be wrong with a body before any call looks at it, and the error that its sender gets. */
 import { AppError } from '../contract/errors.ts';
 
-/** Parsing and telling anew are recursive; no real request comes near. */
+/** Parsing and translating are recursive; no real request comes near. */
 const maxDepth = 128;
 
 const [quote, backslash] = [34, 92];
@@ -32,7 +32,7 @@ export function bodyError(error: unknown, limit: number): unknown {
   const { type, status, message } = (error ?? {}) as { type?: unknown; status?: unknown; message?: unknown };
   if (type === 'entity.too.large') return new AppError('body_too_large', { limit }, error);
   if (type === 'entity.parse.failed') return new AppError('body_not_json', {}, error);
-  // An encoding or a character set nobody knows, packed data that cannot be unpacked, a broken percent sign in a path.
+  // An unknown encoding or character set, packed data that cannot be unpacked, a broken percent sign in a path.
   if (typeof status === 'number' && status >= 400 && status < 500)
     return new AppError('body_invalid', { detail: String(message).slice(0, 200) }, error);
   return error;

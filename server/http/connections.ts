@@ -58,7 +58,7 @@ interface Open {
   seenMs: number;
 }
 
-/** From here on, and where no length is told, a body is watched as it comes: it may take long as long as it comes. */
+/** From here on, and where no length is declared, a body is timed as it comes: it may take long while data keeps coming. */
 const longBody = 64 * 1024;
 /** A body that comes slower than this is not coming. Bytes per second. */
 const minBytesPerSecond = 256;
@@ -90,7 +90,7 @@ export function createConnections(
   const spare = Math.min(128, Math.floor(limit / 8));
   const liftMs = (limits.idleSeconds * 1000) / 3;
 
-  /** Counts what comes. That nobody asks for more, an upstream that reads slowly say, is not the sender's fault. */
+  /** Counts what arrives. When the gateway itself stops reading, because an upstream reads slowly for example, the sender is not blamed. */
   const watched = (request: Request, body: ReadableStream<Uint8Array>, one: Open): Request => {
     one.counted = true;
     one.waiting = false;
@@ -172,7 +172,7 @@ export function createConnections(
       }
     };
     for (const [caller, list] of callers) if (!free.has(caller)) end(list, list.length - perAddress);
-    // Whoever has most gives most.
+    // The address with the most connections loses one first.
     for (const list of [...callers.values()].sort((a, b) => b.length - a.length)) end(list, short);
   };
 

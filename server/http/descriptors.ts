@@ -1,4 +1,4 @@
-/** The process's descriptors and the connections behind them. Bun tells neither how many it may open nor who is connected, so the C library is asked. */
+/** The process's descriptors and the connections behind them. Bun reports neither the limit nor the peers, so the C library is called. */
 
 import { dlopen } from 'bun:ffi';
 import { readdir } from 'node:fs/promises';

@@ -1,7 +1,7 @@
-/** While another server takes this one's place, newcomers wait; then what still comes over connections of this one is passed to the other, whole, and told to come by another connection. */
+/** While another server takes over, new connections wait; then requests that still come over connections of this one are forwarded to the other, whole, and their responses ask the client to reconnect. */
 import type { Server } from 'bun';
 
-/** Who called the server that passes on; nobody but the process's owner can write to the socket it comes by. */
+/** The client address that the forwarding server reports. Only the process's owner can write to the socket that it comes by. */
 const callerHeader = 'x-gateway-handed-from';
 export const forwardedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
 

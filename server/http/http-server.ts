@@ -39,11 +39,11 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   readonly port: number;
-  /** From here on balancers are told to send nobody, and every answer ends its connection; whoever comes is served. */
+  /** From here on /readyz asks balancers to send no requests, and every response ends its connection; requests that still come are served. */
   leave(): void;
   /** What the relay does not take is refused. */
   drain(): void;
-  /** Newcomers wait. Resolves when the API has answered those before. */
+  /** New connections wait. Resolves when the API has answered the requests before. */
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served here. */
   forwardTo(endpoint: string | null): void;
@@ -58,7 +58,7 @@ const hardBodyLimit = 256 * 1024 * 1024;
 /** Sound comes in frames of a megabyte and more. */
 const frameLimit = 16 * 1024 * 1024;
 
-/** Without a host that can be one, the runtime tells no more than the path: nobody may take a part of it for the whole. */
+/** Without a host that can be one, the runtime gives only the path: no part of it may be taken for the whole. */
 const isHostless = (url: string): boolean => url.startsWith('/');
 
 /** The path of a request's URL without building a URL object. */
@@ -79,7 +79,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
-      // Whoever handed it on looks after its connection.
+      // The process that handed it over watches its connection.
       if (listener === inner) listener.timeout(request, 0);
       return forwarding.passed(request, listener, serve);
     },
@@ -104,7 +104,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.isTrustedProxy),
     };
     if (isProbe(path)) return probed(request, path);
-    // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
+    // Health probes may come without a Host header; every other request needs one.
     if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
     const place = pathKindOf(path);
     const isOpen = isOpenToPages(request, place, path);
@@ -145,7 +145,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     return parting(probe(path, request.method, { storage: !options.mayServe(), draining: leaving }));
   };
 
-  /** Keep-alive connections are told to end: the next one may come out elsewhere, and the stop would wait for them. */
+  /** Keep-alive connections get `connection: close`: the next one may reach another process, and the stop would wait for them. */
   const parting = (response: Response): Response => {
     if (leaving) response.headers.set('connection', 'close');
     return response;
@@ -165,7 +165,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     idleTimeout: connections.idleSeconds,
   });
   const { forwardedSocket = '' } = options;
-  // Before the port is known to anybody: whoever is handed on finds somebody.
+  // Before the port is published: connections that are handed over find a listener.
   const inner = forwardedSocket === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: forwardedSocket });
   connections.watch(server, options.isTrustedProxy);
   return {
@@ -209,7 +209,7 @@ const errorText = (request: Request, code: ErrorCode, params: ErrorParams = {}):
 const lastBytesMs = 50;
 const retrySeconds = '5';
 
-/** The listener stays until the last stream has ended, so that whoever comes meanwhile is told to come back instead of finding nobody. */
+/** The listener stays until the last stream has ended, so that new requests get 503 with Retry-After instead of a refused connection. */
 async function rejected(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
   const response =
     pathKindOf(path) === 'relay'

@@ -29,6 +29,6 @@ function firstSegment(path: string): string {
   );
 }
 
-/** What is no percent encoding, or none of UTF-8, stays or becomes a sign that belongs to nobody. */
+/** Invalid percent encoding, or bytes that are no UTF-8, stay or become a sign that matches no path. */
 const decoded = (text: string): string =>
   text.replace(/(%[\da-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll('%', ''), 'hex').toString('utf8'));

@@ -8,7 +8,7 @@ const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', path: '/' };
 
 const stateMaxAgeMs = 10 * 60_000;
 
-/** The page itself says how it was loaded; whoever lies here weakens only a cookie of their own. */
+/** The page itself says how it was loaded; a client that lies here weakens only its own cookie. */
 const overTls = (request: Request): boolean =>
   request.header('x-forwarded-proto') === 'https' || (request.header('origin') ?? '').startsWith('https://');
 

@@ -1,4 +1,4 @@
-/** Strict-Transport-Security: told where TLS is certain and nowhere else, for a browser that learned it does not come back without TLS. */
+/** Strict-Transport-Security: sent only where TLS is certain, because a browser that has seen it never comes back without TLS. */
 
 export const strictTransport = { name: 'Strict-Transport-Security', value: 'max-age=31536000' } as const;
 

@@ -5,7 +5,7 @@ import type { IconName } from '../components/icon.tsx';
 import type { zh } from '../locales/zh.ts';
 import type { Status } from '../shell/status.ts';
 
-/** Services that send their visitors back to a page of ours. */
+/** Services that redirect back to a page of ours. */
 const returns: ReadonlySet<string> = new Set(['github', 'oidc', 'linuxdo']);
 
 export interface PageProps {

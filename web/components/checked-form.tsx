@@ -2,7 +2,7 @@
 import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react';
 import { flushSync } from 'react-dom';
 
-/** Somebody has tried to send the form: its fields say what is wrong with them, touched or not. */
+/** True after the first attempt to send the form: from then on fields show what is wrong with them, touched or not. */
 const Submitted = createContext(false);
 export const useSubmitted = (): boolean => useContext(Submitted);
 

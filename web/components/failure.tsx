@@ -60,7 +60,7 @@ interface ErrorBoundaryProps {
 
 interface Caught {
   readonly error: unknown;
-  /** The page is about to be loaded anew. */
+  /** The page is about to be loaded again. */
   readonly reloading: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface FrameProps {
   readonly title: string;
   /** Markdown or HTML. */
   readonly content: string;
-  /** An https address alone is shown as that page; words that every visitor sees unasked must not become one. */
+  /** An https address alone is shown as that page; text that every reader sees unasked must not become one. */
   readonly asPage?: boolean;
   readonly small?: boolean;
 }

@@ -1,4 +1,4 @@
-/** The button of a menu whose code is loaded when somebody comes near it. */
+/** The button of a menu whose code is loaded when the pointer or the focus comes near it. */
 import { lazy, Suspense, useState } from 'react';
 import type { MenuProps } from './menu-props.ts';
 

@@ -23,19 +23,19 @@ export class ApiError extends Error {
   }
 }
 
-/** The server itself said why; else nobody answered, or somebody in between. */
+/** The server itself gave the reason; otherwise there was no response, or one from a proxy in between. */
 export const isAnswered = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code !== 'network' && error.code !== 'http';
 
 const worded = new Set([401, 403, 404, 405, 429, 502, 503, 504]);
 
-/** What a status means where nobody said more. */
+/** What a status means where the response has no message. */
 export function wordsFor(status: number): string {
   const key = worded.has(status) ? `h${status}` : status >= 500 ? 'h500' : 'other';
   return i18next.t(`failure.${key as 'other'}`, { status });
 }
 
-/** @throws ApiError in the reader's language where nobody answers. */
+/** @throws ApiError in the reader's language where there is no response. */
 export async function send(address: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(address, request);

@@ -11,7 +11,7 @@ export function reportUnhandled(): void {
   });
 }
 
-/** @returns false when it failed and the reader was told. */
+/** @returns false when it failed; the error has been shown. */
 export async function attempt(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work();

@@ -31,7 +31,7 @@ export interface ChatQuestion {
   /** Of a token; absent = on the reader's own account. */
   readonly key?: string;
   readonly signal: AbortSignal;
-  /** Told the whole answer so far. */
+  /** Called with the whole answer so far. */
   readonly onChange: (answer: ChatAnswer) => void;
 }
 
@@ -92,7 +92,7 @@ export function withChunk(before: ChatAnswer, { choices, usage }: Chunk, ms: num
   };
 }
 
-/** @throws Error with the server's words; what was said until then has been told. */
+/** @throws Error with the server's words; what arrived until then has been reported. */
 export async function askChat({ body, key, signal, onChange }: ChatQuestion): Promise<ChatAnswer> {
   const user = readUser();
   const since = performance.now();

@@ -1,7 +1,7 @@
-/** Parts of the console that an upgrade has replaced while a tab was open: the tab is loaded anew, once. */
+/** Parts of the console that an upgrade has replaced while a tab was open: the tab is reloaded, once. */
 import { hasChanges } from './dirty-form.ts';
 
-const key = 'loaded-anew';
+const key = 'reloaded-at';
 /** A second time within so long would be a circle. */
 const restMs = 60_000;
 

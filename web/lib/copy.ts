@@ -15,7 +15,7 @@ export function showText(text: string | null): void {
 
 const maxLength = 48;
 
-/** What was copied is told, a key only by its ends: somebody may be looking over the shoulder. */
+/** Shows what was copied, a key only by its ends: it might be read over a shoulder. */
 export function notifyCopied(text: string): void {
   const isKey = /^(sk-|gat_)[\w-]{16,}$/.test(text);
   const line = text.replaceAll('\n', ' ');

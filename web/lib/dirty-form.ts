@@ -1,7 +1,7 @@
-/** What somebody has typed and not sent yet: it is not thrown away without a question. */
+/** Unsaved input: the console asks before it is thrown away. */
 import { useLayoutEffect, useSyncExternalStore } from 'react';
 
-/** Somebody has typed into a form of this page: a login that ran out is asked for over it. */
+/** A form of this page has been edited: when the session expires, the login opens above it. */
 let typed = false;
 
 export const hasChanges = (): boolean => typed && document.querySelector('form') !== null;

@@ -1,4 +1,4 @@
-/** What the tab is called: how many channels need somebody, the page, the site. */
+/** The title of the tab: how many channels need attention, the page, the site. */
 import { useEffect } from 'react';
 
 const parts = { count: 0, page: '', site: '' };

@@ -1,4 +1,4 @@
-/** Where somebody was going when a login or the set-up came between. */
+/** The page to return to after a login or the set-up. */
 const key = 'return-to';
 const between = /^\/(login|register|reset|setup|oauth)(\/|$)/;
 
@@ -9,7 +9,7 @@ export function storeReturnPath(): void {
   sessionStorage.setItem(key, pathname + search + hash);
 }
 
-/** @returns the address to go on to; it is asked for once. @param fallback where nobody was going anywhere. */
+/** @returns the address to go on to; it can be read once. @param fallback where no page was stored. */
 export function takeReturnPath(fallback: string): string {
   const path = sessionStorage.getItem(key);
   sessionStorage.removeItem(key);

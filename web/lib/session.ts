@@ -67,7 +67,7 @@ export function askForLogin(): Promise<boolean> {
   });
 }
 
-/** Answers whoever waits for a login; null = nobody does. */
+/** Answers the caller that waits for a login; null = none waits. */
 export const useLoginRequest = (): ((loggedIn: boolean) => void) | null =>
   useSyncExternalStore(
     (listener) => {

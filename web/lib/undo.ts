@@ -13,7 +13,7 @@ export interface Change {
   readonly refresh: () => Promise<unknown>;
 }
 
-/** @returns false when it failed and the reader was told. */
+/** @returns false when it failed; the error has been shown. */
 export async function runUndoable({ work, back, done, refresh }: Change): Promise<boolean> {
   const ok = await attempt(work);
   await refresh();

@@ -1,4 +1,4 @@
-/** What is wrong now, for administrators: how many alerts nobody has looked at, what they say, and the page that mends each. */
+/** What is wrong now, for administrators: how many alerts are unread, what they say, and the page where each is fixed. */
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -26,7 +26,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   backup_missed: () => '/setting',
 };
 
-/** Where an alert is mended. */
+/** The page where an alert is fixed. */
 export const placeOf = ({ kind, subject }: Pick<OpenAlert, 'kind' | 'subject'>): string => pagePaths[kind](subject);
 const keyOf = ({ kind, subject }: OpenAlert): string => `${kind} ${subject}`;
 

@@ -1,10 +1,10 @@
-/** Above every page: reads of the page that failed and that nothing else on it tells of. */
+/** Above every page: reads that failed and whose failure is not shown anywhere else on the page. */
 import { type Query, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FailureNote } from '../components/failure.tsx';
 
-/** Lists tell of themselves; a piece that has something to show does not. */
+/** Lists show their own failures; so does a part of the page that has no data. */
 const needsNote = (query: Query): boolean =>
   query.state.status === 'error' &&
   query.observers.length > 0 &&

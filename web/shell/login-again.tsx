@@ -60,7 +60,7 @@ export function LoginForStep({ onDone }: { readonly onDone: (loggedIn: boolean) 
         const same = user.id === readUser()?.id;
         writeUser(user);
         onDone(same);
-        // Somebody else is at the screen now: nothing of the page is theirs.
+        // Another user has logged in: nothing on the page belongs to them.
         if (!same) location.assign('/');
       }}
       onClose={() => onDone(false)}

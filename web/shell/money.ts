@@ -5,7 +5,7 @@ import { useStatus } from './status.ts';
 
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;
 
-/** @returns null while the site has not told. */
+/** @returns null while the site's settings are not loaded. */
 export function useMoneyDetails(): MoneyDetails | null {
   const status = useStatus().data;
   const unit = status?.quota_per_unit;

@@ -12,7 +12,7 @@ const typing = (target: EventTarget | null): boolean =>
     target.matches('input:not([type=checkbox]), textarea, select'));
 const covered = (): boolean => document.querySelector('[role=dialog]') !== null;
 
-/** Elements tell which key presses them: `data-key="n"` on the page's main action, `data-key="/"` on its search. */
+/** Elements name the key that presses them: `data-key="n"` on the page's main action, `data-key="/"` on its search. */
 function press(key: string): boolean {
   const target = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
   if (target === null) return false;

@@ -1,4 +1,4 @@
-/** What the site tells everybody, remembered under the keys that consoles of this family share. */
+/** The public settings of the site, stored under the keys that consoles of this family share. */
 
 import { call } from '../lib/api.ts';
 import { useOptionalRead } from '../lib/read.ts';
@@ -12,9 +12,9 @@ export interface Status {
   readonly home_text?: string;
   readonly footer_html?: string;
   readonly version?: string;
-  /** Told to administrators alone. */
+  /** Sent to administrators only. */
   readonly storage?: { readonly ok: boolean; readonly reason: string; readonly late: number; readonly refused: number };
-  /** Told to administrators alone. */
+  /** Sent to administrators only. */
   readonly several_nodes?: boolean;
   readonly setup?: boolean;
   readonly self_use_mode_enabled?: boolean;

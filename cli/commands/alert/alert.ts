@@ -1,4 +1,4 @@
-/** What operators are told of, and whether it arrives. */
+/** Which alerts are sent to operators, and whether they arrive. */
 import { AppError } from '../../../server/contract/errors.ts';
 import type { CommandRun } from '../../command.ts';
 import { isoTime } from '../../output.ts';

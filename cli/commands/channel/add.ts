@@ -62,7 +62,7 @@ async function addFrom(context: Context, flags: FlagValues, secret: string | und
   print(context, created, 'created');
 }
 
-/** Everything but the key, which nobody may read. */
+/** Everything but the key, which is never shown. */
 export const copy: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
   const source = await findChannel(client, ref);

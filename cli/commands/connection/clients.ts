@@ -15,7 +15,7 @@ import { isId, only, rowsOf } from '../../parts/list-output.ts';
 const dialects: readonly string[] = audiences;
 const isAudience = (name: string): name is Audience => dialects.includes(name);
 
-/** Whom `--for` means: an agent, or whoever speaks a dialect; null = nobody in particular. @throws AppError usage */
+/** Which client `--for` means: an agent, or any client of a dialect; null = no particular one. @throws AppError usage */
 function clientOf(flags: FlagValues): Agent | Audience | null {
   const requested = text(flags.for);
   if (requested === undefined) return null;
@@ -28,7 +28,7 @@ function clientOf(flags: FlagValues): Agent | Audience | null {
 
 /**
  * The named token, else the first enabled one, its key as programs want it. Only tokens of the user who runs the command:
- * a program on the operator's machine spends nobody else's money. @throws AppError not_found
+ * a program on the operator's machine spends only the operator's money. @throws AppError not_found
  */
 async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
   const client = await context.client();
@@ -108,7 +108,7 @@ export const exec: CommandRun = async (context, flags, first, command) => {
       stdout: 'inherit',
       stderr: 'inherit',
     });
-    // A terminal tells its whole group of Ctrl-C: the program decides what it means, and its files stay until it is gone.
+    // A terminal sends Ctrl-C to its whole process group: the program decides what it means, and its files stay until it has exited.
     process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
     const code = await child.exited;

@@ -1,4 +1,4 @@
-/** Backups: made while serving, restored when nobody serves. */
+/** Backups: made while the server runs, restored while it does not. */
 import { createReadStream, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {

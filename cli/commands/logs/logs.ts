@@ -22,7 +22,7 @@ export const get: CommandRun = async (context, _flags, ref) => {
 const followMs = 500;
 const maxStep = 1000;
 
-/** Rows that match, older ones first, then new ones as they come. Ends when nobody follows. */
+/** Rows that match, older ones first, then new ones as they come. Ends when the reader stops following. */
 async function* tailOf(context: Context, query: TailQuery, lines: number, follow: boolean): AsyncGenerator<Log[]> {
   const client = await context.client();
   const { type } = query;
@@ -42,7 +42,7 @@ export const tail: CommandRun = async (context, flags) => {
   const { output } = context;
   const served = context.url !== '' || lockOwner(dataDirFiles(context.dataDir)) !== null;
   const forPeople = output.isTty && output.format === 'table';
-  // Whoever looks on wants to see what comes; a script wants an end.
+  // A person at a terminal wants to see new rows; a script wants the command to end.
   const follow = flags.follow === true || (flags.follow !== false && context.screens && forPeople);
   const rows = tailOf(context, query, wholeNumber(text(flags.lines), '--lines') ?? 10, follow);
   const money = await moneyOf(context);

@@ -97,7 +97,7 @@ export const exportAll: CommandRun = async (context) => {
   context.output.line(safeJson(Object.fromEntries(kept.map(({ key, value }) => [key, value])), 2));
 };
 
-/** What an import would change; secrets are compared by nobody and shown to nobody. */
+/** What an import would change. Secrets are neither compared nor shown. */
 async function changesOf(context: Context, entries: readonly { readonly key: OptionKey; readonly value: string }[]) {
   const now = new Map((await (await context.client()).call('option.details')).map((option) => [option.key, option]));
   const rows = entries.flatMap(({ key, value }) => {

@@ -1,4 +1,4 @@
-/** Runs the gateway until it is told to stop. */
+/** Runs the gateway until it gets a signal to stop. */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { dataDirFiles, lockOwner } from '../../../server/app/data-dir.ts';
@@ -42,7 +42,7 @@ function openBrowser(url: string): void {
 
 export const serve: CommandRun = async (context, flags) => {
   const takeOver = flags.takeOver === true;
-  // Whoever takes over has the port of the one before, unless somebody else is meant.
+  // With --take-over and a running process its port is used; 0 = that one.
   const usualPort = takeOver && lockOwner(dataDirFiles(context.dataDir)) !== null ? 0 : 3000;
   const input = text(flags.port);
   const { GATEWAY_PORT: variable } = context.env;
@@ -72,7 +72,7 @@ export const serve: CommandRun = async (context, flags) => {
   const traces = traceSettings({ url: text(flags.traces), share: text(flags.traceShare) }, context.env);
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
-  // Somebody else's server keeps what it has; starting says that it is there.
+  // A server that already runs on this folder keeps its settings; the start below reports it.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
@@ -83,7 +83,7 @@ export const serve: CommandRun = async (context, flags) => {
     ...{ dataDir, host, port, relayThreads, takeOver, metrics, env, log, traces, print, onMigration },
   });
   const forget = announce(context.dataDir, gateway.url);
-  // Whoever reads the address may send a signal at once.
+  // A program that reads the address may send a signal at once, so the handlers are set before it is printed.
   const ended = new Promise<void>((resolve, reject) => {
     // The address is the other's then.
     let followed = false;

@@ -14,7 +14,7 @@ export interface ServiceInput {
   /** It was named: whose files are in it stays as it is. */
   readonly isSet: boolean;
   readonly port: string;
-  /** Of a package, which has made it; absent = systemd makes one up, or whoever owns the folder. */
+  /** The user that a package has created; absent = systemd creates one, or the owner of the folder is used. */
   readonly user?: string;
   readonly say: Context['say'];
 }
@@ -38,7 +38,7 @@ const unitPath = (path: string): string => unitWord(path).replaceAll('$$', '$');
 const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Number of whoever owns the folder, for `User=`; systemd takes numbers. */
+/** User id of the folder's owner, for `User=`; systemd takes numbers. */
 const ownerOf = (dir: string): number => (existsSync(dir) ? statSync(dir).uid : (process.getuid?.() ?? 0));
 
 /** The same as in scripts/systemd/gateway@.service. */
@@ -188,7 +188,7 @@ export const print: CommandRun = async (context, flags, input) => {
 
 const withinMs = 4000;
 
-/** Whether paid requests are taken: 0 when they are, 8 when not, 7 when nobody answers. */
+/** Whether paid requests are accepted: 0 when they are, 8 when they are not, 7 when no server answers. */
 export const check: CommandRun = async (context) => {
   const address = addressOf(context).replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
   const response = await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(withinMs) }).catch(

@@ -20,7 +20,7 @@ function isHangupIgnored(): boolean {
   }
 }
 
-/** With one, a hang-up means that it is gone. A service has none, and then somebody asks for a reload. */
+/** With a terminal, a hang-up means that the terminal is gone. A service has none, and then a hang-up asks for a reload. */
 function hasTerminal(): boolean {
   if (process.platform === 'win32') return true;
   try {
@@ -48,7 +48,7 @@ export class ServeSignals {
     this.#actions = actions;
   }
 
-  /** @param detached the server outlives whoever started it, as with `nohup`. */
+  /** @param detached the server outlives the process that started it, as with `nohup`. */
   listen(detached: boolean): void {
     process.on('SIGINT', this.#end);
     process.on('SIGTERM', this.#end);
@@ -70,7 +70,7 @@ export class ServeSignals {
       this.#actions.stopNow();
       return;
     }
-    // Nobody asked for a stop: a supervisor shall start it again.
+    // This was no requested stop: a supervisor shall start it again.
     if (signal === 'SIGHUP') process.exitCode = code;
     this.#actions.stop();
   };

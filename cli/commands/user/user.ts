@@ -168,7 +168,7 @@ export const setQuota: CommandRun = async (context, _flags, ref, all) => {
   await move(context, user, quotaOf(amountOf(all), 'AMOUNT', await moneyOf(context)) - user.quota);
 };
 
-/** On the machine itself nobody is asked for the old password: whoever owns the data owns the accounts. */
+/** On the machine itself the old password is not asked for: the owner of the data owns the accounts. */
 export const passwd: CommandRun = async (context, flags, ref) => {
   const password =
     (await passwordOf(context, flags)) ??

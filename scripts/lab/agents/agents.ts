@@ -23,7 +23,7 @@ const asking: Readonly<Record<string, (prompt: string) => readonly string[]>> = 
   gemini: (prompt) => ['-p', prompt, '--yolo'],
   opencode: (prompt) => ['run', prompt],
   qwen: (prompt) => ['-p', prompt, '--yolo'],
-  // It knows no tools: it is shown one file and told to write the other.
+  // It knows no tools: the prompt contains one file and asks for the other.
   aider: (prompt) => [
     ...'--no-git --yes-always --no-check-update --no-show-release-notes --no-show-model-warnings --no-stream'.split(
       ' ',
@@ -126,7 +126,7 @@ async function ask(
     TERM: 'dumb',
     LANG: 'C.UTF-8',
     GATEWAY_DATA_DIR: dataDir,
-    // Its tools are refused in folders it was not told to trust.
+    // It refuses its tools in folders that it was not configured to trust.
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
   };
   const agent = agents.find((one) => one.name === name);

@@ -65,7 +65,7 @@ function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
   return shell === undefined ? null : withCommand(shell, `printf %s '${secret}' > '${target}'`);
 }
 
-/** Programs without tools are told files as they shall be: a name, and all that is in it between fences. */
+/** Programs without tools expect whole files in the answer: a name, and the contents between fences. */
 function wordsFor(request: ChatRequest, { target }: Task): string {
   const secret = request.tools.length > 0 ? undefined : /secret-[a-z]+/.exec(wordsIn(request))?.[0];
   const name = target.split('/').at(-1);

@@ -98,7 +98,7 @@ function detailsOf(text: string): string {
 
 const isRefusal = (row: Row | undefined): boolean => Number(row?.type) === refusedType;
 
-/** Thoughts that nobody saw are charged by the time they took: no two runs agree on it. */
+/** Hidden thoughts are charged by the time they took: no two runs agree on it. */
 const timedTokens = (row: Row | undefined): number | null => {
   const found = /"estimated_thought":\{"tokens":(\d+)/.exec(String(row?.other))?.[1];
   return found === undefined ? null : Number(found);

@@ -1,5 +1,5 @@
 /**
- * Everything that is read from strangers, damaged: `node scripts/launch.mjs lab/fuzz/fuzz [--cases 20000] [--seed N] [target...]`.
+ * Damaged input for everything that reads what others send: `node scripts/launch.mjs lab/fuzz/fuzz [--cases 20000] [--seed N] [target...]`.
  * A seed that finds something is printed and belongs into `tests/fuzz/seeds.json`, from where `npm test` runs it for ever.
  */
 import { damageOf } from '../../../tests/fuzz/damage.ts';

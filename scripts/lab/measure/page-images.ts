@@ -1,6 +1,6 @@
 /**
  * The console photographed: the main pages at 1440 and 390 pixels in every state, theme and language, at the widths between in
- * every state, the others by a plan that has each pair of values once. Tells what axe finds, what is cut, what cannot be
+ * every state, the others by a plan that has each pair of values once. Reports what axe finds, what is cut, what cannot be
  * reached, and what scrolls sideways; lays the pictures on contact sheets. Needs `npm run build` and Chromium.
  * `--pairs` takes every page by that plan: about 140 pictures.
  * `--beside PAGE=PNG,PAGE=PNG` takes only these pages, at 1440 pixels, and lays each beside the picture given for it.
@@ -53,7 +53,7 @@ interface CaptureOrder {
 }
 interface Place {
   readonly path: string;
-  /** Somebody who has not logged in looks at it. */
+  /** The page is opened without a login. */
   readonly guest?: boolean;
   /** What is done before it is opened. */
   readonly before?: (page: Page, capture: CaptureOrder) => Promise<unknown>;

@@ -28,5 +28,5 @@ for (const size of sizes)
     }
   }
 await inside.stage.close();
-console.log(`${sizes.length * widths.length * tables.length} lists, ${failures} with rows that nobody sees`);
+console.log(`${sizes.length * widths.length * tables.length} lists, ${failures} with rows that are never shown`);
 process.exit(failures === 0 ? 0 : 1);

@@ -1,7 +1,7 @@
 /**
  * What a setting costs: two gateways of one build, one of them with more in its environment, get the same requests by turns.
  * Run: node scripts/launch.mjs lab/measure/setting NAME=VALUE... [--rounds 20] [--seconds 2] [--shape c=64] [--before FILE]
- * `{sink}` in a value is the address of somebody who takes everything he is sent. Prints CPU per billed request, and the ratio of each round.
+ * `{sink}` in a value is the address of a server that accepts everything. Prints CPU per billed request, and the ratio of each round.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -108,7 +108,7 @@ const detectCount = (module: string, test: string): number =>
     (row) => row.file === module && row.status === 'noticed' && row.by?.startsWith(`${test}:`),
   ).length;
 
-/** Learns anew of those test files that are others than when they were last asked. */
+/** Records again which changes the test files reach that have changed since they last ran. */
 async function update(copy: Copy, numbered: readonly Numbered[]): Promise<void> {
   const hashes = new Map(testFiles().map((test) => [test, Bun.hash(textOf(test)).toString(36)]));
   const unknown = [...hashes]

@@ -9,7 +9,7 @@ export interface Round {
   readonly name: string;
   /** Test file -> number of its change, -1 for none. */
   readonly on: ReadonlyMap<string, number>;
-  /** Modules anew for each file: changes that take effect while a module is loaded. */
+  /** Loads the modules again for each file: changes that take effect while a module is loaded. */
   readonly isolate: boolean;
   /** Where reached changes are noted. */
   readonly reached: string | null;

@@ -6,7 +6,7 @@ export interface Switch {
   /** The number of the change, -1 for none. */
   on: number;
   readonly test: string;
-  /** Where the changes that are reached are noted; null when nobody asks. */
+  /** Where the changes that are reached are noted; null = they are not recorded. */
   readonly reached: string | null;
   /** While modules are loaded, as opposed to tests that run. */
   loading: boolean;

@@ -1,4 +1,4 @@
-/** Which changes the type checker notices: many at a time, those of one file far enough apart to tell whose fault it is. */
+/** Which changes the type checker notices: many at a time, those of one file far enough apart to assign each error to its change. */
 import type { Copy } from './copy.ts';
 import { applied, type Mutant } from './mutants.ts';
 

@@ -1,4 +1,4 @@
-/** A restart behind a TCP proxy while hundreds of streams are open: what breaks, what newcomers are told, and whether all is paid. */
+/** A restart behind a TCP proxy while hundreds of streams are open: what breaks, which responses new requests get, and whether everything is paid. */
 import type { Goal } from '../bench/goal.ts';
 import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './double.ts';
 import { flag, maxGoal, minGoal, openSite } from './site.ts';
@@ -6,7 +6,7 @@ import { flag, maxGoal, minGoal, openSite } from './site.ts';
 const wordMs = 250;
 const probeMs = 100;
 
-/** Connections go to whoever answers; while nobody is ready they wait. */
+/** Passes connections to a server that is ready; while none is, they wait. */
 function openProxy(target: number, isReady: () => boolean) {
   interface Side {
     other: import('bun').Socket<Side> | null;
@@ -163,7 +163,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     await site.run(['logs', 'list', '--type', 'consume', '--limit', '1000', '--json']),
   ) as unknown;
   const settled = (JSON.stringify(rows).match(/"end_reason":"completed"/g) ?? []).length;
-  console.log(`what newcomers were told: ${[...codes].map(([counts, count]) => `${counts} x${count}`).join(', ')}`);
+  console.log(`responses to new requests: ${[...codes].map(([counts, count]) => `${counts} x${count}`).join(', ')}`);
   console.log(
     `exit code ${code}; last stream to exit ${(gone - signalled - lastWordMs).toFixed(0)} ms, restart ${gapMs.toFixed(0)} ms`,
   );
@@ -176,6 +176,6 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     minGoal('streams that ended whole', counts.whole, streams, 'streams'),
     maxGoal('streams that broke', counts.broken, 0, 'streams'),
     minGoal('streams that are paid', settled, streams, 'rows'),
-    maxGoal('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
+    maxGoal('new requests whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
   ];
 }

@@ -1,6 +1,6 @@
 /**
  * Three times as much as can be served: how many are turned away, how those fare who are let in, and how soon it is over.
- * Load, upstream and whoever looks at the console are processes of their own, each of which says how late it was itself;
+ * Load, upstream and the reader of the console are processes of their own, each of which says how late it was itself;
  * the gateway has one core, where processes can be kept on one, and they have another.
  */
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ const load = (site: ProbeSite, order: Omit<LoadOrder, 'port' | 'token'>): Promis
   part('load', { ...order, port: site.port, token: site.token }).next<LoadReport>();
 
 const warmupMs = 3000;
-/** Nobody knows yet in the first of it. */
+/** The first part of the overload does not count: it is not detected yet. */
 const unknownMs = 2000;
 
 export async function overload(args: readonly string[]): Promise<readonly Goal[]> {
@@ -105,7 +105,7 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   const console_ = part('console', { url: `${site.url}/api/status`, everyMs: 50 });
   await console_.next();
   const threads = threadTimes(site.pid());
-  const crowd = await load(site, {
+  const report = await load(site, {
     ...{ model: 'm', connections, ms: 0 },
     phases: [
       { name: 'first', perSecond: capacity * 3, ms: unknownMs },
@@ -114,11 +114,11 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
     ],
   });
   const reads = await console_.report<ReaderReport>();
-  const [first, over, after] = crowd.phases as [PhaseReport, PhaseReport, PhaseReport];
+  const [first, over, after] = report.phases as [PhaseReport, PhaseReport, PhaseReport];
   for (const phase of [first, over, after]) print(phase);
   console.log(`console: ${reads.requested} asked, ${reads.failed} failed, ${ms(reads.times)}`);
   const requested = await upstream.report<UpstreamReport>();
-  console.log(`  late: load ${ms(crowd.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(reads.timedOut)}`);
+  console.log(`  late: load ${ms(report.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(reads.timedOut)}`);
   console.log(`  upstream asked ${requested.requested}; CPU of the gateway's threads: ${threads()}`);
   await site.run(['ledger', 'verify']);
   site.signal('SIGTERM');

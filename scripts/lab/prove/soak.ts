@@ -1,4 +1,4 @@
-/** Hours of ordinary work with clients that leave and upstreams that fail: what grows. Thirty minutes unless told otherwise. */
+/** Hours of ordinary work with clients that leave and upstreams that fail: what grows. Thirty minutes unless `--minutes` says otherwise. */
 import { residentKb } from '../../../cli/bench/machine.ts';
 import type { Goal } from '../bench/goal.ts';
 import { chunk, double, frame, lastFrames, streamHead, wholeAnswer } from './double.ts';

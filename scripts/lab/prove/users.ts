@@ -1,4 +1,4 @@
-/** Ten thousand connections that ask nothing and five thousand clients that leave in the middle of it: newcomers are served meanwhile, and afterwards nothing is left of them. */
+/** Ten thousand connections that send nothing and five thousand clients that leave in the middle of it: new requests are served meanwhile, and afterwards nothing is left of them. */
 import { Database } from 'bun:sqlite';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { descriptorsOf, flag, maxGoal, minGoal, openSite, type ProbeSite, share 
 /** This process, and the gateway, need some for themselves. */
 const spareFiles = 500;
 const atOnce = 200;
-/** So few are no crowd that somebody would be turned away for. */
+/** So few that admission lets all of them in. */
 const leaveAtOnce = 50;
 const wordMs = 100;
 const settleMs = 60_000;
@@ -140,15 +140,15 @@ export async function manyUsers(args: readonly string[]): Promise<readonly Goal[
     `descriptors ${before.descriptors} before, ${held.descriptors} with them, ${afterIdle.descriptors} without, ${after.descriptors} after ${left} that left`,
   );
   console.log(
-    `RSS ${[before, held, afterIdle, after].map(({ kb }) => (kb / 1024).toFixed(0)).join(', ')} MB; newcomers p99 ${share(answers, 0.99).toFixed(0)} ms; ${speaking.requested()} of those who left had reached the upstream, ${rows} have a row; exit code ${code}`,
+    `RSS ${[before, held, afterIdle, after].map(({ kb }) => (kb / 1024).toFixed(0)).join(', ')} MB; new requests p99 ${share(answers, 0.99).toFixed(0)} ms; ${speaking.requested()} of those who left had reached the upstream, ${rows} have a row; exit code ${code}`,
   );
   speaking.stop();
   plain.stop();
   site.remove();
   return [
     minGoal('idle connections', open.length, idle, 'connections'),
-    minGoal('newcomers served beside them', besideIdle, newClients, 'requests'),
-    minGoal('newcomers served beside those who leave', besideAborts, newClients, 'requests'),
+    minGoal('new requests served beside them', besideIdle, newClients, 'requests'),
+    minGoal('new requests served beside clients that leave', besideAborts, newClients, 'requests'),
     maxGoal('descriptors that stay', after.descriptors - before.descriptors, atOnce / 10, ''),
     maxGoal('memory that stays', (after.kb - before.kb) / 1024, 100, 'MB'),
     minGoal('reached the upstream, and were settled or voided', rows, speaking.requested(), 'requests'),

@@ -1,6 +1,6 @@
 /**
- * Proofs of an e-mail address: made, mailed, used once within three minutes, on whichever node. Whoever asks has a code of its
- * own, and whoever guesses spends tries of its own: strangers end nobody's code.
+ * Proofs of an e-mail address: made, mailed, used once within three minutes, on any node. Each request for a code has a code of its
+ * own, and wrong guesses use up only the attempts of the client that guesses: other people cannot invalidate a code.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';

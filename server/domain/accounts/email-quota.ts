@@ -1,6 +1,6 @@
 /**
- * How many letters go where. An asker has a share and is told when it is used up; a mailbox gets a few at once and then
- * one a minute, whoever asks: the one of that minute carries a proof that is good for all who can read it, so nobody waits for another.
+ * How many letters go where. A client has a share and gets an error when it is used up; a mailbox gets a few at once and then
+ * one a minute for all clients together: the letter of that minute carries a code that works for every request, so no request waits for another.
  */
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -13,14 +13,14 @@ const perNetwork = 20;
 const perRequester = 5;
 const atOnce = 5;
 const intervalSeconds = 60;
-/** Letters to addresses that strangers type, from everywhere: the site's good name with mail servers. */
+/** Letters to addresses that anonymous clients type, from everywhere: protects the site's reputation with mail servers. */
 const toAnonymous = 500;
 
 export interface Sender {
   readonly ip: string;
   /** Name of a browser that was inside the account of this mailbox, '' = none. */
   readonly device: string;
-  /** 0 = nobody is logged in. */
+  /** 0 = not logged in. */
   readonly userId: number;
 }
 

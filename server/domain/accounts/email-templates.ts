@@ -26,7 +26,7 @@ export function codeEmail(to: string, code: string, site: Site, language: Langua
   };
 }
 
-/** For an address that has an account already: whoever asked learns nothing on the screen. */
+/** For an address that has an account already: the screen does not reveal that. */
 export function takenEmail(to: string, site: Site, language: Language): Mail {
   const name = escapeHtml(site.name);
   const address = escapeHtml(`${site.address}/reset`);

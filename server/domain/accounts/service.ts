@@ -1,4 +1,4 @@
-/** Registration, proof of an e-mail address, and the way back to a lost password. Nobody learns here whether somebody else has an account. */
+/** Registration, proof of an e-mail address, and password reset. None of them reveals whether an address has an account. */
 import { randomInt } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
@@ -40,7 +40,7 @@ export interface Requester {
   readonly language: Language;
   /** What the browser remembers of accounts it was inside, '' = nothing. */
   readonly deviceCookie: string;
-  /** 0 = nobody is logged in. */
+  /** 0 = not logged in. */
   readonly userId: number;
 }
 
@@ -130,7 +130,7 @@ export function createAccounts(deps: {
       if (await repository.emailTaken(address, userId)) throw new AppError('email_taken');
       await repository.setEmail(userId, address);
     },
-    /** Mails a link to whoever has this address; the answer is the same, and as fast, whether anybody does or not. @throws AppError mail_unset, server_address_unset, email_invalid, too_many_attempts. */
+    /** Mails a link to the account with this address. The response is the same, and as fast, whether there is one or not. @throws AppError mail_unset, server_address_unset, email_invalid, too_many_attempts. */
     async askReset(given: string, requester: Requester): Promise<void> {
       needMail();
       if (options.get('ServerAddress') === '') throw new AppError('server_address_unset');

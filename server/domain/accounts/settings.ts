@@ -1,4 +1,4 @@
-/** A user's own settings: how to be told about the balance, and what may be used without a price. */
+/** A user's own settings: how balance alerts are sent, and whether models without a price may be used. */
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../../db/repositories/webhook-secrets.ts';

@@ -15,7 +15,7 @@ type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const codeLength = 4;
-/** A code that somebody has already is thrown again; with so many users that this is not enough, it grows. */
+/** A code that is taken is drawn again; when there are so many users that this is not enough, codes get longer. */
 const maxAttempts = 20;
 
 export type AffiliateService = ReturnType<typeof createAffiliate>;
@@ -26,7 +26,7 @@ export function createAffiliate(deps: {
   readonly options: OptionsService;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** From 0 on and less than `below`; nobody can foresee it. */
+  /** From 0 on and less than `below`; not predictable. */
   readonly randomInt: (below: number) => number;
 }) {
   const { ledger, options } = deps;
@@ -59,7 +59,7 @@ export function createAffiliate(deps: {
         await repository.claimCode(userId, code);
       }
     },
-    /** @returns the inviter's id, 0 when the code is nobody's. */
+    /** @returns the inviter's id, 0 when no user has this code. */
     inviterOf: async (code: string): Promise<number> => (code === '' ? 0 : ((await repository.ownerOf(code))?.id ?? 0)),
     /** What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for. */
     async welcome(user: Person): Promise<void> {

@@ -13,7 +13,7 @@ export interface Alert {
   readonly at: number;
 }
 
-/** One call that tells it. */
+/** One call that sends it. */
 export interface AlertCall {
   readonly url: string;
   readonly body: string;

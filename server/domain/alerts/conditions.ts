@@ -6,7 +6,7 @@ import { formatQuota } from '../../contract/pricing/format.ts';
 import type { AlertInputs } from './inputs.ts';
 
 export interface Found {
-  /** Tells one trouble of a kind from another. */
+  /** Distinguishes two problems of one kind. */
   readonly subject: string;
   readonly values: Readonly<Record<string, string | number>>;
 }

@@ -1,4 +1,4 @@
-/** Hands alerts over, to each target once. What goes wrong is told without addresses: keys stand in these. */
+/** Delivers alerts, to each target once. Errors are reported without addresses: addresses contain keys. */
 import { type AlertTargetName, alertTargetNames } from '../../contract/alert-kinds.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
 import { networkWords } from '../../contract/network-words.ts';
@@ -8,7 +8,7 @@ import type { Alert } from './alert.ts';
 import { alertTargets } from './targets.ts';
 
 const timeoutMs = 10_000;
-/** Of an answer; nobody needs more to say that it arrived. */
+/** Bytes of a response that are kept; more is not needed to report that the alert arrived. */
 const maxResponseLength = 16_384;
 
 export interface DeliverDeps {

@@ -40,7 +40,7 @@ export interface AlertInputsDeps {
   readonly storage?: () => StorageStatus;
   /** Of the disk with the data folder. */
   readonly freeBytes: () => number | null;
-  /** When the certificate of an address expires, epoch seconds; null = it cannot be told. */
+  /** When the certificate of an address expires, epoch seconds; null = it is not known. */
   readonly certificateEnd: (url: string) => Promise<number | null>;
   readonly backupMissing: () => string | null;
   /** Epoch milliseconds. */

@@ -1,4 +1,4 @@
-/** Looks for trouble, tells each target of each once, and again only after it was over or has lasted long. */
+/** Looks for problems and alerts each target once about each; again only after the problem was over or has lasted long. */
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
@@ -42,7 +42,7 @@ const inWordsOf = (values: Found['values'], language: Language): Found['values']
     ? { ...values, reason: storedIn(reasonIn(values.reason, language), language) }
     : values;
 
-/** Kinds that must have been there at the look before as well: a moment's failure is nobody's concern. */
+/** Kinds that must have been found by the check before as well: a failure of a moment raises no alert. */
 const needsTwoChecks: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
 
 export function createAlerts(deps: AlertsDeps) {
@@ -78,7 +78,7 @@ export function createAlerts(deps: AlertsDeps) {
       .flatMap((kind) => conditions[kind](inputs).map((found) => [kind, found] as const));
   };
 
-  /** The turn is taken before telling: a target that hangs is not told again and again, and a crash tells nothing twice. */
+  /** The row is claimed before the alert is sent: a target that hangs gets it only once, and a crash sends nothing twice. */
   const inform = async (target: AlertTargetName, key: string, alert: Alert): Promise<void> => {
     const quiet = options.get('alert_setting.repeat_hours') * 3600;
     const name = `${key}@${target}`;
@@ -100,13 +100,13 @@ export function createAlerts(deps: AlertsDeps) {
       for (const [kind, one] of due) await inform(target, keyOf(kind, one), alertOf(kind, one, at));
     };
     await Promise.all(targets.map(toEach));
-    // What is over may be told anew when it comes back; what was there a moment ago has to be over for two looks.
+    // A problem that is over is alerted again when it comes back; it has to be absent in two checks to be over.
     await repository.deleteOld([...keys, ...before]);
     before = keys;
   };
 
   return {
-    /** @param language of the reader; absent = that of the alerts. @returns what is wrong now, told or not. */
+    /** @param language of the reader; absent = that of the alerts. @returns what is wrong now, whether an alert was sent or not. */
     async list(language?: Language) {
       const at = Math.floor(deps.now() / 1000);
       const found = await seen();
@@ -127,7 +127,7 @@ export function createAlerts(deps: AlertsDeps) {
       });
       return looking;
     },
-    /** Tells every target that it would be told. @returns how each took it, in words without secrets. */
+    /** Sends a test alert to every target. @returns the result of each, in words without secrets. */
     async test(): Promise<{ target: AlertTargetName; ok: boolean; message: string }[]> {
       const targets = deliver.targets();
       if (targets.length === 0) throw new AppError('alert_targets_unset');

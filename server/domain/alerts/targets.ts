@@ -1,4 +1,4 @@
-/** Who can be told, one row each: what its options are, and the form it wants. The forms are those of the services' own documents. */
+/** The kinds of alert targets, one row each: its options, and the format that it expects. The formats are those of the services' own documents. */
 import { createHmac } from 'node:crypto';
 import type { AlertTargetName } from '../../contract/alert-kinds.ts';
 import type { Alert, AlertCall, ReadOption } from './alert.ts';

@@ -3,7 +3,7 @@ import { AppError, formatError } from '../../contract/errors.ts';
 
 interface Reason {
   readonly codes: readonly string[];
-  /** No space stands before the first Chinese character: that is how the two languages are told apart where they are shown. */
+  /** No space stands before the first Chinese character: that is how `storedIn` separates the two languages. */
   readonly zh: (place: string) => string;
   readonly en: (place: string) => string;
 }
@@ -61,7 +61,7 @@ const unknown = {
   en: (code: string) => `it failed for a reason that is not known here (${code})`,
 };
 
-/** @param place folder or bucket, '' = it is not known. @returns both languages, as `storedIn` tells them apart. */
+/** @param place folder or bucket, '' = it is not known. @returns both languages, as `storedIn` separates them. */
 export function backupReason(error: unknown, place: string): string {
   if (error instanceof AppError) return `${error.message} / ${formatError(error.code, error.params, 'zh')}`;
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };

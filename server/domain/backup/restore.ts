@@ -1,4 +1,4 @@
-/** Puts a backup in the place of the database, keeping what was there; or into a server's empty one. Nobody may be using it. */
+/** Puts a backup in the place of the database, keeping the old one; or into an empty database of a server. No process may be using it. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';

@@ -29,7 +29,7 @@ export interface ScheduledDeps {
   readonly dataFolder?: DataFolder;
   readonly options: OptionsService;
   readonly version: string;
-  /** Makes one and looks it through; elsewhere, where that holds nobody up. */
+  /** Makes a backup and verifies it, on a thread where that delays no request. */
   readonly verified: (order: BackupOrder) => Promise<BackupHeader>;
   /** Epoch milliseconds. */
   readonly now: () => number;

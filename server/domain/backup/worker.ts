@@ -1,4 +1,4 @@
-/** Thread entry: makes one backup and looks it through, so that nobody waits for it. */
+/** Thread entry: makes one backup and verifies it, so that no request waits for it. */
 
 import type { BackupHeader } from '../../../db/backup-file.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';

@@ -73,7 +73,7 @@ export function createBulkTests({ channels, slowSeconds, automaticDisable, turns
       await inTurns(selected, async (one) => void results.set(one.id, await testOne(one, model, stream)));
       return selected.flatMap(({ id }) => results.get(id) ?? []);
     },
-    /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
+    /** Starts a test of all channels that were not disabled by hand, and returns. @throws AppError channel_tests_running */
     async startTests(): Promise<void> {
       const startedOf = Promise.withResolvers<boolean>();
       const round = async () => {
@@ -85,7 +85,7 @@ export function createBulkTests({ channels, slowSeconds, automaticDisable, turns
       void turns.take('channel tests', 0, round).then(startedOf.resolve, startedOf.reject);
       if (!(await startedOf.promise)) throw new AppError('channel_tests_running');
     },
-    /** Refreshes the balance of every enabled channel whose provider tells one. */
+    /** Refreshes the balance of every enabled channel whose provider reports one. */
     async refreshBalances(): Promise<void> {
       await turns.take('channel balances', 0, async () => {
         const selected = await channels.choose({});

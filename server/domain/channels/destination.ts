@@ -1,9 +1,9 @@
-/** Where a stored key is sent: whoever changes that must know the key, or it could be had by asking one's own server what it was sent. */
+/** Where a stored key is sent. A change of that needs the key itself: otherwise a user could point the channel at their own server and read the key there. */
 import type { ChannelRow } from '../../../db/repositories/channels.ts';
 
 export type Destination = Pick<ChannelRow, 'type' | 'base_url' | 'other' | 'setting'>;
 
-/** Members of `setting` that stand between us and the upstream, or say what it is told about the key; others shape requests. */
+/** Members of `setting` that decide which host is called, or how the key is sent; others shape requests. */
 const isDestination = /proxy|header|url|uri|address|host|origin|endpoint|auth|key(?!_mode$)/i;
 
 /** @returns names of the fields that would send the stored key elsewhere, as the wire calls them. */

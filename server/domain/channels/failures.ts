@@ -14,7 +14,7 @@ const fatalCodes = new Set(['invalid_api_key', 'account_deactivated', 'billing_n
 const fatalTypes = new Set(['insufficient_quota', 'authentication_error', 'permission_error', 'forbidden']);
 
 /**
- * @returns the reason when the channel must not be used again before somebody looked at it, else null. A gateway whose
+ * @returns the reason when the channel must not be used again before an operator looked at it, else null. A gateway whose
  * own user ran out (`insufficient_user_quota`) is no broken channel.
  */
 export function disableReason(

@@ -315,7 +315,7 @@ export function createChannels(deps: {
 
 export type ChannelsService = ReturnType<typeof createChannels>;
 
-/** Whatever is shorter is a word somebody looks for. */
+/** A shorter text is a search word. */
 const minKeyLength = 8;
 
 const defaults = {
@@ -349,7 +349,7 @@ export const members = (list: string): string[] =>
 
 const noTestModel: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
 
-/** The model to test with where nobody named one: no picture, film or research run is bought for a test. */
+/** The model to test with where none is named: a test buys no picture, film or research run. */
 function cheapest(type: number, models: string, mapping: string): string {
   const provider = providerByType(type);
   const names = members(models);

@@ -181,7 +181,7 @@ async function importChannels({ deps, source, family, target, reporter }: Move):
       if (model !== '' && !models.has(model)) models.set(model, chargedAs(model));
     reporter.taken('channels');
     if (unused === undefined) continue;
-    // After all others: its number must be nobody's.
+    // After all others: its number must not be taken.
     extra.push(() => target.channel(unused));
     reporter.note(
       `channels ${name}: 源站停用的密钥放入停用的渠道 ${unused.name}`,
@@ -227,7 +227,7 @@ function reportGroups({ deps, source, reporter }: Move, people: People, served: 
 }
 
 async function importPrices({ deps, source, family, reporter }: Move, models: ChannelModels['models']): Promise<void> {
-  // Without the source's own settings nobody knows what it charges.
+  // Without the source's own settings it is not known what it charges.
   if (!source.tables().includes('options')) return;
   const set = new Map([...source.rows('options')].map(({ key, value }) => [textOf(key), textOf(value)]));
   const option: SourceOption = (key) => {
@@ -240,7 +240,7 @@ async function importPrices({ deps, source, family, reporter }: Move, models: Ch
   for (const { zh, en } of formulaNotes(family, models.keys())) reporter.note(`options: ${zh}`, `options: ${en}`);
 }
 
-/** @returns the used ones, which come unused and are redeemed anew. */
+/** @returns the used codes, which arrive unused and are then redeemed again. */
 async function importCodes({ deps, source, family, target, reporter }: Move, people: People): Promise<UsedCode[]> {
   const codes: UsedCode[] = [];
   for (const row of source.rows('redemptions')) {

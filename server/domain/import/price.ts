@@ -30,7 +30,7 @@ type Table = Readonly<Record<string, unknown>>;
 /** The map that an option of the source holds, null where it was never changed. */
 export type SourceOption = (key: string) => Table | null;
 
-/** Models are named by strangers: `constructor` is no entry. */
+/** Model names are user input: `constructor` is no entry. */
 const memberOf = (table: Table | null | undefined, name: string): unknown =>
   table !== null && table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
 

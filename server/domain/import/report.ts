@@ -31,7 +31,7 @@ interface NoteGroup {
   readonly why: string;
 }
 
-/** So many rows are named one by one; of more only the first ones and their number, or nobody would read the rest. */
+/** So many rows are listed one by one; of more, only the first ones and their number, to keep the report readable. */
 const maxNamed = 20;
 
 function linesOf({ table, which, why: reason }: NoteGroup, localize: Localize): readonly string[] {

@@ -14,7 +14,7 @@ import { type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf, timeOf } f
 export const statusOf = (value: unknown): number => (textOf(value) === '' ? 1 : numberOf(value) || 2);
 
 /**
- * A token that was marked as expired or used up serves there only when somebody enables it again, whatever its time and
+ * A token that was marked as expired or used up works there only after it is enabled again, whatever its time and
  * quota say since. Where they say the same, it follows from them here too.
  */
 function tokenStatusOf(row: SourceRow, now: number): number {
@@ -27,7 +27,7 @@ function tokenStatusOf(row: SourceRow, now: number): number {
 }
 
 /**
- * @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people.
+ * @param oidcEndpoint token endpoint of the imported settings: the server there vouched for the imported people.
  * @param locked a second factor guarded the account that cannot come along: no password opens it until a new one is set.
  */
 export function userRow(row: SourceRow, now: number, oidcEndpoint: string, locked = false): Insertable<UsersTable> {

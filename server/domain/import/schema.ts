@@ -39,7 +39,7 @@ interface LeftTable {
   readonly quota?: (row: SourceRow, now: number) => number;
 }
 
-/** A table that holds nothing which is not made anew here. */
+/** A table that is not imported because its contents are computed here. */
 interface DerivedTable {
   readonly table: string;
   readonly derived: true;
@@ -351,7 +351,7 @@ export const familyTables: readonly FamilyTable[] = [
   { table: 'authz_roles', left: words('自定义角色不迁入', 'own roles stay behind') },
 ];
 
-/** What `--only` calls one thing may be several tables: nobody's second factor stays behind when he comes. */
+/** One name of `--only` may mean several tables: users come with their second factors. */
 export const relatedTables: Readonly<Record<string, readonly string[]>> = {
   users: ['two_fas', 'two_fa_backup_codes', 'passkey_credentials', 'user_oauth_bindings', 'user_subscriptions'],
 };

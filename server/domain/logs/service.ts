@@ -137,14 +137,14 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         after < 0 ? (await repository.list({ type }, 0, limit)).reverse() : await repository.after(after, type, limit);
       return rows.map((row) => logView(row, true));
     },
-    /** Requests that were charged, for pricing them anew. */
+    /** Requests that were charged, for pricing them again. */
     charges: (filter: LogFilter): AsyncIterable<LogRow[]> => walk({ ...filter, type: LogType.consume }),
     /** The whole log as text, piece by piece. @param full false hides what only operators may see. */
     async *export(filter: LogFilter, format: LogFormat, full: boolean): AsyncGenerator<string> {
       yield logHeader(format);
       for await (const rows of walk(filter)) yield rows.map((row) => logLine(format, logView(row, full))).join('');
     },
-    /** One step of an export by somebody who keeps the place. @param after `<time>-<id>` of the last row, '' = from the beginning. */
+    /** One step of an export whose caller keeps the position. @param after `<time>-<id>` of the last row, '' = from the beginning. */
     async step(filter: LogFilter, after: string, limit: number): Promise<{ items: Log[]; next: string }> {
       const [createdAt = -1, id = 0] = after === '' ? [] : after.split('-').map(Number);
       const rows = await repository.walk(filter, { createdAt, id }, limit);
@@ -170,7 +170,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       return { checked, unequal, wrong };
     },
     prepare: repository.prepare,
-    /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
+    /** Deletes rows before a time in small steps, so that other writers do not wait. @returns how many. */
     async prune(before: number): Promise<number> {
       let removed = await repository.dropWhole(before);
       for (;;) {

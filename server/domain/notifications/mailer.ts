@@ -28,13 +28,13 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
     const account = options.get('SMTPAccount');
     const from = options.get('SMTPFrom') || account;
     if (host === '' || from === '') throw new AppError('mail_unset');
-    // One address, never a list somebody smuggled in.
+    // One address, never an injected list.
     if (/[\s,;<>]/.test(to)) throw new AppError('email_invalid');
     const port = options.get('SMTPPort');
     const password = options.get('SMTPToken');
     const secure = port === tlsPort || options.get('SMTPSSLEnabled');
     const isSet = account !== '' && password !== '';
-    // Whoever sits in between only has to hide that the server knows STARTTLS.
+    // An attacker on the network only has to hide that the server supports STARTTLS.
     const requireTLS = isSet && !secure && !(options.get('SMTPAllowPlainLocal') && isLocal(host));
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({

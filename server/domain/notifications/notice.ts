@@ -1,4 +1,4 @@
-/** What is told to people outside the console, and the port that carries it: mail or signed webhook, as each user wants. */
+/** Messages sent to people outside the console, and the port that carries them: mail or signed webhook, as each user wants. */
 
 export interface Recipient {
   readonly id: number;

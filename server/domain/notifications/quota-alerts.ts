@@ -1,4 +1,4 @@
-/** Tells users when their balance is about to end. */
+/** Notifies users when their balance is running out. */
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
@@ -38,7 +38,7 @@ export function createQuotaAlerts(deps: {
   };
 
   return {
-    /** Looks at everybody who spent lately; each is told at most once in two hours. */
+    /** Checks every user who spent lately; each gets at most one message in two hours. */
     async look(): Promise<void> {
       const now = Math.floor(deps.now() / 1000);
       const lastHour = now - (now % 3600) - 3600;

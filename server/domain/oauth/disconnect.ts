@@ -23,7 +23,7 @@ export function createDisconnect(
     if (user === undefined) throw new AppError('user_unknown');
     if (user[column] === '') throw new AppError('oauth_unbound', { name });
     if (!(await deps.loginMethods.besides(user, { service }))) {
-      // A password that nobody knows, or that opens nothing, is no way back.
+      // A random password, or a password login that is off, is no way back in.
       if (user.password_made === 1 || !deps.loginMethods.byPassword()) throw new AppError('oauth_only');
       if (password === '') throw new AppError('oauth_last');
       await throttle.enter(guesser, String(userId));

@@ -59,7 +59,7 @@ export async function exchangeCode(
     const profile = exchange.profile((await ask('profile', exchange.profileUrl, { headers })) as Claims, claims);
     if (profile === null) throw new Error('profile: no id, or another than the token has');
     if (profile.email !== '' || exchange.emailsUrl === '') return profile;
-    // Whoever hides the addresses still signs in.
+    // Users who hide their addresses can still sign in.
     const emails = await ask('emails', exchange.emailsUrl, { headers }).catch(() => []);
     return { ...profile, email: primaryOf(emails) };
   } catch (error) {

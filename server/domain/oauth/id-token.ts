@@ -12,7 +12,7 @@ export interface Expected {
   readonly clientId: string;
   /** '' = none was sent along. */
   readonly nonce: string;
-  /** '' = whoever answers at the token endpoint. */
+  /** '' = the server at the token endpoint. */
   readonly issuer: string;
   /** Epoch seconds. */
   readonly now: number;

@@ -11,7 +11,7 @@ export type LoginService = CodeProviderId | 'telegram';
 
 /** Who leaves. */
 export interface LoginState {
-  /** 0 = nobody is logged in. */
+  /** 0 = not logged in. */
   readonly userId: number;
   /** The session was opened a moment ago. */
   readonly fresh: boolean;

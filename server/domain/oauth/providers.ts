@@ -39,7 +39,7 @@ export interface CodeExchange {
   readonly auth: 'basic' | 'body';
   /** The one address the service may send people back to, '' = the one registered there. */
   readonly redirectUri: string;
-  /** The token answer carries an ID token, from this issuer; '' = whoever answers; null = it carries none. */
+  /** The token response carries an ID token, from this issuer; '' = from any; null = it carries none. */
   readonly issuer: string | null;
   /** @param claims of the ID token, {} without one. */
   readonly profile: (answer: Claims, claims: Claims) => Profile | null;

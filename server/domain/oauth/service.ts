@@ -23,7 +23,7 @@ export type SignInResult = { readonly bound: true } | { readonly bound: false; r
 /** Who comes back. */
 export interface CallbackContext {
   readonly ip: string;
-  /** 0 = nobody is logged in. */
+  /** 0 = not logged in. */
   readonly userId: number;
   /** The session was opened a moment ago. */
   readonly fresh: boolean;
@@ -105,7 +105,7 @@ export function createOAuth(deps: {
     return answer.data;
   };
 
-  /** A signature opens or binds once, whoever else has read it. */
+  /** A signature logs in or binds only once, even when a third person has read it. */
   const onceSigned = async <T>(given: TelegramFields, act: (identity: Identity) => Promise<T>): Promise<T> => {
     if (!options.get('TelegramOAuthEnabled')) throw new AppError('oauth_off', { name: 'Telegram', en: 'Telegram' });
     const id = telegramId(given, options.get('TelegramBotToken'), seconds());
@@ -126,7 +126,7 @@ export function createOAuth(deps: {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });
       const journey = await loginFlows.arrive(id, given.state, given.stateCookie);
-      // Somebody else has logged in, or out, in this browser meanwhile.
+      // Another user has logged in, or this one out, in this browser meanwhile.
       if (journey.userId !== given.userId) throw new AppError('oauth_state');
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
       if (given.code === '') throw new AppError('params_invalid', { detail: 'code' });
@@ -170,8 +170,8 @@ export function createOAuth(deps: {
       });
     },
     /**
-     * A link with somebody else's signature must not bind that person to whoever follows it: a page of ours has the state
-     * of its way there, and the widget of another console calls with the header of its user, which no link carries.
+     * A link that carries another person's signature must not bind that person to the user who opens it: a page of ours has the state
+     * of its login there, and the widget of another console sends the header of its user, which no link can carry.
      * @param state '' = such a widget. @throws AppError oauth_*, login_again_needed.
      */
     async telegramBind(fields: TelegramFields, state: string, context: CallbackContext): Promise<void> {

@@ -68,7 +68,7 @@ export function createSignUp(deps: {
       const username = await freeName(input.username, input.prefix);
       const id = await users.create({
         username,
-        // Nobody knows it: the way in is the other service, or a reset by mail.
+        // The password is random: the user logs in with the other service, or resets it by mail.
         password: randomBytes(32).toString('base64url'),
         passwordMade: true,
         displayName: [...input.displayName].slice(0, maxDisplayNameLength).join(''),

@@ -156,10 +156,10 @@ export async function createOptions(deps: {
     async reset(key: string, role: number, actor: string): Promise<boolean> {
       return (await store(new Map([[resettable(key, role), null]]), actor, 'reset')).changed;
     },
-    /** Puts the model ratios, and no other map, back to the shipped ones; what was there stays as a version. Whoever may edit them may do this. @throws AppError option_root_only. */
+    /** Puts the model ratios, and no other map, back to the shipped ones; the old ones stay as a version. Needs the right to edit them. @throws AppError option_root_only. */
     resetRatios: (role: number, actor: string): Promise<Stored> =>
       store(new Map([[resettable('ModelRatio', role), null]]), actor, 'reset'),
-    /** Somebody else wrote to the table. */
+    /** Another process wrote to the table. */
     async reload(): Promise<void> {
       stored = await readable();
     },

@@ -42,7 +42,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
   };
 
   return {
-    /** @param userGroup the reader's own group, '' = nobody is logged in. */
+    /** @param userGroup the reader's own group, '' = not logged in. */
     async read(userGroup: string) {
       const tables = compilePriceTables((key) => options.text(key));
       const ratios = options.get('GroupRatio');

@@ -102,7 +102,7 @@ const listTables = compilePriceTables((key) => optionRow(key).fallback);
 /** `8b`, `70b`: how large an open model says it is. */
 const sizeOf = (model: string): string | undefined =>
   /(?:^|[-_:])(\d+(?:\.\d+)?b)(?:$|[-_:])/.exec(bareName(model))?.[1];
-/** Nobody means a price of others to six places. */
+/** Suggested prices are rounded: more digits would only look exact. */
 const roundDigits = 2;
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 

@@ -115,7 +115,7 @@ export function createPricing(deps: {
         return pricesDiffer(key, textOf(key, before), after);
       });
     },
-    /** Which of these models have neither ratio nor price: requests for them are refused unless somebody accepted that. */
+    /** Which of these models have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
     unset(models: readonly string[]): string[] {
       const tables = compilePriceTables((key) => options.text(key));
       return models.filter((model) => resolvePrices(tables, model, { group: '', userGroup: '' }) === null);

@@ -1,4 +1,4 @@
-/** Prices past requests anew: what they would have cost with other price maps. */
+/** Prices past requests again: what they would have cost with other price maps. */
 
 import { billedUsage, loggedPrices, quotaOf } from '../../contract/pricing/charge.ts';
 import { withModifiers } from '../../contract/pricing/modifiers.ts';

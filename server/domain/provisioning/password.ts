@@ -1,4 +1,4 @@
-/** The slow part of passwords, done before a transaction begins: nobody waits for hashes while the database is locked. */
+/** The slow part of passwords, done before a transaction begins: the database is not locked while they are hashed. */
 import type { UserRow } from '../../../db/repositories/users.ts';
 import type { ProvisionedUser } from '../../contract/provision.ts';
 import type { Passwords } from '../users/password.ts';

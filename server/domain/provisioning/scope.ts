@@ -55,7 +55,7 @@ export async function checkScope(
   if (dryRun) return;
   for (const { username, role } of document.users ?? []) {
     const row = await users.findByLogin(username);
-    // Whoever could make an administrator, or give one a password, could do everything.
+    // The right to create an administrator, or to set an administrator's password, would be the right to do everything.
     if ((role ?? 'user') !== 'user' || (row !== undefined && (row.role >= Role.admin || row.id === scope.userId)))
       reject(`users: ${username}`);
   }

@@ -117,7 +117,7 @@ export function createRedemptions(deps: {
       );
       return keys;
     },
-    /** Only codes nobody has used can be edited. @throws AppError redemption_*, not_found. */
+    /** Only unused codes can be edited. @throws AppError redemption_*, not_found. */
     async update(id: number, fields: RedemptionFields, statusOnly: boolean): Promise<Redemption> {
       const row = await find(id);
       if (row.status === RedemptionStatus.used) throw new AppError('redemption_used_edit');
@@ -168,7 +168,7 @@ export function createRedemptions(deps: {
         }),
       });
       if (result.status === 'done') return row.quota;
-      // It changed between the look-up and the claim: somebody else was faster, or it was edited.
+      // The row changed between the look-up and the claim: another request redeemed it first, or it was edited.
       throw new AppError(
         result.status === 'refused' && result.reason !== 'closed' ? 'redemption_invalid' : 'redemption_used',
       );

@@ -10,6 +10,6 @@ export async function verifyKey(database: Database, vault: Vault): Promise<void>
   if (database.engine === 'sqlite') return;
   const options = createOptionsRepository(database);
   const { key, purpose } = keyProof;
-  // Asked for again and again while a node lives: whoever is not the first only reads.
+  // Called again and again while a node lives: only the first node writes, the others read.
   vault.open(purpose, (await options.meta(key)) ?? (await options.firstMeta(key, vault.encrypt(purpose, key))));
 }

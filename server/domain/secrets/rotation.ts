@@ -40,7 +40,7 @@ export interface RotationOrder {
 }
 
 export interface RotateResult {
-  /** Values sealed anew. */
+  /** Values that were encrypted again. */
   readonly values: number;
   /** Where the old key lies now, '' = nowhere. */
   readonly kept: string;
@@ -53,7 +53,7 @@ const nextFile = (file: string): string => `${file}.next`;
 const fingerprint = (key: Buffer): string =>
   createHmac('sha256', key).update('gateway master key').digest('hex').slice(0, 32);
 
-/** Nobody else may be using the folder. @param step told of each stage. @throws AppError secret_unreadable, nodes_live */
+/** No other process may be using the folder. @param step called at each stage. @throws AppError secret_unreadable, nodes_live */
 export async function rotate(
   secretKey: string,
   database: Database,
@@ -70,7 +70,7 @@ export async function rotate(
     const plain = before.open(purpose, sealed);
     return { encrypted: after.encrypt(purpose, plain), hmac: after.keyHmac(plain) };
   }).catch((error: unknown) => {
-    // Refused before anything was written; of everything else nobody knows yet, and the next start finds out.
+    // Refused before anything was written. Any other error leaves the outcome unknown, and the next start finds out.
     if (error instanceof AppError) rmSync(nextFile(secretKey), { force: true });
     throw error;
   });

@@ -1,4 +1,4 @@
-/** Browsers that were inside an account before: a sealed cookie says so, and lets them pass the counters of strangers. It opens nothing. */
+/** Browsers that were logged in to an account before. An encrypted cookie proves it and exempts them from the rate limits of unknown clients. It does not log in. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Vault } from '../secrets/vault.ts';
 

@@ -64,7 +64,7 @@ export function createLoginCompletion(deps: {
       if (pending === null) throw new AppError('ticket_late');
       const user = await deps.users.find(pending.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-      // What brought the visitor half the way must still be good.
+      // The first step of the login must still be valid.
       if (user.password_hash !== pending.passwordHash) throw new AppError('ticket_late');
       const device = deps.devices.nameOf(loginClient.deviceCookie, user);
       await deps.secondFactor.check(user.id, code, { ip: loginClient.ip, device });

@@ -1,6 +1,6 @@
 /**
- * Short-lived promises between two steps of one loginClient: who is half-way in, what was challenged. The visitor carries them,
- * sealed: nothing is kept for those who never come back, so no flood of strangers pushes out anybody's.
+ * Short-lived, encrypted tokens between two steps of one login: who has passed the first step, what was challenged. The client keeps
+ * them: the server stores nothing, so a flood of anonymous logins cannot push out another user's.
  */
 import { randomBytes } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';

@@ -8,7 +8,7 @@ export interface RateLimit {
   taken(key: string): Promise<number>;
 }
 
-/** @param purpose tells it from other allowances. */
+/** @param purpose distinguishes it from other limits. */
 export function createRateLimit(purpose: string, seconds: number, max: number, store: EphemeralStore): RateLimit {
   return {
     take: async (key) => (await store.count({ purpose, key }, seconds * 1000, max)) !== null,

@@ -16,8 +16,8 @@ const window = 1;
 const recoveryCodes = 10;
 const attempts = { seconds: 3600, perAddress: 100, perSubject: 5, anonymous: 10, everyone: 5000 };
 /**
- * Wrong codes of strangers in an hour after which a stranger's six digits are not looked at: many addresses together would find
- * them. Recovery codes are too long to be found, and a browser that was inside before is no stranger: the owner still gets in.
+ * Wrong codes of unknown clients in an hour after which six-digit codes of unknown clients are not checked: many addresses together
+ * could find one. Recovery codes are too long to be guessed, and a browser that was logged in before is not unknown: the owner still gets in.
  */
 const maxAnonymous = 20;
 
@@ -121,7 +121,7 @@ export function createSecondFactor(deps: {
       await check(userId, code, guesser);
       await repository.remove(userId);
     },
-    /** For somebody who lost authenticator and codes; the caller has judged the right. */
+    /** For a user who lost authenticator and codes. The caller checks the right to do this. */
     reset: (userId: number): Promise<void> => repository.remove(userId),
   };
 }

@@ -1,4 +1,4 @@
-/** Login and the sessions it makes. A session names a user; everything about the user is read anew on each request. */
+/** Login and the sessions it makes. A session names a user; the user's row is read again on each request. */
 import { randomBytes } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';

@@ -1,30 +1,30 @@
 /**
  * Slows guessing down without locking anybody out. Tries of one network at one subject wait in a queue, which refuses the
- * newest when it is long. Wrong tries of one network at any subject, of strangers at one subject, and of everybody only
+ * newest when it is long. Wrong tries of one network at any subject, of unknown clients at one subject, and of everybody only
  * add a short wait: many people may share one address, behind a NAT or a proxy that the operator has not declared.
- * A browser that was signed in before has a counter that no stranger reaches. All nodes count together.
+ * A browser that was signed in before has a counter of its own, which unknown clients cannot fill. All nodes count together.
  */
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import { AppError } from '../../contract/errors.ts';
 import { networkOf } from './network.ts';
 
 export interface ThrottleLimits {
-  /** Seconds without a try after which an origin starts anew, and the window of the sums. */
+  /** Seconds without a try after which an origin's count starts again, and the window of the sums. */
   readonly seconds: number;
   /** Wrong tries of one network at any subject in a window after which each of its tries waits a little. */
   readonly perAddress: number;
   /** Tries of one network or known browser at one subject before they cost time. */
   readonly perSubject: number;
-  /** Tries of strangers at one subject in a window after which each waits a little. */
+  /** Tries of unknown clients at one subject in a window after which each waits a little. */
   readonly anonymous: number;
-  /** Tries of all strangers in a window after which each waits a little. */
+  /** Tries of all unknown clients in a window after which each waits a little. */
   readonly everyone: number;
 }
 
 /** Who tries. */
 export interface AttemptSource {
   readonly ip: string;
-  /** Name of a browser that was inside this account before, '' = a stranger. */
+  /** Name of a browser that was inside this account before, '' = an unknown client. */
   readonly device: string;
 }
 
@@ -42,7 +42,7 @@ export interface Throttle {
   enter(source: AttemptSource, subject: string): Promise<void>;
   /** It was no guess after all. */
   succeeded(source: AttemptSource, subject: string): Promise<void>;
-  /** Tries of strangers at a subject in the present window. */
+  /** Tries of unknown clients at a subject in the present window. */
   anonymousAt(subject: string): Promise<number>;
 }
 
@@ -53,7 +53,7 @@ const maxWaitMs = 15_000;
 const delayStepMs = 100;
 const maxDelayMs = 3000;
 
-/** @param name tells its counts from those of other throttles. */
+/** @param name separates its counts from those of other throttles. */
 export function createThrottle(name: string, limits: ThrottleLimits, { store, pause }: DelayDeps): Throttle {
   const windowMs = limits.seconds * 1000;
   const origin = (key: string) => ({ purpose: `tries at ${name}`, key });

@@ -38,7 +38,7 @@ export interface SetupState {
 export function createSetup(deps: {
   readonly users: UsersService;
   readonly options: OptionsService;
-  /** Printed at start; null = nobody can set up over HTTP. */
+  /** Printed at start; null = set-up over HTTP is off. */
   readonly setupCode: string | null;
   /** Whose code it is where there are several nodes; '' = there is one. */
   readonly node: string;
@@ -89,13 +89,13 @@ export function createSetup(deps: {
       root_init: await deps.users.rootExists(),
       database_type: deps.engine,
     }),
-    /** Tells the other nodes which code was printed here; again and again, as long as it is good. A node that starts anew has another. */
+    /** Publishes the code that was printed here to the other nodes, again and again while it is valid. A restarted node prints another. */
     async shareCode(): Promise<void> {
       const { setupCode, node, store, now } = deps;
       if (setupCode === null || (await isDone())) return;
       await store.put(codes, { holder: node, value: setupCode, until: now() + codeMs }, maxNodes);
     },
-    /** Strangers who guess must not keep the owner out, so the right code passes whatever they did, whichever node has printed it. @throws AppError setup_code_required, too_many_attempts. */
+    /** Wrong guesses of others must not keep the owner out: the right code always passes, whichever node has printed it. @throws AppError setup_code_required, too_many_attempts. */
     async checkCode(given: string): Promise<void> {
       const code = given.trim();
       if (code === '') throw new AppError('setup_code_required');

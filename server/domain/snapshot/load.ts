@@ -22,7 +22,7 @@ import type { Vault } from '../secrets/vault.ts';
 
 export interface SnapshotSource {
   load(): Promise<Snapshot>;
-  /** What changed after `seq`, everything where nobody can tell, or null when nothing did. */
+  /** What changed after `seq`; everything where that is not known; null when nothing did. */
   since(seq: number): Promise<Snapshot | SnapshotDelta | null>;
 }
 

@@ -1,4 +1,4 @@
-/** What every visitor may know about the site. */
+/** What the site shows to everybody, logged in or not. */
 import { optionKeys, optionRow } from '../../contract/options.ts';
 import type { OptionsService } from '../options/service.ts';
 
@@ -27,7 +27,7 @@ export function createStatus(deps: {
           options.get('PayAddress') !== '' &&
           options.get('EpayId') !== '' &&
           options.get('EpayKey') !== '' &&
-          // Without an address of our own no payment could be told to us.
+          // Without an address of our own the payment service could not call back.
           (options.get('CustomCallbackAddress') || options.get('ServerAddress')) !== '',
         enable_stripe_topup:
           options.get('StripeApiSecret') !== '' &&

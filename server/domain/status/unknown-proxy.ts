@@ -16,7 +16,7 @@ for (const [network, prefix] of [
   nearby.addSubnet(network, prefix, 'ipv6');
 
 export interface UnknownProxy {
-  /** A request with X-Forwarded-For came from an address that is no trusted proxy. Strangers can send that header, too: only addresses nearby are noted. */
+  /** A request with X-Forwarded-For came from an address that is no trusted proxy. Any client can send that header, too: only addresses nearby are noted. */
   saw(peer: string): void;
   /** Address of the last one within the hour, '' = none. */
   address(): string;

@@ -1,11 +1,11 @@
-/** How a drawing or song stands by what its upstream tells. Pure. */
+/** The state of a drawing or song according to its upstream. Pure. */
 
 import type { DrawingRow, SongRow } from '../../../db/repositories/tasks.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 
 type Report = Readonly<Record<string, unknown>>;
 
-/** A drawing nobody heard of for so long has failed. */
+/** A drawing without a report from its upstream for so long has failed. */
 const drawingLimitMs = 3_600_000;
 
 const words = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,4 +1,4 @@
-/** API tokens: keys, limits, ownership; rotation, and links that give a key to somebody. */
+/** API tokens: keys, limits, ownership; rotation, and links that pass a key on. */
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';

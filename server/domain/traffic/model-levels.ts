@@ -7,7 +7,7 @@ import { levelOf } from './period.ts';
 const hourSeconds = 3600;
 /** The hour under way and the one before. */
 const windowSeconds = 2 * hourSeconds;
-/** Strangers ask, so the database is not asked each time. */
+/** Anonymous clients may call this, so the result is cached instead of asking the database each time. */
 const keepMs = 30_000;
 
 export type ModelLevels = ReturnType<typeof createModelLevels>;

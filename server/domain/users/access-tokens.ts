@@ -11,7 +11,7 @@ const maxNameLength = 40;
 const max = 50;
 /** Seconds between two notes of use. */
 const updateIntervalSeconds = 60;
-/** Tells these from API keys and from the one full token of an account. */
+/** Distinguishes these from API keys and from the one full token of an account. */
 const prefix = 'gat_';
 
 export type AccessTokensService = ReturnType<typeof createAccessTokens>;
@@ -54,7 +54,7 @@ export function createAccessTokens(deps: { readonly database: Database; readonly
     async remove(id: number, userId: number): Promise<void> {
       if (!(await repository.remove(id, userId))) throw new AppError('not_found', { what: `access token ${id}` });
     },
-    /** Whose a token is and what it may do; null = nobody's, or expired. */
+    /** The owner of a token and what it may do; null = unknown or expired. */
     async holderOf(token: string): Promise<{ readonly userId: number; readonly scopes: readonly string[] } | null> {
       if (!token.startsWith(prefix)) return null;
       const row = await repository.find(hashSecret(token), seconds());

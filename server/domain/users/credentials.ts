@@ -1,5 +1,5 @@
 /**
- * New passwords. One that somebody else set, or that came by letter, ends everything that opened the account before:
+ * New passwords. One that was set by an administrator, or that came by letter, ends everything that opened the account before:
  * sessions, the full-access token, access tokens with scopes, passkeys. API keys stay: they belong to programs and open no account.
  */
 

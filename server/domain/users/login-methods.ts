@@ -1,4 +1,4 @@
-/** What opens an account as the site is set up now, so that nobody takes off the last way in. */
+/** The ways to log in to an account as the site is set up now, so that the last one is never removed. */
 import type { Database } from '../../../db/open.ts';
 import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -25,7 +25,7 @@ export function createLoginMethods(deps: { readonly database: Database; readonly
   return {
     /** Whether a password opens an account here at all. */
     byPassword: (): boolean => options.get('PasswordLoginEnabled'),
-    /** Whether somebody is left to come in without asking for the password. */
+    /** Whether a way to log in remains that does not ask for the password. */
     async besides(user: UserRow, removed: RemovedLogin): Promise<boolean> {
       if (user.email !== '' && letters() && options.get('PasswordLoginEnabled')) return true;
       const services = Object.entries(boundServices).some(

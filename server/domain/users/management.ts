@@ -165,7 +165,7 @@ export function createUserManagement(deps: {
     ): Promise<{ readonly user: User; readonly changed: boolean }> {
       const row = await find(id);
       if (!canActOn(actor, row)) throw new AppError('user_rank_update');
-      // Here nobody asks for the present password.
+      // Here the present password is not asked for.
       if (id === actor.userId && (edit.password ?? '') !== '') throw new AppError('user_own_password');
       const username =
         edit.username === undefined || edit.username === row.username ? row.username : checkUsername(edit.username);
@@ -175,7 +175,7 @@ export function createUserManagement(deps: {
         throw new AppError('not_found', { what: `group ${group}` });
       const newPassword = edit.password ?? '';
       if (newPassword !== '') checkPassword(newPassword);
-      // The same password again ends nobody's login.
+      // Setting the same password again ends no login.
       const resets = newPassword !== '' && !(await deps.passwords.verify(newPassword, row.password_hash));
       const delta = deltaOf(edit, row);
       if (!Number.isSafeInteger(delta)) throw new AppError('params_invalid', { detail: 'quota' });

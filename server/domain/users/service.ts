@@ -16,11 +16,11 @@ export interface NewUser {
   /** Quota to start with, 0 = none. */
   readonly quota: number;
   readonly email?: string;
-  /** 0 = nobody. */
+  /** 0 = none. */
   readonly inviterId?: number;
   /** Who another service says it is. */
   readonly identity?: Identity;
-  /** Nobody knows the password. */
+  /** The password is random and was never shown. */
   readonly passwordMade?: boolean;
 }
 
@@ -86,7 +86,7 @@ export function createUsers(deps: {
         deleted_at: null,
       };
       const id = await repository.create(row).catch(async (error: unknown) => {
-        // Somebody took the name while this password was hashed.
+        // Another request took the name while this password was hashed.
         throw (await repository.nameTaken(user.username, 0)) ? new AppError('username_taken', {}, error) : error;
       });
       if (user.quota > 0) await startingQuota(id, user.quota);

@@ -1,4 +1,4 @@
-/** What operators are told of. */
+/** Alerts for operators. */
 import type { HandlersOf } from './handlers-of.ts';
 
 export const alertHandlers: HandlersOf<'alert.list' | 'alert.test'> = {

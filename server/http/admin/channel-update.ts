@@ -16,7 +16,7 @@ export function pushedFields({ mode, multi_key_mode: turn, channel, ...plain }: 
     : fields;
 }
 
-/** What is no object stays as it is and is refused by whoever stores it. */
+/** A value that is no object stays as it is; the service that stores it refuses it. */
 function withKeyMode(setting: string, keyMode: string): string {
   try {
     const known: unknown = setting.trim() === '' ? {} : JSON.parse(setting);

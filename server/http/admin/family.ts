@@ -46,7 +46,7 @@ export const familyHandlers: HandlersOf<
   'wallet.info': async ({ services }) => services.wallet.info(),
   'second_factor.status': async ({ services, actor }) => {
     const { enabled, recovery_codes_left: left } = await services.secondFactor.state(actor.userId);
-    // Wrong codes slow down who enters them; they lock nobody's account.
+    // Wrong codes slow down the client that sends them; they lock no account.
     return { enabled, locked: false, ...(enabled ? { backup_codes_remaining: left } : {}) };
   },
   'status.uptime': async () => [],

@@ -7,7 +7,7 @@ import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
 
-/** Whoever may only read codes does not get what redeems them. */
+/** A caller who may only read does not get the codes themselves. */
 const visibleTo =
   (actor: Actor) =>
   (code: Redemption): Redemption =>

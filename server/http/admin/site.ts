@@ -50,7 +50,7 @@ export const siteHandlers: HandlersOf<
   },
   'status.get': async ({ services, actor }) => ({
     ...(await services.status.payload()),
-    // Nobody else's business, and no invitation for strangers.
+    // Only for administrators: it would help an attacker.
     ...(actor.via === 'local' || actor.role >= Role.admin
       ? {
           storage: services.storage(),

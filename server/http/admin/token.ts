@@ -14,7 +14,7 @@ const defaultLinkHours = 24;
 const maxFound = 100;
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
-/** Whoever may only read tokens does not get the keys, which spend. */
+/** A caller who may only read does not get the keys, which spend. */
 const visibleTo = (actor: Actor) =>
   actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'token.create' }, true)
     ? (token: Token): Token => token

@@ -21,7 +21,7 @@ export interface Column<Row> {
   readonly sort?: (row: Row) => number | string;
   /** Present: the head asks the server for this order, `-` and the name for the reverse. */
   readonly order?: string;
-  /** Not shown until somebody asks for it. */
+  /** Hidden until the reader turns it on. */
   readonly hidden?: boolean;
   /** The window, in pixels, from which there is room for it; a reader who asks for it has it in a narrower one too. */
   readonly from?: 1024 | 1280 | 1440;
@@ -37,7 +37,7 @@ export const isShown = <Row>(
   room: number,
 ): boolean => chosen[id] ?? (hidden !== true && (from ?? 0) <= room);
 
-/** The rows somebody has picked. */
+/** The selected rows. */
 export interface Selection {
   readonly selected: ReadonlySet<number>;
   readonly onChange: (selected: ReadonlySet<number>) => void;

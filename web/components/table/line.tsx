@@ -1,4 +1,4 @@
-/** One row; built anew only when what it shows has changed, so that scrolling costs the rows that come into view. */
+/** One row; rendered again only when what it shows has changed, so that scrolling costs only the rows that come into view. */
 import { memo, type ReactNode } from 'react';
 import type { Column } from './column.ts';
 

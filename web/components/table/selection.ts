@@ -1,4 +1,4 @@
-/** The rows somebody has picked, as long as they are in sight: another page, order or filter begins with none. */
+/** The selected rows, for as long as they are shown: another page, order or filter starts with none. */
 import { useCallback, useState } from 'react';
 
 const none: ReadonlySet<number> = new Set();

@@ -1,4 +1,4 @@
-/** What rows call. Rows are built anew when their handlers change, so the handlers look up the newest props. */
+/** Handlers that rows call. Rows are rendered again when their handlers change, so these stay the same and look up the newest props. */
 import { useCallback, useRef } from 'react';
 import type { Selection } from './column.ts';
 

@@ -52,7 +52,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
     const back = async () => {
       if (type === 'telegram') {
         const state = query.get('state') ?? '';
-        // Without one anybody's link would log the reader in as somebody else.
+        // Without a state, a link made by another person would log the reader in to that person's account.
         if (state === '') throw new Error(t('account.telegramBroken'));
         if (user === null) return finish(await call('oauth.telegram_login', { ...telegramFields(), state }));
         await call('oauth.telegram_bind', { ...telegramFields(), state });

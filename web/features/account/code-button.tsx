@@ -9,7 +9,7 @@ const waitSeconds = 30;
 export interface CodeButtonProps {
   readonly email: string;
   readonly turnstile: string;
-  /** Whether the form lets it go now; it tells why not. */
+  /** Whether the form may be sent now; it shows the reason when not. */
   readonly mayAsk: () => boolean;
 }
 

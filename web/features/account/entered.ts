@@ -1,4 +1,4 @@
-/** What a login answers: somebody, or a ticket for the second step. */
+/** What a login returns: a user, or a ticket for the second step. */
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 

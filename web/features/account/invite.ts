@@ -1,4 +1,4 @@
-/** Who invited the visitor, kept until there is an account. */
+/** The inviter's code from the link, kept until the reader registers. */
 const key = 'aff';
 
 export function storeInviteCode(code: string | null): void {

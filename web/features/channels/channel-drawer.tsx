@@ -88,7 +88,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
           onChange={(next, key) => {
             setHasProvider(true);
             setPasted(key !== '');
-            // A name that nobody typed follows the provider.
+            // A name that was not edited follows the provider.
             const named = form.name !== '' && (provider === undefined || form.name !== textIn(provider, i18n.language));
             const selected = {
               ...form,

@@ -29,7 +29,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
   const { types, filtered, traffic } = state;
   const actionsNow = useRef(actions);
   actionsNow.current = actions;
-  // Rows are built anew only when their columns are other ones.
+  // Rows are rendered again only when the columns change.
   const columns = useMemo(
     () =>
       channelColumns({

@@ -30,7 +30,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
   /** Enter came before the catalogue did. */
   const [pickFirst, setPickFirst] = useState(false);
   const language = currentLanguage();
-  /** Nobody is to read it over a shoulder. */
+  /** Masked, so that it cannot be read over a shoulder. */
   const key = isApiKey(search) ? search.trim() : '';
   const words = key === '' ? search.trim().toLowerCase() : '';
   const found = types.filter(({ zh, en, slug }) => `${zh} ${en} ${slug}`.toLowerCase().includes(words));

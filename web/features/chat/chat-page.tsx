@@ -1,4 +1,4 @@
-/** A chat page of somebody else, in a frame, with a key of its own. */
+/** An external chat page, in a frame, with a key of its own. */
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';

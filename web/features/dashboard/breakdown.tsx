@@ -12,7 +12,7 @@ import { useList } from '../../lib/read.ts';
 import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
-/** More are shown when somebody asks. */
+/** The button below the table shows more. */
 const maxRows = 20;
 
 interface Row {

@@ -26,7 +26,7 @@ import {
 import { colorOf, SeriesTable } from './series-table.tsx';
 
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
-/** More are shown when somebody asks. */
+/** The button below the table shows more. */
 const maxRows = 10;
 const none: readonly TrafficSeries[] = [];
 

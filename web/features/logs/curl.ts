@@ -1,4 +1,4 @@
-/** The call of a log row anew; the key and the words of the prompt are not kept, so both are left to fill in. */
+/** The call of a log row as a curl command; the key and the prompt are not stored, so both are left to fill in. */
 import type { Log } from '../../../server/contract/entities.ts';
 
 const messages = [{ role: 'user', content: '...' }];

@@ -1,4 +1,4 @@
-/** What a row that is no request says, in the reader's language where the row's facts tell it. */
+/** The text of a row that is no request, in the reader's language where the row's details allow it. */
 
 import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';

@@ -41,7 +41,7 @@ const eventRows = (log: Log, details: LogDetails, t: TFunction): DetailRow[] => 
 
 type DetailRow = readonly [name: string, value: string, href?: string | undefined];
 
-/** What a request tells of itself, and where its channel and its key are. */
+/** The details of a request, with links to its channel and its key. */
 const requestRows = (
   log: Log,
   details: LogDetails,

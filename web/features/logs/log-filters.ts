@@ -10,7 +10,7 @@ import type { LogFilters } from './use-logs.ts';
 /** What the log shows where its address names no range. */
 export const defaultRange = '24h';
 
-/** `=` and a name means this very model, else a part of it; somebody who knows of `%` says where it stands. */
+/** `=` and a name means exactly this model, else a part of its name; `%` is passed on as it is typed. */
 const modelIn = (text: string): string =>
   text.startsWith('=') ? text.slice(1) : text === '' || text.includes('%') ? text : `%${text}%`;
 

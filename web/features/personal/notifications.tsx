@@ -1,4 +1,4 @@
-/** How one is told that the balance is about to end, and what may be used without a price. */
+/** How the user is warned that the balance is running out, and whether models without a price may be used. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';

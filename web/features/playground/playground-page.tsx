@@ -20,7 +20,7 @@ const defaultModel = 'gpt-4o-mini';
 interface Draft {
   readonly text: string;
   readonly files: readonly Attachment[];
-  /** The turn that is asked anew. */
+  /** The turn that is sent again. */
   readonly at?: number;
 }
 const noDraft: Draft = { text: '', files: [] };

@@ -25,7 +25,7 @@ export interface Conversation extends Kept {
   readonly busy: boolean;
   readonly setModels: (models: readonly string[]) => void;
   readonly setSettings: (some: Partial<Settings>) => void;
-  /** @param at turn that is asked anew, with all after it gone; absent = a new one. */
+  /** @param at turn that is sent again, without all turns after it; absent = a new one. */
   readonly send: (text: string, files: readonly Attachment[], at?: number) => void;
   /** Asks the last question again. @param place of one model. */
   readonly retry: (place: number) => void;

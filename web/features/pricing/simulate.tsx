@@ -1,4 +1,4 @@
-/** What past requests would have cost with another price; stored only when somebody says so. */
+/** What past requests would have cost with another price; stored only when the reader applies it. */
 
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';

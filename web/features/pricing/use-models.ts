@@ -59,7 +59,7 @@ export function useModels(group: string): Models {
   };
 }
 
-/** A price with one part of it typed anew; the others stay as many dollars as they are. */
+/** A price with one part changed; the others stay as many dollars as they are. */
 export function priceWith({ admin }: ModelView, part: PricePart, dollars: number): Prices[string] {
   if (part === 'perCall') return { per_call: dollars };
   const { input = null, output = null, cached = null } = admin ?? {};

@@ -18,7 +18,7 @@ export interface OptionFieldProps {
   readonly differs: boolean;
   /** Edited and not saved yet. */
   readonly draft: boolean;
-  /** Its key and its default are told too. */
+  /** Shows its key and its default too. */
   readonly showKey: boolean;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;

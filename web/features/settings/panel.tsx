@@ -16,7 +16,7 @@ export interface PanelProps {
   readonly title: string;
   readonly keys: readonly OptionKey[];
   readonly options: Options;
-  /** Keys and defaults are told with the options. */
+  /** Shows keys and defaults beside the options. */
   readonly showKey?: boolean;
   /** Inside a frame that has its own border. */
   readonly inner?: boolean;

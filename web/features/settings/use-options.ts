@@ -54,7 +54,7 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
       }),
     );
     setErrors((before) => ({ ...without(before, selected), ...complaints }));
-    // Orders tell the payment service where to call back.
+    // Orders contain the address that the payment service calls back.
     if (selected.some((key) => optionRow(key).panel === 'payment') && (stored.get('ServerAddress')?.value ?? '') === '')
       return toast.error(t('settings.addressFirst'));
     if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));

@@ -15,7 +15,7 @@ export interface Progress {
   readonly row: Log | null;
 }
 
-/** Tests of channels are requests of nobody. */
+/** Tests of channels are requests without a user. */
 const isTest = ({ token_name: name }: Log): boolean => name === storedText('channelTest');
 
 async function progress(): Promise<Progress> {

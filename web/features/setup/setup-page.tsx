@@ -13,7 +13,7 @@ import { Step, Steps } from './step.tsx';
 const modes = ['external', 'self', 'demo'] as const;
 const reloadMs = 1500;
 
-/** Whoever opens the printed link in a page that is open already changes the fragment alone. */
+/** Opening the printed link in a page that is already open changes only the fragment. */
 function onFragment(changed: () => void): () => void {
   addEventListener('hashchange', changed);
   return () => removeEventListener('hashchange', changed);
@@ -103,7 +103,7 @@ export function SetupPage() {
       });
       setPhase('done');
       if (state.root_init) return void setTimeout(() => location.assign('/login'), reloadMs);
-      // Whoever has just chosen a password need not type it again; and goes on with the next step.
+      // A reader who has just chosen a password need not type it again, and goes on with the next step.
       const entered = await call('session.login', {
         username: text('username').trim(),
         password: text('password'),

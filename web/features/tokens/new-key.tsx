@@ -15,7 +15,7 @@ export interface NewKeyProps {
   readonly token: Token;
   readonly onClose: () => void;
   readonly onCopy: (text: string) => void;
-  /** It is for somebody else. */
+  /** Opens the dialog that shares the key. */
   readonly onShare: () => void;
 }
 

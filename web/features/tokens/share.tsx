@@ -1,4 +1,4 @@
-/** A key for somebody else: a link that shows it once, to whoever opens it first. */
+/** Shares a key: a link that shows it once, to the first person who opens it. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';

@@ -17,7 +17,7 @@ const suffix = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join(
     '',
   );
-/** @param known undefined = nobody could say. */
+/** @param known undefined = not known. */
 const unknownModels = (selected: readonly string[], known: readonly string[] | undefined): readonly string[] =>
   known === undefined ? [] : selected.filter((name) => !known.includes(name));
 

@@ -71,7 +71,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
 export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDetails) {
   const { name, amount, spend, models, ips, group, limits } = form;
   const before = formOf(token, details);
-  // What is left goes down while the form is open: an amount that nobody touched is not sent back.
+  // The remaining amount goes down while the form is open: an amount that was not edited is not sent back.
   const untouched = token !== null && amount === before.amount && spend === before.spend;
   const quota = spend === 'none' ? 0 : valueIn(moneyOf(amount, details, amountBounds(token, spend)));
   const budget = (window: 'day' | 'month') =>

@@ -13,7 +13,7 @@ import { isAdmin } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 
-/** Others come from other products and are changed by nobody here. */
+/** Other values come from other products and cannot be changed here. */
 const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
   1: 'users.active',
   2: 'users.banned',

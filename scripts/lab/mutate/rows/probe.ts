@@ -202,7 +202,7 @@ export function providerProbes(row: ProviderRow): readonly RowProbe[] {
   const atAssistant = history.map((turn) => (turn.role === 'assistant' ? withAt(turn, path.slice(1), value) : turn));
   const inside = row.member.startsWith('messages[].') ? [chat({ tools: [tool], messages: atAssistant })] : [];
   const streamed = requested.map(({ body }) => chat({ ...body, stream: true }));
-  // Of messages as a whole, of roles and of what stands beside something only requests of every kind tell.
+  // Rules of whole messages, of roles and of combinations need requests of every kind.
   const wide = row.onlyWith !== undefined || row.member === 'messages' || row.member.endsWith('role');
   return [...requested, ...streamed, ...inside, ...(wide ? general : [])];
 }

@@ -1,4 +1,4 @@
-/** Takes each row of knowledge away from the gateway once, while the doubles keep it, and prints the rows whose absence nobody notices. `--only TEXT` looks at rows whose source or models hold it. */
+/** Takes each row of knowledge away from the gateway once, while the doubles keep it, and prints the rows whose absence changes no result. `--only TEXT` looks at rows whose source or models hold it. */
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -51,7 +51,7 @@ async function runRows(
   for (const { name, target, probes } of selected) {
     if (target === null) continue;
     const seen: (readonly [string, string])[] = [];
-    // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
+    // A request for an alias is translated for the real model; one for the model's own name passes as it was written.
     const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
     for (const [way, [model, key]] of ways.entries())
       for (const { path, body, suffix = '' } of probes) {
@@ -77,7 +77,7 @@ async function runRows(
         );
         const text = await answer.text();
         const exchange = world.take().at(-1);
-        // What is declared is told too: it is how an operator learns of it.
+        // What was dropped is reported too: it is how an operator learns of it.
         const declared = exchange === undefined ? [] : await world.dropped();
         const words =
           exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;

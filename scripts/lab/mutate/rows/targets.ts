@@ -92,7 +92,7 @@ export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTar
   return asTarget(thinking ?? deciding[0] ?? fitting[0]);
 }
 
-/** What holds only where a request is told anew, or only where a channel lets a member through, needs a channel of its own. */
+/** A rule that holds only where a request is translated, or only where a channel lets a member through, needs a channel of its own. */
 export function targetOfProvider({
   provider,
   models,

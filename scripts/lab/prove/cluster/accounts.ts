@@ -1,4 +1,4 @@
-/** What clients were told against what the books say. */
+/** Compares what clients received with the ledger. */
 
 import { postgresStats } from '../../../../db/ledger/postgres/stats.ts';
 import { openDatabase } from '../../../../db/open.ts';
@@ -69,7 +69,7 @@ async function one(cluster: Cluster, results: readonly CallResult[], credits: re
     if (whole && (charged === undefined || row === undefined)) lost.push(ref);
     if ((charged?.rows ?? 0) > 1 || (row?.n ?? 0) > 1 || (whole && (charged?.amount ?? 0) > cost)) duplicates.push(ref);
     else if (whole && charged !== undefined && (charged.amount !== cost || row?.quota !== cost))
-      wrong.push(`${ref}: ${charged.amount}, log ${row?.quota}, told ${cost}`);
+      wrong.push(`${ref}: ${charged.amount}, log ${row?.quota}, received ${cost}`);
     else if (!whole && (charged?.amount ?? 0) > max) wrong.push(`${ref}: ${charged?.amount} of ${max}`);
   }
   const credited = new Map<string, number>();

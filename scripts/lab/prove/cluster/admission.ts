@@ -58,12 +58,12 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
     accounts: [
       addUser('walker', 1_000_000_000),
       addUser('narrow', 40_000),
-      ...Array.from({ length: iterations }, (_, n) => addUser(`crowd${n}`, 1)),
+      ...Array.from({ length: iterations }, (_, n) => addUser(`burst${n}`, 1)),
     ],
   });
   try {
     const [walker, narrow, ...crowds] = cluster.accounts;
-    if (walker === undefined || narrow === undefined) throw new Error('nobody there');
+    if (walker === undefined || narrow === undefined) throw new Error('no such account');
     const need = await needed(cluster, narrow);
     const results: CallResult[] = [];
     const admitted: number[] = [];

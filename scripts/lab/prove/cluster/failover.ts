@@ -1,4 +1,4 @@
-/** The database dies and a copy of it comes to power that lacks the last two seconds, now and then with a node whose disk is full or that is killed while it sends again: what people were told is in the books, or was refused. */
+/** The database dies and a replica takes over that lacks the last two seconds, now and then with a node whose disk is full or that is killed while it sends again: every charge that a client saw is in the ledger, or the request was refused. */
 
 import { startReplica } from '../../../servers/replica.ts';
 import type { Goal } from '../../bench/goal.ts';
@@ -16,7 +16,7 @@ const codeQuota = 50_000;
 const orderQuota = 70_000;
 const sentAgain = /sent again/g;
 
-/** Asks until it is told yes, or that it was done before. @returns whether it was told. */
+/** Asks until the answer is success, or that it was done before. @returns whether there was such an answer. */
 async function retryUntilDone(ask: () => ReturnType<typeof call>, isOver: () => boolean): Promise<boolean> {
   for (;;) {
     const answer = await ask().catch(() => null);

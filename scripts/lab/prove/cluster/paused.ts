@@ -11,7 +11,7 @@ const streams = 10;
 /** Longer than life and grace. */
 const pauseMs = { few: 25_000, many: 40_000 };
 const balance = 10_000_000;
-/** Of somebody whose money nobody else spends. */
+/** The balance of a user whose only traffic is this part's. */
 const richBalance = 10_000_000_000;
 
 export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
@@ -25,7 +25,7 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     const [account, fundedAccounts] = cluster.accounts;
     const [sleeper, other] = cluster.nodes;
     if (account === undefined || fundedAccounts === undefined || sleeper === undefined || other === undefined)
-      throw new Error('nobody there');
+      throw new Error('no such account');
     const results: CallResult[] = [];
     const long = { model: 'practice-large', stream: true } as const;
     const open = Array.from({ length: streams }, () => askOnce(sleeper.url, account, long));

@@ -21,7 +21,7 @@ function stopDelay(): string {
   return seconds;
 }
 
-/** The file as it is, but for where the nodes are, and ports that nobody has to be allowed to open. */
+/** The file as it is, except for the nodes' addresses and ports above 1024, which need no permission. */
 function fileFor(cluster: Cluster, port: number): string {
   const options = ['admin off', 'skip_install_trust', `http_port ${freePort()}`, `https_port ${port}`];
   const storage = `storage file_system ${join(cluster.folder, 'caddy')}`;
@@ -38,7 +38,7 @@ async function startCaddy(cluster: Cluster): Promise<string> {
   const port = freePort();
   const file = join(cluster.folder, 'Caddyfile');
   writeFileSync(file, fileFor(cluster, port));
-  // Its certificate is of its own making, and nobody here trusts it.
+  // It uses a certificate of its own making, which is not verified here.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   const url = `https://localhost:${port}`;
   start(null, ['env', `SITE_ADDRESS=${url}`, 'caddy', 'run', '--config', file, '--adapter', 'caddyfile']);

@@ -71,7 +71,7 @@ export async function rates({ full }: PartOrder): Promise<readonly Goal[]> {
   try {
     const [account] = cluster.accounts;
     const [first] = cluster.nodes;
-    if (account === undefined || first === undefined) throw new Error('nobody there');
+    if (account === undefined || first === undefined) throw new Error('no such account');
     const alone = await ledgerAlone(cluster.database.url, 1, seconds);
     const together = await ledgerAlone(cluster.database.url, 3, seconds);
     const file = await onFile(cluster.upstream, seconds);

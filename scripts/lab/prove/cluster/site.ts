@@ -116,7 +116,7 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
 }
 
 const open = new Set<() => Promise<void>>();
-/** For whoever is told to stop in the middle. */
+/** For a process that is stopped in the middle. */
 export const closeClusters = (): Promise<unknown> => Promise.all([...open].map((close) => close()));
 
 export async function openCluster(order: ClusterOrder): Promise<Cluster> {

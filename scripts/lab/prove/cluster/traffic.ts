@@ -1,14 +1,14 @@
-/** Clients that write down what they were told: the other side of the books. */
+/** Clients that record every response: the other side of the ledger. */
 
 import { type Account, call } from './people.ts';
 import type { Random } from './random.ts';
 import { unit } from './site.ts';
 
-/** What one request was told. */
+/** The response to one request. */
 export interface CallResult {
   readonly account: Account;
   readonly sentAt: number;
-  /** Infinity while nothing was told. */
+  /** Infinity = there was no response. */
   endedAt: number;
   firstByteMs: number;
   /** 0 = the connection broke. */
@@ -202,7 +202,7 @@ export function startTraffic(order: TrafficOrder): Traffic {
     if (code === undefined) return Bun.sleep(500);
     const credit = { account, code, quota: order.codeQuota, confirmedAt: Number.POSITIVE_INFINITY };
     credits.push(credit);
-    // Whoever was not answered asks again with the same code.
+    // A request without a response is repeated with the same code.
     for (let attempts = 0; attempts < 20 && !over; attempts++) {
       const answer = await call(`${url}/api/user/topup`, 'POST', account.headers, { key: code }).catch(() => null);
       if (answer?.success === true) credit.confirmedAt = performance.now();

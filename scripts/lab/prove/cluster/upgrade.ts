@@ -1,4 +1,4 @@
-/** Machine after machine is replaced by a build whose schema is one version newer, under traffic, and one goes back: nobody notices. */
+/** Machine after machine is replaced by a build whose schema is one version newer, under traffic, and one goes back: no request fails. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Program } from '../../../../cli/bench/process.ts';

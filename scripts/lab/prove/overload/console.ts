@@ -1,4 +1,4 @@
-/** Somebody who looks at the console all the time, whatever became of the look before; in a process of its own. */
+/** Opens the console again and again, without waiting for the last page; in a process of its own. */
 
 import { distributionOf, watchLoop } from './distribution.ts';
 import type { ReaderOrder, ReaderReport } from './messages.ts';

@@ -1,4 +1,4 @@
-/** What the proof of overload and its processes tell each other; all times are milliseconds. */
+/** Messages between the overload check and its processes; all times are milliseconds. */
 
 /** A rate for a while. */
 export interface Phase {

@@ -1,4 +1,4 @@
-/** Tells every alert target a test, and shows how each took it. */
+/** Sends a test to every alert target, and shows the result of each. */
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { call } from '../../../lib/api.ts';

@@ -1,4 +1,4 @@
-/** Models on enabled channels that nobody priced; several get a price at once. */
+/** Models on enabled channels that have no price; several get a price at once. */
 
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
