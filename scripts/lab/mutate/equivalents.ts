@@ -124,7 +124,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/domain/sessions/throttle.ts',
-    line: "subject === '' ? 0 : await delay(crowdAt(subject), limits.anonymous),",
+    line: "subject === '' ? 0 : await delay(unknownAt(subject), limits.anonymous),",
     before: '0',
     after: '(-1)',
     reason: 'the longest of three waits is taken, and the other two are never below 0',

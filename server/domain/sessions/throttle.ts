@@ -76,7 +76,7 @@ export function createThrottle(name: string, limits: ThrottleLimits, { store, pa
   const pairKey = ({ ip, device }: AttemptSource, subject: string): string =>
     `${device === '' ? networkOf(ip) : `device ${device}`} at ${subject.toLowerCase()}`;
   const networkKey = ({ ip }: AttemptSource): string => `from ${networkOf(ip)}`;
-  const crowdAt = (subject: string): string => `at ${subject.toLowerCase()}`;
+  const unknownAt = (subject: string): string => `at ${subject.toLowerCase()}`;
 
   return {
     async enter(source, subject) {
@@ -87,7 +87,7 @@ export function createThrottle(name: string, limits: ThrottleLimits, { store, pa
       const atSubject = subject === '' ? 0 : await place(pairKey(source, subject), limits.perSubject);
       const delays = [
         await delay(networkKey(source), limits.perAddress),
-        subject === '' ? 0 : await delay(crowdAt(subject), limits.anonymous),
+        subject === '' ? 0 : await delay(unknownAt(subject), limits.anonymous),
         await delay('everybody', limits.everyone),
       ];
       await waited(atSubject + Math.max(...delays));
@@ -95,8 +95,8 @@ export function createThrottle(name: string, limits: ThrottleLimits, { store, pa
     async succeeded(source, subject) {
       await store.drop(origin(pairKey(source, subject)));
       if (source.device !== '') return;
-      for (const key of [networkKey(source), crowdAt(subject), 'everybody']) await store.uncount(sum(key));
+      for (const key of [networkKey(source), unknownAt(subject), 'everybody']) await store.uncount(sum(key));
     },
-    anonymousAt: (subject) => store.counted(sum(crowdAt(subject))),
+    anonymousAt: (subject) => store.counted(sum(unknownAt(subject))),
   };
 }

@@ -51,7 +51,7 @@ function allows(one: RateLimit, max: number, perMs: number, nowMs: number): bool
 }
 
 /** Callers without a known key share one allowance, and only what they presented as a key is worth a row. */
-const strangersCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
+const unknownCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
 export interface RejectionLog {
   /** Costs the caller nothing: the row goes the way of all others. */
@@ -83,7 +83,7 @@ export function createRejectionLog({ ledger, authorize, now, monoNow }: Rejectio
   return {
     note({ request, path, peer, seen, error, clientError }: RejectedRequest): void {
       const owner = seen.principal ?? authorize.ownerOf(request);
-      if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;
+      if (owner === null && !(error instanceof AppError && unknownCodes.has(error.code))) return;
       if (!ledger.healthy().ok) return;
       const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
       if (skipped === null) return;
