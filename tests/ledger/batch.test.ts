@@ -20,7 +20,7 @@ const known = (more: Partial<Known> = {}): Known => ({
 });
 const decide = (commands: readonly LedgerCommand[], more: Partial<Known> = {}) => {
   const { outcome, statements } = decideBatch(commands, known(more), epoch);
-  return { results: outcome.results, written: JSON.stringify(statements) };
+  return { results: outcome.results, written: JSON.stringify(statements), statements };
 };
 const nothing = decide([]).written;
 const end = { account: 1, requested: 10, paid: 10, provisional: 0 };
@@ -31,8 +31,8 @@ test('a settlement that comes again is a duplicate and writes nothing, one for a
     { status: 'done' },
     { status: 'duplicate' },
   ]);
-  expect(decide([settle('a', 1, 10)], ends())).toEqual({ results: [{ status: 'duplicate' }], written: nothing });
-  expect(decide([settle('a', 1, 11)], ends())).toEqual({ results: [{ status: 'conflict' }], written: nothing });
+  expect(decide([settle('a', 1, 10)], ends())).toMatchObject({ results: [{ status: 'duplicate' }], written: nothing });
+  expect(decide([settle('a', 1, 11)], ends())).toMatchObject({ results: [{ status: 'conflict' }], written: nothing });
 });
 
 test('what was settled for the time being is settled once more, and for the time being only once', () => {
@@ -40,5 +40,17 @@ test('what was settled for the time being is settled once more, and for the time
   expect(final.results).toEqual([{ status: 'done' }]);
   expect(final.written).toContain(finalRef('a'));
   const again = decide([{ ...settle('a', 1, 25), provisional: true }], ends({ provisional: 1 }));
-  expect(again).toEqual({ results: [{ status: 'duplicate' }], written: nothing });
+  expect(again).toMatchObject({ results: [{ status: 'duplicate' }], written: nothing });
+});
+
+test('a note is logged once, and is an end that nobody pays', () => {
+  const { log } = settle('a', 1, 0);
+  if (log === null) throw new Error('no log');
+  const noted: LedgerCommand = { type: 'note', ref: 'a', log };
+  const { results, statements } = decide([noted, noted]);
+  expect(results).toEqual([{ status: 'done' }, { status: 'duplicate' }]);
+  const ends = statements.find(({ text }) => text.startsWith('INSERT INTO ends'));
+  expect(ends?.values?.slice(0, 5)).toEqual(['{"note:a"}', '{0}', '{0}', '{0}', '{0}']);
+  // A note is no end of the request: it can be settled too.
+  expect(decide([noted, settle('a', 1, 10)]).results).toEqual([{ status: 'done' }, { status: 'done' }]);
 });

@@ -1,0 +1,71 @@
+/** What only nodes on a server ask of it, over whatever server this run has. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limitsOn } from '../../db/postgres/account-limits.ts';
+import { rotateSecretsOn } from '../../db/postgres/encrypted-columns.ts';
+import type { Line } from '../../db/postgres/line.ts';
+import { expireNodes } from '../../db/postgres/nodes.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { postgres, rowsOf } from '../support/engines.ts';
+
+let database: PostgresDatabase;
+let line: Line;
+beforeEach(async () => {
+  database = (await postgres.open()) as PostgresDatabase;
+  const client = await database.pool.connect();
+  line = {
+    send: async (statements) => {
+      const answers = [];
+      for (const { text, values = [] } of statements) answers.push(await client.query(text, [...values]));
+      return answers;
+    },
+    broken: false,
+    wasLocal: () => false,
+    close: () => client.release(),
+  };
+});
+afterEach(() => database.close());
+
+const fill = async (text: string): Promise<void> => {
+  for (const one of text.split(';\n')) await line.send([{ text: one }]);
+};
+const accounts = `INSERT INTO accounts (id, balance, used_quota, leased) VALUES (1, 70, 30, 50);
+INSERT INTO tokens (id, user_id, name, key_hmac, key_sealed, key_hint, created_at, unlimited, quota_limit, used_quota, leased)
+  VALUES (4, 1, 't', 'h4', 's', '', 1, 0, 90, 20, 40), (5, 1, 't', 'h5', 's', '', 1, 1, 0, 7, 0)`;
+
+test('a limit is what a user has and has spent, what a key may spend, or none', async () => {
+  await fill(accounts);
+  expect(await limitsOn(line, 1, null)).toEqual({ limit: 100, used: 30 });
+  expect(await limitsOn(line, 1, 4)).toEqual({ limit: 90, used: 20 });
+  expect(await limitsOn(line, 1, 5)).toEqual({ limit: null, used: 7 });
+  expect([await limitsOn(line, 9, null), await limitsOn(line, 1, 9)]).toEqual([null, null]);
+  line.close();
+});
+
+test('a node that is gone gives back what its open requests do not hold, of users and of keys', async () => {
+  await fill(`${accounts};
+INSERT INTO nodes (epoch, expires_at, node) VALUES (7, now() - interval '1 day', 'gone'), (8, now() + interval '1 day', 'here');
+INSERT INTO leases (kind, subject, epoch, amount) VALUES ('account', 1, 7, 30), ('account', 1, 8, 20), ('token', 4, 7, 40);
+INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch, at, log) VALUES ('r', 1, 4, 1, 12, 0, 7, 1, '{}')`);
+  expect(await expireNodes(line)).toEqual([7]);
+  expect(await expireNodes(line)).toEqual([]);
+  line.close();
+  expect(await rowsOf(database, 'SELECT kind, epoch, amount FROM leases ORDER BY kind, epoch')).toEqual([
+    { kind: 'account', epoch: 7, amount: 12 },
+    { kind: 'account', epoch: 8, amount: 20 },
+    { kind: 'token', epoch: 7, amount: 12 },
+  ]);
+  expect(await rowsOf(database, 'SELECT leased FROM accounts WHERE id = 1')).toEqual([{ leased: 32 }]);
+  expect(await rowsOf(database, 'SELECT leased FROM tokens WHERE id = 4')).toEqual([{ leased: 12 }]);
+});
+
+test('a column of secrets that is not known here keeps all of them under their old key', async () => {
+  await fill(`${accounts};
+ALTER TABLE channels ADD COLUMN more_sealed text NOT NULL DEFAULT ''`);
+  line.close();
+  const rotate = () => ({ encrypted: 'new', hmac: 'new' });
+  await expect(rotateSecretsOn(database, 'mark', rotate)).rejects.toThrow('channels.more_sealed');
+  expect(await rowsOf(database, 'SELECT key_sealed FROM tokens ORDER BY id')).toEqual([
+    { key_sealed: 's' },
+    { key_sealed: 's' },
+  ]);
+});
