@@ -1,4 +1,4 @@
-/** A backup file: one line that says what follows, then the database as it was. Sealed secrets stay sealed; the master key is never in it. */
+/** A backup file: one header line, then the database as it was. Encrypted secrets stay encrypted; the master key is never in it. */
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { AppError } from '../server/contract/errors.ts';

@@ -1,4 +1,4 @@
-/** The change feed as a follower reads it: what changed after a place that was given to it before. */
+/** The change feed as a follower reads it: changes after its cursor. */
 import type { Database } from './open.ts';
 import { createPostgresChangeStream } from './postgres/change-stream.ts';
 import { createChangesRepository, type Feed } from './repositories/changes.ts';

@@ -21,6 +21,6 @@ function createLocalJobLock(): JobLock {
   };
 }
 
-/** @param owner names this node, whichever of its processes asks. */
+/** @param owner names this node, for all of its processes. */
 export const createJobLock = (database: Database, owner: string): JobLock =>
   database.engine === 'sqlite' ? createLocalJobLock() : createPostgresJobLock(database, owner);

@@ -1,4 +1,4 @@
-/** Where the data lies: a file of SQLite, or a database of PostgreSQL. Goes to threads as it is. */
+/** Where the data is: a file of SQLite, or a database of PostgreSQL. Passed to threads as it is. */
 
 export interface SqlitePlace {
   readonly engine: 'sqlite';

@@ -12,7 +12,7 @@ export function keepPrivate(file: string): void {
     // Opening the database reports the reason in its own words.
     return;
   }
-  // Windows has no modes: it says that everybody may read everything, and refuses a change of a file that is in use.
+  // Windows has no modes: it reports that everybody may read everything, and refuses a change of a file that is in use.
   if (process.platform === 'win32') return;
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;

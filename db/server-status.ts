@@ -1,4 +1,4 @@
-/** What is known of a database server that several machines share. */
+/** State of a database server that several machines share. */
 
 export interface ServerStatus {
   /** Name of the newest migration. */
@@ -11,7 +11,7 @@ export interface ServerStatus {
   readonly standbyNames: string;
   readonly standbys: number;
   readonly syncStandbys: number;
-  /** Their state is shown to others alone. */
+  /** Whether other roles' states are visible to this one. */
   readonly hiddenStandbys: number;
   readonly maxConnections: number;
   readonly connections: number;
@@ -21,9 +21,9 @@ export interface ServerStatus {
   readonly bytes: number;
   /** By which this machine's clock is ahead of the server's. */
   readonly clockLeadMs: number;
-  /** What one connection says reaches another that listens. */
+  /** Whether a notification of one connection reaches another that listens. */
   readonly isListening: boolean;
-  /** There is an address that goes around a pooler. */
+  /** Whether an address is configured that bypasses a pooler. */
   readonly direct: boolean;
   /** Partitions of the log for this month and the next. */
   readonly monthsMissing: readonly string[];

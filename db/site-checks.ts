@@ -1,4 +1,4 @@
-/** Looking after a site, whatever it lies in: checks, compaction, copies in one file. */
+/** Maintenance of a site on either engine: checks, compaction, copies in one file. */
 import { checkDatabase, copyDatabase, type DatabaseCheck, schemaOf, vacuumDatabase } from './database-file.ts';
 import type { Database } from './open.ts';
 import { keepPrivate } from './private-file.ts';
@@ -14,7 +14,7 @@ export async function vacuumSite(database: Database): Promise<{ readonly before:
   return (await import('./postgres/server-checks.ts')).vacuumServer(database);
 }
 
-/** The site in one file, whatever it lies in; what others write meanwhile neither waits nor gets in. @returns name of the file's newest migration. */
+/** Copies the site into one file, from either engine; concurrent writes neither wait nor are included. @returns name of the file's newest migration. */
 export async function portableCopy(
   database: Database,
   file: string,

@@ -50,7 +50,7 @@ export function createTotals(): Totals {
       payee.balance += amount;
       if (kind === 'overrun') payee.overrun += amount;
       if (kind === 'repay') payer.overrun -= amount;
-      // One command moves a balance once for its readers: what is given back goes with the credit.
+      // One command is one movement for its readers: a repayment goes with its credit.
       if (kind === 'settle' || kind === 'repay' || kind === 'house') return;
       payer.movements++;
       payee.movements++;

@@ -1,4 +1,4 @@
-/** Says that a move whose connection was cut goes on when the command is run again. */
+/** Error of a move whose connection was cut: it continues when the command is run again. */
 import { AppError } from '../../server/contract/errors.ts';
 import { isConnectionLost } from '../postgres/failures.ts';
 

@@ -43,7 +43,7 @@ const withoutTriggers = "SET LOCAL gateway.quiet = 'on'";
 
 type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** @param rowsOf asks the pool, or one connection that sees what was there at one moment. */
+/** @param rowsOf queries the pool, or one connection with a snapshot. */
 export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
   name,
   columns: async (table) =>

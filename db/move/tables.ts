@@ -6,7 +6,7 @@ export interface MovedTable {
   readonly name: string;
   /** Names each row; rows are read in its order. */
   readonly key: readonly string[];
-  /** Column whose numbers are given out one after the other. */
+  /** Column with automatic numbers. */
   readonly idColumn: string | null;
 }
 
@@ -37,7 +37,7 @@ export interface MoveEnd {
     after: readonly (string | number | null)[] | null,
     limit: number,
   ): Promise<MovedRow[]>;
-  /** Numbers given out last, by table. */
+  /** Last assigned numbers, by table. */
   numbers(): Promise<ReadonlyMap<string, number>>;
   /** Changes when anything is written that matters. */
   mark(): Promise<string>;

@@ -1,4 +1,4 @@
-/** What a user or a key has left and has used by the books, and what a node has to know of itself and of the others. */
+/** Balance and use of a user or key in the ledger, and the leases of this node and the others. */
 import type { Line } from './line.ts';
 
 /** @param tokenId null = the user's own. @returns null where there is no such account or key. */

@@ -25,7 +25,7 @@ interface Found {
 const here = `SELECT pg_current_snapshot() AS snapshot, extract(epoch FROM pg_postmaster_start_time())::text AS server,
   pg_is_in_recovery() AS standby`;
 
-/** One statement, so that it is one snapshot which says what is visible and where the next question begins. */
+/** One statement, so that one snapshot decides what is visible and where the next read begins. */
 const newChanges = `SELECT here.snapshot::text AS snapshot, here.server, here.standby,
     feed.forgotten > pg_snapshot_xmin($1::pg_snapshot) AS behind, news.entity, news.entity_id
   FROM (${here}) here CROSS JOIN feed LEFT JOIN (

@@ -1,4 +1,4 @@
-/** What is sealed in a database of PostgreSQL: something to see whether a key opens it, and all of it renewed. */
+/** Encrypted columns of a PostgreSQL database: a value to check a key with, and re-encryption of all. */
 import type { PoolClient } from 'pg';
 import {
   type EncryptedSample,

@@ -1,4 +1,4 @@
-/** The ephemeral store where any node may be asked: rows of a table that is in no log and on no disk that has to confirm. Each step is one statement. */
+/** The ephemeral store for several nodes: rows of an unlogged table, which wait for no disk. Each step is one statement. */
 import type { EphemeralStore } from '../ephemeral-store.ts';
 import { numbers } from './arrays.ts';
 import type { PostgresDatabase } from './open.ts';

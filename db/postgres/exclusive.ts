@@ -1,4 +1,4 @@
-/** What is done to a whole site while no node lives. */
+/** Work on a whole site while no node lives. */
 import type { PoolClient } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
 

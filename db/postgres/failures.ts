@@ -17,7 +17,7 @@ const lostStates = /^(08|53|57P)/;
 const lostSockets = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND)$/;
 const lostWords = /connection (terminated|ended|error)|timeout (expired|exceeded)/i;
 
-/** It is the way to the server that failed, not what was asked of it. */
+/** The connection to the server failed, not the query. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof AppError) return false;
   const code = codeOf(error);

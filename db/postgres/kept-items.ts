@@ -1,4 +1,4 @@
-/** Items of answers where any node may be asked for them: a table beside the others. */
+/** Stored response items for several nodes: a table of its own. */
 import type { Kept, KeptItemLimits, KeptItems, Owned } from '../kept-item.ts';
 import { numbers, texts } from './arrays.ts';
 import type { PostgresDatabase } from './open.ts';

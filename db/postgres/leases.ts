@@ -126,7 +126,7 @@ export function decideLeases(
 
   for (const move of moves) {
     if (move.type === 'give-back') {
-      // Never more than the books say it has: what is leased and the leases fall together or not at all.
+      // Never more than the ledger has: the leased amount and the leases change together or not at all.
       const key = leaseKey(move.kind, move.subject, epoch);
       const own = (known.leases.get(key) ?? 0) + (changes.get(key)?.by ?? 0);
       change(move.kind, move.subject, -Math.min(own, move.amount));

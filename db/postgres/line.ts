@@ -9,7 +9,7 @@ export interface Statement {
 }
 
 export interface Answer {
-  // biome-ignore lint/suspicious/noExplicitAny: each reader knows the columns that it asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: each reader knows the columns that it selects.
   readonly rows: readonly any[];
   /** What was done: `COMMIT` of a transaction that had failed answers `ROLLBACK`. */
   readonly command: string;
@@ -19,13 +19,13 @@ export interface Line {
   /** @throws the first error. When the connection is broken by then, what the server did is unknown. */
   send(statements: readonly Statement[]): Promise<readonly Answer[]>;
   readonly broken: boolean;
-  /** Whether the server has said since it was asked last that a commit is on its own disk alone. */
+  /** Whether the server has reported since the last query that a commit is on its own disk alone. */
   wasLocal(): boolean;
   close(): void;
 }
 
 const connectWithinMs = 5000;
-/** A server that says nothing for so long is not waited for any more. */
+/** A server without a response for so long is not waited for any more. */
 const idleTimeoutMs = 15_000;
 const inFailedTransaction = '25P02';
 /** "The transaction has already committed locally, but might not have been replicated to the standby." */
@@ -58,7 +58,7 @@ export async function openLine(
   const close = () => {
     broken = true;
     client.end().catch(() => undefined);
-    // A server that is frozen says no goodbye.
+    // A frozen server does not close the connection.
     (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   };
   client.on('error', () => {
@@ -132,7 +132,7 @@ const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)
 
 const sqlState = /^[0-9A-Z]{5}$/;
 
-/** The server's own words, and it goes on listening. */
+/** The server's own error, and the connection stays usable. */
 const isServers = (error: unknown): boolean => {
   const code = codeOf(error);
   const { severity } = (error ?? {}) as { severity?: unknown };

@@ -11,10 +11,10 @@ export interface MemberRow {
   readonly schema: string;
   readonly started_at: number;
   readonly left_at: number;
-  /** Seconds since the database has heard of it. */
+  /** Seconds since its last heartbeat. */
   readonly silent: number;
   readonly figures: string;
-  /** Accounts and keys that it leases, quota of the accounts', and requests that it has open in the books. */
+  /** Accounts and keys that it leases, quota of the accounts', and its open requests in the ledger. */
   readonly leases: number;
   readonly leased: number;
   readonly holds: number;
@@ -23,7 +23,7 @@ export interface MemberRow {
   readonly forgotten_at: number;
 }
 
-/** A node's newest start stands for it; what earlier ones have left counts with it. */
+/** A node is represented by its newest start; what earlier ones have left counts with it. */
 const counted = `SELECT newest.*,
     (SELECT count(*) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS leases,
     (SELECT coalesce(sum(amount), 0) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node AND kind = 'account') AS leased,
@@ -38,7 +38,7 @@ const all = `SELECT epoch, node, state, version, schema, started_at, left_at, fo
   FROM (${counted}) counted WHERE expires_at > '-infinity'`;
 
 const keptSeconds = 86_400;
-/** What a node has let in counts for so long. */
+/** How long admitted requests count after a node has ended. */
 const windowSeconds = 60;
 
 export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
@@ -84,7 +84,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
         [node, now],
       );
     },
-    /** What this node says of itself. The ledger's own writes to the row wait for no disk because of it. */
+    /** Writes this node's figures. The ledger's own writes to the row wait for no disk because of it. */
     async report(node: string, position: string, stats: string): Promise<void> {
       const client = await pool.connect();
       try {

@@ -41,7 +41,7 @@ export async function postgresSchemaOf({ query }: PostgresDatabase): Promise<str
   return (await appliedIn(query)).at(-1)?.name ?? '';
 }
 
-/** One version newer will do when it says so: nodes are replaced one after the other. */
+/** A schema one version newer is accepted where it is marked compatible: nodes are replaced one after the other. */
 function rejectNewer(applied: readonly Applied[], known: readonly string[]): void {
   const unknown = applied.filter(({ name }) => !known.includes(name));
   if (unknown.length === 0 || (unknown.length === 1 && unknown[0]?.breaks === 0)) return;

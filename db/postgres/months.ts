@@ -54,7 +54,7 @@ const createMonth = ({ table, from, to }: Month, db: Kysely<Schema>): Promise<vo
     await sql`ALTER TABLE logs ATTACH PARTITION ${month} FOR VALUES FROM (${start}) TO (${end})`.execute(transaction);
   });
 
-/** Every month in which one of the two times lies, and those between. @param from epoch seconds. */
+/** Every month between the two times, both included. @param from epoch seconds. */
 export async function ensureMonths(db: Kysely<Schema>, from: number, to: number): Promise<void> {
   for (const month of monthsBetween(from, to)) if (!(await hasTable(db, month.table))) await createMonth(month, db);
 }

@@ -20,9 +20,9 @@ export const maxRequestSeconds = 600;
 
 const settings: Statement = {
   text: `SELECT ${Object.entries({
-    // Whatever the server's usual is: an answer says that it is durable.
+    // Whatever the server's default is: a response means that the commit is durable.
     synchronous_commit: 'on',
-    // A node that stands still in the middle of a transaction must not stop the others.
+    // A node that hangs in the middle of a transaction must not stop the others.
     idle_in_transaction_session_timeout: '5s',
     lock_timeout: '10s',
     statement_timeout: '30s',
@@ -202,7 +202,7 @@ export async function orphans(
   return [...(answer?.rows ?? [])];
 }
 
-/** What is left of leases whose node is gone and has no open request any more. */
+/** The rest of leases whose node is gone and has no open request any more. */
 export async function clearLeases(line: Line): Promise<void> {
   const answers = await line.send([
     { text: 'BEGIN' },

@@ -15,7 +15,7 @@ export interface ListenerConnection {
 }
 
 export interface NotificationListener {
-  /** What is said arrives by itself. */
+  /** Whether notifications arrive. */
   isListening(): boolean;
   close(): void;
 }
@@ -26,16 +26,16 @@ export interface ListenerDeps {
   readonly notify: (channel: string, payload: string) => Promise<void>;
   readonly channels: readonly string[];
   readonly receive: (channel: string, payload: string) => void;
-  /** It hears again: what was said meanwhile is lost. */
+  /** It receives again: notifications in between were lost. */
   readonly back: () => void;
-  /** Names the channel on which it says something to itself. */
+  /** Unique name of the self-check channel. */
   readonly name: string;
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** Between two questions whether it still hears. */
+/** Between two self-checks. */
 const checkMs = 10_000;
-/** What is said arrives within this time or never. */
+/** A notification arrives within this time or never. */
 const timeoutMs = 2000;
 const firstAgainMs = 250;
 const maxRetryMs = 30_000;
@@ -56,7 +56,7 @@ export function createNotificationListener(deps: ListenerDeps): NotificationList
     return Promise.race([received, failed, ended.then(() => false), deps.wait(timeoutMs).then(() => false)]);
   };
 
-  /** @returns whether it has heard anything at all. */
+  /** @returns whether anything arrived at all. */
   const listen = async (): Promise<boolean> => {
     const opened = await deps.connect();
     line = opened;

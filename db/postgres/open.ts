@@ -1,4 +1,4 @@
-/** Opens a database of PostgreSQL: a bounded pool whose values are those that SQLite gives, and the checks before anything is asked of it. */
+/** Opens a PostgreSQL database: a bounded pool with the same value types as SQLite, and the checks before its first use. */
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely';
 import { Pool, type PoolConfig, types } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
@@ -80,7 +80,7 @@ interface ServerInfo {
   readonly readonly: string;
 }
 
-/** @throws AppError database_* that says what is wrong and what to do. */
+/** @throws AppError database_* with the cause and the remedy. */
 async function check(pool: Pool, place: PostgresPlace, options: PostgresOptions): Promise<void> {
   const name = placeName(place);
   const info = await pool

@@ -1,4 +1,4 @@
-/** What a server of PostgreSQL says about itself: settings that money depends on, and what is about to run out. */
+/** State of a PostgreSQL server: settings that the ledger depends on, and limits that are nearly reached. */
 import { Client } from 'pg';
 import type { ServerStatus } from '../server-status.ts';
 import { monthOf } from './months.ts';
@@ -31,7 +31,7 @@ const schema = 'SELECT name FROM gateway_migrations ORDER BY name DESC LIMIT 1';
 const listenMs = 2000;
 const monthSeconds = 31 * 86_400;
 
-/** A session that listens hears what it says itself; behind a pooler that lends connections by the transaction it hears nothing. */
+/** Whether a listening session receives its own notification; behind a pooler that lends connections by the transaction it does not. */
 async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> {
   const client = new Client({
     connectionString: readAsLibpq(place.direct ?? place.url),

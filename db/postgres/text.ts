@@ -11,11 +11,11 @@ const clean = (value: unknown): unknown =>
 /** Values of this query as PostgreSQL can keep them. */
 export const cleanValues = (values: readonly unknown[]): unknown[] => values.map(clean);
 
-/** A query given as an object of text and values. */
+/** A query as an object of text and values. */
 const isConfig = (query: unknown): query is { values: unknown[] } =>
   Object.getPrototypeOf(query) === Object.prototype && Array.isArray((query as { values?: unknown }).values);
 
-/** The same pool; every connection cleans the values it is given. */
+/** The same pool; every connection cleans its values. */
 export function withoutNul(pool: Pool): Pool {
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;

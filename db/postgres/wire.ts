@@ -104,7 +104,7 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
     }
   };
   void connect();
-  // A connection that leads nowhere says nothing by itself.
+  // A dead connection does not report itself.
   const pings = setInterval(() => {
     const requested = client;
     if (requested === null) return;
@@ -134,7 +134,7 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
   };
 }
 
-/** Whether what is said arrives. */
+/** Checks whether notifications arrive. */
 function createSelfCheck({ notify, changed, name }: Omit<WireDeps, 'receive'>) {
   const own = `gateway_wire_${name}`;
   let isListening = false;
@@ -154,7 +154,7 @@ function createSelfCheck({ notify, changed, name }: Omit<WireDeps, 'receive'>) {
     lost() {
       isListening = false;
     },
-    /** @param holds the connection on which it listens is the same as before. @returns milliseconds until it is to be asked again. */
+    /** @param holds the listening connection is the same as before. @returns milliseconds until the next check. */
     async check(holds: () => boolean): Promise<number> {
       const self = Promise.withResolvers<boolean>();
       received = () => self.resolve(true);

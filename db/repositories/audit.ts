@@ -4,7 +4,7 @@ import type { Database } from '../open.ts';
 import type { AuditTable } from '../schema/tables.ts';
 
 export type AuditRow = Selectable<AuditTable>;
-/** What a row says; number and hashes come with the writing. */
+/** Content of a row; number and hashes are added when it is written. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
 
 /** @param hashOf hash of an entry that follows `previousHash`. */

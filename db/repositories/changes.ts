@@ -8,7 +8,7 @@ export interface Change {
 }
 
 export interface FeedChanges {
-  /** Where the follower stands once it has acted on them. */
+  /** The follower's cursor once it has processed them. */
   readonly seq: number;
   /** null = the range is not known any more: everything has to be read again. */
   readonly changes: readonly Change[] | null;

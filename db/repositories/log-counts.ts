@@ -1,4 +1,4 @@
-/** How many rows of the log there are by time and by what they say. Of many rows some are looked at, and each stands for as many as were passed over. */
+/** Counts rows of the log by time and by the values of their columns. Large logs are sampled, and each sampled row counts for those passed over. */
 import { type RawBuilder, sql } from 'kysely';
 import { errorStatuses, type LogFacet } from '../../server/contract/log-status.ts';
 import type { Database } from '../open.ts';
@@ -21,7 +21,7 @@ export interface LogCountsQuery {
   readonly stepOf: (seconds: number) => number;
   /** Epoch seconds, where the filter has no end. */
   readonly now: number;
-  /** Rows that are looked at for one answer, roughly. */
+  /** Approximate number of rows that are read for one answer. */
   readonly checkedRows?: number;
 }
 

@@ -13,7 +13,7 @@ export interface LogFilter {
   readonly tokenName?: string | undefined;
   /** Beside the name, whose index it needs. */
   readonly tokenId?: number | undefined;
-  /** Whole name; `%` stands for anything. */
+  /** Whole name; `%` matches anything. */
   readonly model?: string | undefined;
   readonly channel?: number | undefined;
   /** Part of a channel's present name. */
@@ -37,11 +37,11 @@ export const maxCounted = 10_000;
 
 /** Column and value of a filter; `isNotSuccess` is none, and stands for an index. */
 type Equal = readonly [keyof LogsTable | 'exceptional', string | number];
-/** Everything but plain successes, as its index says it. */
+/** Everything but plain successes, in the form of its index. */
 export const isNotSuccess = (dialect: Dialect) =>
   sql<boolean>`(logs.type <> 2 OR logs.end_reason NOT IN ('completed', 'imported', '') OR ${dialect.position(sql`logs.other`, sql.lit(attemptsMember))} > 0)`;
 
-/** More would let one question be asked in exponentially many ways. */
+/** More would let one query be built in exponentially many ways. */
 const maxWildcards = 4;
 const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
 const patternOf = (model: string): string => {
@@ -65,7 +65,7 @@ export function createLogFilters({ query, dialect }: Database) {
   const errorSql: RawBuilder<string> = sql<string>`CASE WHEN logs.end_reason NOT IN ('completed', 'imported', '')
     THEN coalesce(${dialect.jsonText('logs.other', 'refused')}, ${dialect.jsonText('logs.other', 'failure')}, '') ELSE '' END`;
 
-  /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
+  /** Equality conditions of a filter, those that usually leave the fewest rows first. @param userId of the name in the filter. */
   const equalities = (filter: LogFilter, userId: number | undefined, rare = false): Equal[] => {
     const plain = !rare && (filter.statuses?.includes('succeeded') ?? true) && (filter.error ?? '') === '';
     const possible: readonly (readonly [Equal[0], string | number | undefined])[] = [
@@ -136,7 +136,7 @@ export function createLogFilters({ query, dialect }: Database) {
       const name = `logs.${one[0]}`;
       const column = one === lead ? sql.ref(name) : dialect.withoutIndex(name);
       filtered = filtered.where(sql<boolean>`${column} = ${one[1]}`);
-      // Said as the index says it.
+      // Written in the form of the index.
       if (one === lead && one[0] === 'type') filtered = filtered.where(sql<boolean>`logs.type <> 2`);
     }
     return filtered;
@@ -170,7 +170,7 @@ export function createLogFilters({ query, dialect }: Database) {
     return best;
   };
 
-  /** Everything a filter asks for, on the index that helps most. */
+  /** All conditions of a filter, on the index that helps most. */
   const plan = async (filter: LogFilter) => {
     const equal = equalities(filter, await userIdOf(filter));
     const lead = await rarest(filter, equal);

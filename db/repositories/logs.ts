@@ -87,7 +87,7 @@ export function createLogsRepository(database: Database) {
           .limit(limit)
           .offset(offset)
           .execute();
-      // What is sorted are numbers alone: whole rows would be carried through the sorting.
+      // Only numbers are sorted: whole rows would be copied by the sort.
       const ids = (
         await narrow(query.selectFrom('logs').select('logs.id'))
           .orderBy(sortColumns[field], direction)
@@ -178,7 +178,7 @@ export function createLogsRepository(database: Database) {
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
-    /** What was given back for failed work, by the day of the refund and its model; `quota` is positive. */
+    /** Refunds of failed work, by the day of the refund and its model; `quota` is positive. */
     refunds: async (filter: LogFilter): Promise<Pick<LogDay, 'day_at' | 'model' | 'quota'>[]> =>
       (await plan({ ...filter, type: LogType.system }))(
         query

@@ -46,7 +46,7 @@ export function createOptionsRepository({ query }: Database) {
       }),
     meta: async (key: string): Promise<string | undefined> =>
       (await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst())?.value,
-    /** @returns what is there, else what is given, which is there from now on. */
+    /** @returns the stored value, else the given one, which is stored. */
     async firstMeta(key: string, value: string): Promise<string> {
       await query
         .insertInto('meta')

@@ -15,7 +15,7 @@ const sortColumns: Readonly<Record<(typeof tokenSorts)[number], RawBuilder<unkno
   created_time: sql`created_at`,
 };
 
-/** What is not there narrows nothing. */
+/** Absent members do not filter. */
 export interface TokenFilter {
   /** The user's id, or null for the operator who may reach every row. */
   readonly owner: number | null;
@@ -119,7 +119,7 @@ export function createTokensRepository({ query, dialect }: Database) {
         .executeTakeFirst()) !== undefined,
     create: async (row: Insertable<TokensTable>): Promise<number> =>
       (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
-    /** @param remain when given, the limit becomes what has been used plus this much. */
+    /** @param remain when set, the limit becomes what has been used plus this much. */
     update: async (
       id: number,
       owner: number | null,

@@ -39,7 +39,7 @@ export type UserPatch = Pick<Updateable<UsersTable>, 'username' | 'display_name'
 
 export type IdentityColumn = 'github_id' | 'oidc_id' | 'wechat_id' | 'telegram_id' | 'linux_do_id';
 
-/** Who another service says it is. */
+/** An identity at another service. */
 export interface Identity {
   readonly column: IdentityColumn;
   /** The service's own, unchangeable id. */

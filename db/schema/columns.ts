@@ -44,7 +44,7 @@ export class Column<Value> {
   }
 }
 
-/** Numbers that are given out once. */
+/** Numbers that are assigned once. */
 export const serial = new Column<Generated<number>>('serial', '');
 /** Numbers that SQLite may give out again after the newest row was deleted. */
 export const rowid = new Column<Generated<number>>('rowid', '');
@@ -73,7 +73,7 @@ interface Rules {
   readonly constraints?: readonly string[];
   /** Without `CREATE`. */
   readonly indexes?: readonly string[];
-  /** Columns whose change the relay must hear of; the ledger's counters are left out on purpose. */
+  /** Columns whose change the relay must learn of; the ledger's counters are left out on purpose. */
   readonly followed?: readonly string[];
   /** Rows that it begins with. */
   readonly rows?: string;

@@ -75,7 +75,7 @@ function postgresTable(name: string, one: Table): string[] {
   ];
 }
 
-/** Rows that are carried over from elsewhere are no change: the transaction that copies them says `SET LOCAL gateway.quiet = 'on'`. */
+/** Rows that are copied from elsewhere are no change: the transaction that copies them runs `SET LOCAL gateway.quiet = 'on'`. */
 const noteChange = `CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('gateway.quiet', true) = 'on' THEN RETURN NULL; END IF;

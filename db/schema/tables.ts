@@ -86,7 +86,7 @@ export const tables = {
       request_count: int.default(0),
       /** Counts every movement but settlements; orders balance events against rows read elsewhere. */
       version: int.default(0),
-      /** Paid by `overrun` and not given back yet. */
+      /** Paid by `overrun` and not paid back yet. */
       overrun: int.optional(0),
     },
     {
@@ -267,7 +267,7 @@ export const tables = {
       method: text,
       amount: int,
       quota: int.check(inCredit),
-      /** Money asked for, in the smallest unit of `currency`. */
+      /** The price, in the smallest unit of `currency`. */
       money: int.check('money >= 0'),
       currency: text,
       status: text.default('pending').check("status IN ('pending', 'expired', 'success')"),

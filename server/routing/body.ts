@@ -34,7 +34,7 @@ export interface EditedBody {
 }
 
 export interface BodyEdit {
-  /** Members of which one must be there; null = it is made whatever the request says. */
+  /** Members of which one must be there; null = it is written in any case. */
   readonly reads: readonly string[] | null;
   /** Features of which the request must have one; absent = it is made whatever the request has. */
   readonly features?: number;
@@ -49,10 +49,10 @@ const membersOf = ({ request, place }: CallDetails, form: BodyForm | null): Body
 const fallbackOf = ({ codec, options, place, request }: CallDetails): number | null =>
   codec.definition.operator?.maxTokens?.(options, place.model, request.model) ?? null;
 
-/** By which a usage frame is asked for. */
+/** Requests a usage frame. */
 const usageMember = 'stream_options';
 
-/** Usage comes in a stream that passes only when the request asks for it, and this provider takes the question. */
+/** In a stream that passes usage comes only on request, and this provider accepts the member. */
 export const requestsUsage = ({ request, codec, translated, wire, rules }: CallDetails): boolean =>
   request.stream &&
   !translated &&
@@ -197,7 +197,7 @@ const valueAt = (body: Members, top: string, inner: string | undefined): unknown
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Whether the client said as much; what it said besides is its own. */
+/** Whether the client's value includes this one; other members of it are its own. */
 function holds(actual: unknown, value: unknown): boolean {
   const [object, own] = [record(value), record(actual)];
   if (object === null || own === null) return same(value, actual);
@@ -231,7 +231,7 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   const bare = wire !== null && wire.dialect === undefined;
   const fallback = fallbackOf(call);
   const members = membersOf(call, form);
-  // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
+  // A usage frame has to be requested: the client's dialect reports usage without a member for it.
   const usage = definition.requestsUsage === true && wire === null && request.stream;
   return {
     encode(chat, ceiling, dropped) {

@@ -197,7 +197,7 @@ function placeOf(channels: readonly Routable[], id: number): number {
   return from;
 }
 
-/** A channel that names a model twice stands there once. */
+/** A channel that names a model twice is listed once. */
 function insert<C extends Routable>(channels: C[], channel: C): void {
   const last = channels.at(-1);
   if (last === undefined || last.id < channel.id) {
@@ -214,7 +214,7 @@ const smoothing = 10;
 /** `cooling`: each of its keys has to wait. `ejected`: its host failed again and again. */
 export type Condition = 'up' | 'cooling' | 'ejected';
 
-/** How the channels are doing: asked at the moment a channel is drawn, never kept. */
+/** Health of the channels: read at the moment a channel is drawn, never kept. */
 export interface ChannelHealth<C> {
   condition(channel: C): Condition;
   /** Milliseconds until a channel in trouble is tried before others again. */
@@ -239,7 +239,7 @@ export const candidatesOf = <C extends Routable>(
   return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, random, health, preferred);
 };
 
-/** Tier by tier, inside a tier by weighted chance; those in trouble come last. Each is drawn when it is asked for: most requests need the first alone. */
+/** Tier by tier, inside a tier by weighted random choice; unhealthy channels come last. Each is drawn on demand: most requests need the first alone. */
 class PickedCandidates<C extends Routable> implements Candidates<C> {
   readonly length: number;
   private readonly picked: C[] = [];

@@ -16,7 +16,7 @@ export interface AddressParts {
 
 export type EndpointUrl = string | ((parts: AddressParts) => string);
 
-/** What is sent to an upstream as headers. */
+/** Headers of an upstream request. */
 export interface HeaderPlan {
   readonly constant: Readonly<Record<string, string>>;
   /** Headers that show the key. */
@@ -49,7 +49,7 @@ export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; rea
   return own === null || url === null ? null : { url, headers: headersFor(call, own) };
 }
 
-/** As the adapter has it, else as the provider's row says. */
+/** The adapter's endpoint, else the provider row's. */
 function urlFor(
   { request, channel, options, form, place }: CallDetails,
   { url: override }: Endpoint,
@@ -58,7 +58,7 @@ function urlFor(
   const { provider, model, stream, dialect, row, operation, baseUrl } = place;
   const parts = { baseUrl: channel.baseUrl, model, other: channel.other };
   if (request.ordered) {
-    // Where the row has no such work, it lies below the base.
+    // Without a path in the row, the operation is below the base URL.
     if (!provider.operations.includes(operation)) return baseUrl === '' ? null : ({ path }) => baseUrl + path;
     if (rowEndpoint(provider, operation, { ...parts, path: '/' }) === null) return null;
     return ({ path }) => rowEndpoint(provider, operation, { ...parts, path }) ?? '';

@@ -1,4 +1,4 @@
-/** What a body asks for besides its model that decides prices, bounds and channels: bits by the folded names of its members, and for those that have one a reader. */
+/** Features of a body besides its model that decide prices, bounds and channels: bits by the folded names of its members, and for some a reader. */
 import { AppError } from '../contract/errors.ts';
 import { guardedLookup, text } from '../protocols/shared/json.ts';
 import { looseName } from '../protocols/shared/member-name.ts';
@@ -50,7 +50,7 @@ const modifiers: Readonly<Record<string, string>> = {
   fallbacks: 'fallbacks',
   fallbackmodels: 'fallback_models',
 };
-/** Lists of other models to be served by. A list whose answers name each model's share is priced by them, the other never goes upstream. */
+/** Lists of fallback models. A list whose responses name each model's share is priced by them, the other never goes upstream. */
 export const modelLists: Readonly<Record<string, 'priced' | 'unpriced'>> = {
   models: 'unpriced',
   fallback_models: 'unpriced',

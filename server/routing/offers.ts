@@ -33,14 +33,14 @@ const positive = (value: unknown): number => {
 export const limitIn = (value: unknown): number =>
   typeof value === 'number' ? Math.min(positive(value), maxResponseLength) : 0;
 
-/** @returns the largest of the limits and what was found before, 0 = one of them says that there is none. */
+/** @returns the largest of the limits and the one found before, 0 = one of them is unlimited. */
 function largest(members: Members, names: readonly string[], before: number): number {
   let max = before;
   for (const name of names) {
     const value = members[name];
     if (value === undefined || value === null) continue;
     const limit = limitIn(value);
-    // -1 is without end for some hosts, whatever another member says.
+    // -1 is unlimited for some hosts, whatever another member is.
     if (limit === 0 && typeof value === 'number') return 0;
     max = Math.max(max, limit);
   }
@@ -71,7 +71,7 @@ const choosing = allCodecs.flatMap(({ definition: { limit } }) =>
   limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
 );
 
-/** Answers asked for at once; each of them is paid. */
+/** Number of requested choices; each of them is charged. */
 export function choicesOf(body: Members): number {
   let max = 1;
   if (body.n !== undefined || body.best_of !== undefined) max = Math.max(1, positive(body.n), positive(body.best_of));
@@ -88,11 +88,11 @@ export function choicesOf(body: Members): number {
 
 /** What follows from a channel's settings alone; the same object for channels whose settings are alike. */
 interface ChannelCapabilities {
-  /** Of the operator's override, which wins over what the client says. */
+  /** Members of the operator's override, which wins over the client's. */
   readonly requested: RequestedFeatures;
   readonly limit: number;
   readonly choices: number;
-  /** '' = it says none. */
+  /** '' = it sets none. */
   readonly region: string;
   readonly allowsModifiers: boolean;
   /** A limit that is written into a request reaches its upstream as it is. */
@@ -148,7 +148,7 @@ export interface OfferOptions {
   readonly priceTables: { readonly termRules: readonly TermRule[] };
 }
 
-/** Whether it passes on what the request says of the upstream's own hosts and terms. */
+/** Whether it passes on modifiers that the request sets. */
 export const allowsModifiers = (
   channel: ChannelSnapshot,
   { passThrough }: Pick<OfferOptions, 'passThrough'>,
@@ -175,22 +175,22 @@ const online = ':online';
 const onlineUses: readonly HostedUse[] = [webPlugin()];
 const none: readonly never[] = [];
 
-/** Work besides the model's that the upstream is asked for. */
+/** Work besides the model's that is requested from the upstream. */
 function usesOf({ capabilities, upstreamModel }: Offer, requested: RequestedFeatures): readonly HostedUse[] {
   const own = capabilities.requested.uses;
   const named = upstreamModel.endsWith(online) ? onlineUses : none;
   return own.length === 0 && named.length === 0 ? requested.uses : [...requested.uses, ...own, ...named];
 }
 
-/** What goes upstream of the terms that a request asks for. */
+/** Modifiers of a request that go upstream. */
 export interface SentModifiers {
   /** Where in the client's request something is taken out. */
   readonly removed: readonly (readonly string[])[];
   /** The same for the log row. */
   readonly dropped: readonly string[];
-  /** What the upstream is asked for, where its answer does not say what it gave. */
+  /** Modifiers that are requested from the upstream, where its response does not report them. */
   readonly sent: PriceModifiers;
-  /** Work besides the model's that the upstream is asked for. */
+  /** Work besides the model's that is requested from the upstream. */
   readonly uses: readonly HostedUse[];
   /** The upstream's dialect lists the tools that ran in its answers. */
   readonly listsTools: boolean;
@@ -198,7 +198,7 @@ export interface SentModifiers {
   readonly discounts: boolean;
 }
 
-/** Nothing is asked for, and nothing goes upstream but what every request says. */
+/** No modifiers are requested. */
 export const nothingSent: SentModifiers = {
   removed: none,
   dropped: none,
@@ -231,7 +231,7 @@ export function sentModifiers(
   };
 }
 
-/** A term goes upstream where the channel allows it and it has a price. What the operator's own override asks for goes in any case. */
+/** A modifier goes upstream where the channel allows it and it has a price. Those of the operator's own override go in any case. */
 function modifiersSent(
   model: string,
   { capabilities, allowsModifiers: allowed, upstreamModel }: Offer,
@@ -256,13 +256,13 @@ function modifiersSent(
   return { removed, dropped, sent };
 }
 
-/** What all channels that may serve a model offer together: what a reservation must cover whichever of them is asked. */
+/** The combined offer of all channels that may serve a model: a reservation must cover whichever of them is tried. */
 export class Offers {
   /** Those that differ in what they cost. */
   readonly kinds: readonly Offer[];
   /** The widest of their models'. */
   readonly limits: ModelLimits;
-  /** The longest answer and the most answers that an override asks for. */
+  /** The longest answer and the most choices that an override requests. */
   readonly overriddenLimit: number = 0;
   readonly overriddenChoices: number = 1;
   /** Each stops its upstream when the client leaves. */
@@ -271,7 +271,7 @@ export class Offers {
   readonly keepLimits: boolean = true;
   /** One of them refuses requests that name files and the like. */
   readonly refuseFiles: boolean = false;
-  /** The dearest terms of a request that asks for none. */
+  /** The dearest modifiers of a request that sets none. */
   readonly surcharges: readonly Surcharge[];
 
   constructor(

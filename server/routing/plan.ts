@@ -95,7 +95,7 @@ export class RoutePlans {
     const name = `${acceptUnset}\0${group}\0${userGroup}\0${model}`;
     const known = this.plans.get(name);
     if (known?.list === list) {
-      // The one used last stands last.
+      // The one used last is last in the map.
       if (known !== this.latest) {
         this.plans.delete(name);
         this.plans.set(name, known);

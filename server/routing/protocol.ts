@@ -35,7 +35,7 @@ export interface CallRequest {
   readonly ordered: boolean;
 }
 
-/** What is known of calls once it is clear how the channel is spoken to. */
+/** Facts about calls, once the channel's protocol is known. */
 export interface CallDetails {
   readonly channel: ChannelSnapshot;
   readonly request: CallRequest;
@@ -46,7 +46,7 @@ export interface CallDetails {
   readonly place: Place;
   /** What the channel calls the client's model. */
   readonly mapped: string;
-  /** What stands behind that name and is none of the model's own. */
+  /** The suffix of that name, which is not part of the model's own. */
   readonly suffix: ModelSuffix | null;
   /** The request is not in the upstream's dialect. */
   readonly translated: boolean;
@@ -55,7 +55,7 @@ export interface CallDetails {
   readonly form: CustomForm | null;
   /** What the provider wants otherwise; undefined = nothing. */
   readonly rules: Rules | undefined;
-  /** What is known of the upstream's model. */
+  /** Rules of the upstream's model. */
   readonly known: ModelInfo;
 }
 

@@ -20,18 +20,18 @@ export interface Target extends CallDetails {
   readonly url: EndpointUrl;
   readonly headers: HeaderPlan;
   readonly offer: Offer;
-  /** What goes upstream of the terms of a request that asks for none. */
+  /** Modifiers that go upstream for a request that sets none. */
   readonly defaultTerms: SentModifiers;
   /** Lines of agents that the host does not read. */
   readonly agentLines: readonly AgentLine[];
   readonly signing: Signing;
   /** Finds blocks of a request that passes which the upstream did not sign; null = nothing is signed. */
   readonly foreignBlocks: NonNullable<Codec['foreignBlocks']> | null;
-  /** Features without which there are none; 0 = whatever the request says. */
+  /** Features without which there are none; 0 = on every request. */
   readonly foreignFeatures: number;
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
-  /** Usage comes in a stream only when its request asks for it. */
+  /** Usage comes in a stream only on request. */
   readonly requestsUsage: boolean;
   /** A body that passes need not name the model. */
   readonly modelInPath: boolean;
@@ -99,7 +99,7 @@ function readerOf({ wire, request, codec: { upstream }, form }: CallDetails): Up
   return form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
 }
 
-/** What goes wrong with an order comes in a form of its own. */
+/** Errors of orders have a form of their own. */
 const orderReader: UpstreamHalf = {
   ...common.upstream,
   decodeError(status, body) {
@@ -139,7 +139,7 @@ export class Targets {
       : // Of the request nothing else may be kept.
         compileTarget(channel, { operation, protocol, stream, model, session, ordered }, options, keyKind);
     if (target === null) return null;
-    // The one that was used least lately stands first.
+    // The least recently used one is first.
     if (this.known.size >= this.max) for (const oldest of this.known.keys()) if (this.known.delete(oldest)) break;
     this.known.set(id, target);
     return target;

@@ -28,7 +28,7 @@ function lineOf(message: unknown): string {
 const delaysMs = [0, 500, 2000, 5000, 15_000];
 const forgottenMs = 5 * 60_000;
 
-/** @param now a clock that never goes back. @returns how long to wait before the next start, null = it died too often. */
+/** @param now a monotonic clock. @returns how long to wait before the next start, null = it died too often. */
 export function createRestarts(now: () => number): () => number | null {
   let deaths: number[] = [];
   return () => {

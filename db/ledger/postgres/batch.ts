@@ -41,7 +41,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const ends = new Map<string, EndRow>(known.ends);
   const events: BalanceEvent[] = [];
 
-  /** What is owed for a request comes out of the lease under which it was let in. */
+  /** The cost of a request is paid from the lease under which it was admitted. */
   const sourceOf = (command: Settle | Void): number =>
     known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
   const unspent: UnspentLease[] = [];
@@ -166,7 +166,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   };
 }
 
-/** Repeated: who was asked, and for how much. What was paid of it is another matter. */
+/** Repeated: user and amount of the request, not how it was paid. */
 function resultOf(command: Settle | Void, { account, requested }: EndRow): LedgerResult {
   if (command.type === 'void' || command.amount === 0 || command.provisional === true) return { status: 'duplicate' };
   const debit = account === Account.overrun ? account : command.userId;
@@ -175,7 +175,7 @@ function resultOf(command: Settle | Void, { account, requested }: EndRow): Ledge
 }
 
 interface LeaseWrites {
-  /** Out of the lease as far as it goes; the rest is free money. @returns what the lease paid. */
+  /** From the lease as far as it goes; the rest from the unleased balance. @returns what the lease paid. */
   pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
   /** What a node that is gone had set aside for a request and was not needed. */
   release(command: Settle | Void, epoch: number, rest: number): void;
@@ -234,7 +234,7 @@ function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals
     posting(ref) {
       const found = postings.get(ref);
       const end = known.ends.get(ref);
-      // What was asked in the end, whether it was posted at once or in two steps.
+      // The final amount, whether it was posted at once or in two steps.
       return found?.kind === 'settle' && end !== undefined && end.provisional === 0
         ? { ...found, amount: end.requested }
         : found;

@@ -72,7 +72,7 @@ type Numbers = { readonly [Name in Exclude<keyof typeof queries, 'paid' | 'open'
 type Lists = { readonly [Name in keyof typeof lists]: readonly string[] };
 
 export interface PostgresStats extends Numbers, Lists {
-  /** Paid for users by `overrun`: in all, and not given back yet. */
+  /** Paid for users by `overrun`: in all, and not paid back yet. */
   readonly overrun: { readonly paid: number; readonly open: number };
 }
 

@@ -33,13 +33,13 @@ export interface PostgresLedgerDeps {
     readonly name: string;
     readonly version: string;
     readonly schema: string;
-    /** Its leases end so long after the database has last heard of it. */
+    /** Its leases end so long after the last heartbeat reached the database. */
     readonly leaseSeconds?: number;
   };
   readonly acknowledged: AcknowledgedBatches;
   /** The database is about to note that this node lives. @returns to be called when it has. */
   readonly sign?: () => () => void;
-  /** The node goes by another number from now on: whatever it had leased is not its own any more. */
+  /** The node continues under a new epoch: its leases are void. */
   readonly onEpoch: (epoch: number) => void;
   /** The database does not have what it had confirmed: to be sent again. @param done to be called when that cannot be lost any more. */
   readonly onUnlisted: (commands: readonly LedgerCommand[], done: () => void) => void;
@@ -56,7 +56,7 @@ export interface PostgresLedgerDeps {
 export interface PostgresLedgerStore {
   apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome>;
   /**
-   * Leases taken and given back, in one transaction. When its end is not known, the same moves have to come again.
+   * Acquires and returns leases, in one transaction. When its outcome is unknown, the same moves have to be sent again.
    * @param epoch whose leases they are; under another one nothing is done. @throws then, too.
    */
   move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome>;
@@ -74,7 +74,7 @@ export interface PostgresLedgerStore {
 }
 
 interface Work<Value> {
-  /** What was asked for, by which it is known again. */
+  /** Identifies a repeated request. */
   readonly requested: readonly unknown[];
   readonly commands: readonly LedgerCommand[];
   readonly statements: readonly Statement[];
@@ -88,7 +88,7 @@ class CommitUnknown extends Error {
   }
 }
 
-/** The row of this node says that its time is over, or is another's. */
+/** The row of this node has expired, or belongs to another. */
 class FencedError extends Error {}
 
 type Kind = 'apply' | 'move' | 'probe';
@@ -170,7 +170,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       else deps.acknowledged.discard({ ...fence, seq: pending.seq });
       pending = null;
     }
-    // What it forgot is sent again under a new number, as what a node says that was declared gone.
+    // Commands that it lost are sent again under a new number, as those of a node that was declared gone.
     if (!row.alive || row.seq < seq) fence = null;
     seq = row.seq;
   };

@@ -43,7 +43,7 @@ export function ledgerStats(raw: RawDatabase) {
           UNION ALL SELECT credit, -amount, 0 FROM postings WHERE kind = 'overrun'
           UNION ALL SELECT debit, amount, 0 FROM postings WHERE kind = 'repay')
           GROUP BY id HAVING sum(amount) <> 0 OR sum(wrong) > 0`),
-    /** Paid for users by `overrun`: in all, and not given back yet. */
+    /** Paid for users by `overrun`: in all, and not paid back yet. */
     overrun: {
       paid: number('SELECT coalesce(sum(amount), 0) FROM postings WHERE debit = -3'),
       open: number('SELECT coalesce(sum(overrun), 0) FROM accounts'),

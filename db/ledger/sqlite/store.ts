@@ -110,7 +110,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 }
 
-/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
+/** Errors of the schema or the driver about one command; all other errors of the driver are storage failures. */
 function isInvalidCommand(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (

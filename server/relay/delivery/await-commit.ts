@@ -1,4 +1,4 @@
-/** An answer in one piece waits for its bill; where that takes long, all but its last byte goes ahead, so that no proxy in between takes the silence for an end. */
+/** A response in one piece waits for its bill; where that takes long, all but its last byte is sent, so that no proxy in between times out. */
 import { createDeadlines } from '../shared/deadline.ts';
 
 const deadlines = createDeadlines(250);

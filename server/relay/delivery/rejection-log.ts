@@ -23,7 +23,7 @@ export interface RejectionLogDeps {
   readonly authorize: Pick<Authorize, 'ownerOf'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly monoNow: () => number;
 }
 
@@ -54,7 +54,7 @@ function allows(one: RateLimit, max: number, perMs: number, nowMs: number): bool
 const unknownCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
 export interface RejectionLog {
-  /** Costs the caller nothing: the row goes the way of all others. */
+  /** Adds no wait: the row is written with all others. */
   note(rejected: RejectedRequest): void;
 }
 

@@ -28,7 +28,7 @@ export async function deliver(
   disconnect: ClientDisconnect,
 ): Promise<Response> {
   const { pingMs } = one.plan.settings;
-  // With keep-alive on, a client that waits for a stream gets pings even before the upstream says anything.
+  // With keep-alive on, a client that waits for a stream gets pings even before the upstream sends anything.
   if (pingMs === null || !one.parsed.stream) return respond(core, one, await sending, disconnect);
   const outcome = await Promise.race([sending, Bun.sleep(pingMs).then(() => null)]);
   return outcome === null ? waitingStream(core, one, sending, disconnect) : respond(core, one, outcome, disconnect);
@@ -232,7 +232,7 @@ function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconn
   return new Response(relay.readable(), { status: response.status, headers });
 }
 
-/** The status is given away for a ping; all that follows is said inside of the stream. */
+/** The status is already sent with a ping; an error can only be part of the stream. */
 function waitingStream(
   core: StreamDeps,
   one: Reservation,

@@ -9,7 +9,7 @@ import type { EncryptedItem, ItemStore } from '../shared/items.ts';
 import type { Prepared } from '../upstream/prepare.ts';
 
 export interface ResponseItems {
-  /** To be called when an answer is over that made items, before its client hears of it. */
+  /** Called when a response that made items is complete, before its client sees the end. */
   keep(one: Reservation, made: readonly MadeItem[]): void;
   loadItems(userId: number, ids: readonly string[]): ReturnType<LoadItems>;
 }
@@ -32,7 +32,7 @@ export function createResponseItems(deps: {
         const text = JSON.stringify(item);
         if (text.length <= maxLength) items.push({ id, sealed: encryptedBlob.encrypt(text) });
       }
-      // What cannot be kept is asked for again in words of its own when it is named.
+      // An item that cannot be stored is reported as missing when a later request names it.
       if (items.length > 0) store.keepItems(plan.ownerId, items, days()).catch(() => undefined);
     },
     async loadItems(userId, ids) {

@@ -50,7 +50,7 @@ export interface StreamEnd {
   readonly thought?: ThoughtTime | null;
   readonly firstByteMs: number | null;
   readonly failure?: string;
-  /** How the upstream says that it ended. */
+  /** The finish reason that the upstream reported. */
   readonly finishReason?: () => FinishReason | null;
 }
 
@@ -141,7 +141,7 @@ function withCalls(usage: Usage, seen: Usage['toolCalls']): Usage {
   return toolCalls === null ? usage : { ...usage, toolCalls };
 }
 
-/** Who served it, and how it was asked. */
+/** The attempt that served it. */
 export interface Served {
   readonly channel: ChannelSnapshot;
   readonly upstreamModel: string;
@@ -157,12 +157,12 @@ export interface Ended {
   /** null = nothing is charged. */
   readonly usage: Usage | null;
   readonly usageSource: UsageSource;
-  /** What the upstream itself said, where that is not what is charged: terms and pictures are priced by it. */
+  /** Usage as the upstream reported it, where the charge differs: modifiers and pictures are priced by it. */
   readonly reported?: Usage | null;
   /** The JSON of a whole answer. */
   readonly body?: unknown;
   readonly firstByteMs: number | null;
-  /** How the upstream says that a stream ended, for observers. */
+  /** The finish reason of a stream, for observers. */
   readonly finishReason?: () => FinishReason | null;
   /** In order. */
   readonly attempts: readonly AttemptSummary[];

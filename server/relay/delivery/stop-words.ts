@@ -1,4 +1,4 @@
-/** Notices a word of the operator's list in what an answer says, also where it comes in pieces. */
+/** Finds a word of the operator's list in a response, also where it is split over chunks. */
 import type { DeliveredText } from '../shared/delivered-text.ts';
 
 /** @returns whether what came since the last call completes a word. */
@@ -9,7 +9,7 @@ export function createWordWatch(words: readonly string[]): WordWatch | null {
   if (words.length === 0) return null;
   const maxLength = Math.max(...words.map((word) => word.length));
   let read = 0;
-  /** The end of what each choice says, which may be the beginning of a word. */
+  /** The end of each choice's text, which may be the beginning of a word. */
   const tails = new Map<number, string>();
   return ({ texts, choices }) => {
     if (read === texts.length) return false;

@@ -1,4 +1,4 @@
-/** One upstream event stream on its way to its client: what goes out, what waits for the bill, and how the stream ends. */
+/** One upstream event stream on its way to its client: what is sent, what waits for the bill, and how the stream ends. */
 import type { EndReason } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -29,7 +29,7 @@ import { createWordWatch, type WordWatch } from './stop-words.ts';
 
 export type Streamed = Extract<Outcome, { kind: 'stream' }>;
 
-/** The opened stream; a text is the whole answer, an error says that every attempt failed. */
+/** The opened stream; a text is the whole response, an error means that every attempt failed. */
 export type Opened = Streamed | string | ClientError;
 
 export interface StreamDeps extends SendCore, SettleCore {
@@ -39,7 +39,7 @@ export interface StreamDeps extends SendCore, SettleCore {
   readonly billMs: number;
   /** Milliseconds between pings while the end waits for its commit. */
   readonly commitPingMs: number;
-  /** The answer to this request goes on after it was handed over. */
+  /** The response to this request continues after it was handed over. */
   /** null = no observer. */
   readonly watch: RequestWatch | null;
 }
@@ -60,7 +60,7 @@ const pulse = new IntervalTimers();
 const deadlines = createDeadlines(50);
 /** A reset overtakes what the client has not read yet. */
 const readMs = 50;
-/** A client that takes nothing for so long is given up. */
+/** A client that reads nothing for so long is disconnected. */
 const stallLimitMs = 60_000;
 /** The playground's reader takes a comment of its own for an event without data; one that leads the next event's lines is part of that. */
 const playgroundPing = ': PING\n';
@@ -68,7 +68,7 @@ const playgroundPing = ': PING\n';
 export const transformFor = ({ parsed }: Reservation): StreamTransform | null =>
   parsed.stream ? (codecFor(parsed.protocol).client.transform?.(parsed.request.url) ?? null) : null;
 
-/** The error of a stream that broke, in the upstream's words where it said why. */
+/** The error of a stream that broke, with the upstream's message where it sent one. */
 export function brokenError({ parsed }: Reservation, outcome: Streamed | null): ClientError {
   const failure = outcome === null ? null : reportedIn(outcome);
   const error = failure === null ? new AppError('upstream_broken') : failureError(failure, isPermanent(failure));
@@ -169,7 +169,7 @@ export class ResponseStream implements Looking {
     this.started = true;
     if (await this.carry(sink)) return;
     await new Promise<void>((resolve) => void deadlines.start(readMs, resolve));
-    // The listener resets the connection, and says nothing of it in the log where there is no reason.
+    // The listener resets the connection, and logs nothing where there is no reason.
     await Promise.reject(null);
   }
 
@@ -201,7 +201,7 @@ export class ResponseStream implements Looking {
       await this.deliverAll(opened.stream);
       return this.close();
     } catch {
-      // Either the upstream broke off or the client left; the abort signal says which.
+      // Either the upstream broke off or the client left; the abort signal shows which.
       const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
       await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
@@ -247,7 +247,7 @@ export class ResponseStream implements Looking {
     const before = this.watch === null ? 0 : frameRelay.words().texts.length;
     const rest = frameRelay.close(framing.end());
     if (this.hasStopWord(frameRelay, before)) return this.cutAtWord();
-    // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
+    // Some upstreams end without their dialect's last frame; a finish reason suffices.
     if (wasLast || frameRelay.finish() !== null || (frameRelay.usage !== null && frameRelay.error === null)) {
       await this.end('completed');
       this.release();
@@ -287,13 +287,13 @@ export class ResponseStream implements Looking {
       await this.end('completed');
       this.emit(last);
     }
-    // What came in the same chunk goes out together with it.
+    // Text of the same chunk is sent together with it.
     const more = early.count === 0 ? this.sent(last === null) : this.deliverCovered(stream, early);
     if (more === true || (more !== false && (await more))) return true;
     return done || (await this.isOverdrawn(frameRelay));
   }
 
-  /** What the reservation covers goes on in one piece, else frame by frame as far as it can be extended. */
+  /** Sends the covered part in one piece, the rest frame by frame as far as the reservation can be extended. */
   private deliverCovered(stream: OpenStream, run: FrameRun): Maybe {
     return this.covers(stream.frameRelay, run.bytes.length)
       ? this.deliver(stream, run)
@@ -403,7 +403,7 @@ export class ResponseStream implements Looking {
     return disconnect.forUsageOnly ? this.goesOn() : false;
   }
 
-  /** @throws where the client has left, the upstream was read on for the bill, and the answer goes on instead. */
+  /** @throws where the client has left, the upstream was read on for the bill, and the response continues instead. */
   private goesOn(): false {
     const frameRelay = this.outcome?.stream.frameRelay;
     if (frameRelay === undefined || !this.disconnect.forUsageOnly) return false;
@@ -413,7 +413,7 @@ export class ResponseStream implements Looking {
 
   // --- the client's side
 
-  /** The text that was added goes out. */
+  /** Sends the added text. */
   private put(): void {
     const { text } = this;
     if (text === '') return;
@@ -421,7 +421,7 @@ export class ResponseStream implements Looking {
     this.write(text);
   }
 
-  /** Nothing goes to a client that has left, so that reading on for the bill is not disturbed. */
+  /** Sends nothing to a client that has left, so that reading on for the bill is not disturbed. */
   private emit(part: Piece): unknown {
     const { transform } = this;
     if (this.disconnect.isDisconnected) return null;
@@ -471,7 +471,7 @@ export class ResponseStream implements Looking {
     this.flushSink();
   }
 
-  /** What is held back goes out in a while even without the bill. */
+  /** Held frames are sent after a while even without the bill. */
   private awaitBill(): void {
     this.billDeadline ??= deadlines.start(this.deps.billMs, () => {
       this.billOverdue = true;
@@ -672,7 +672,7 @@ export class ResponseStream implements Looking {
 /** Frames on their way out. */
 interface Chunk {
   readonly frames: readonly RawFrame[];
-  /** The first that was not looked at. */
+  /** Index of the first frame that was not checked. */
   next: number;
   wrote: boolean;
 }

@@ -1,4 +1,4 @@
-/** The step `authenticate`: finds the caller's key, and says whose request it is and whether this key may make it. Reads memory only. */
+/** The step `authenticate`: finds the caller's key, and decides whose request it is and whether this key may make it. Reads memory only. */
 import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';

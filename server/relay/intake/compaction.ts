@@ -48,7 +48,7 @@ export function compactionOf(route: RelayRoute, body: Body, { encrypt }: Encrypt
   return rulesOf(route)?.requested(body) === true ? { form: 'item', encrypt } : null;
 }
 
-/** What is asked of an upstream that knows no such thing. */
+/** The prompt for an upstream without compaction. */
 export const summaryBody = (route: RelayRoute, body: Body): Body => rulesOf(route)?.summaryRequest(body) ?? body;
 
 const summaries = new WeakMap<ParsedRequest, ParsedRequest>();

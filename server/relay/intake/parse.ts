@@ -1,4 +1,4 @@
-/** The step `read`: path and body become a parsed request; everything that is wrong with them is said here. */
+/** The step `read`: path and body become a parsed request; all of their errors are reported here. */
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';

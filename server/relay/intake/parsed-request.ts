@@ -1,4 +1,4 @@
-/** What is known of a request once it is authenticated and read: its caller, its body, and what it asks for. */
+/** Facts about a request once it is authenticated and read: its caller, its body, and its operation. */
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
@@ -19,7 +19,7 @@ export interface JsonContent {
   readonly shape: Outline & { readonly ok: true };
 }
 
-/** After `parse`: what is asked for. */
+/** After `parse`: what is requested. */
 export interface ParsedRequest {
   readonly requestId: string;
   readonly startedMs: number;
@@ -65,7 +65,7 @@ export interface EncryptedBlob {
   open(encrypted: string): string;
 }
 
-/** How a summary is asked for: in a conversation, or with a path of its own. */
+/** How a summary is requested: in a conversation, or with a path of its own. */
 export interface Compaction {
   readonly form: 'item' | 'call';
   readonly encrypt: EncryptedBlob['encrypt'];
@@ -74,7 +74,7 @@ export interface Compaction {
 /** Work as its upstream's own interface wants it. */
 export interface Order {
   readonly path: string;
-  /** null = it is only asked after. */
+  /** null = it is only queried. */
   bodyFor(channel: ChannelSnapshot): Readonly<Record<string, unknown>> | null;
 }
 

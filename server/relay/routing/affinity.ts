@@ -140,7 +140,7 @@ export function createAffinity(
   };
 }
 
-/** Ids by which a request asks for something that its upstream keeps. */
+/** Ids of items stored upstream that a request refers to. */
 export const keptIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol' | 'body'>): readonly string[] =>
   codecFor(protocol).definition.kept?.requested(body) ?? [];
 

@@ -5,7 +5,7 @@ export interface Kept {
   readonly ownerId: number;
 }
 
-/** How a channel stands, apart from whose turn it is and who is probing it. */
+/** Health of a channel, without its place in the rotation and its probe. */
 export interface ChannelReport {
   readonly channelId: number;
   readonly coolUntil: readonly number[];

@@ -12,7 +12,7 @@ export interface KeyChoice {
 }
 
 export interface HealthDeps {
-  /** Milliseconds of a clock that never goes back: a wait is a wait, whatever the wall says. */
+  /** Milliseconds of a monotonic clock: waits do not depend on the wall clock. */
   readonly now: () => number;
   readonly random: () => number;
   readonly failure: (failure: ChannelFailure) => void;
@@ -48,7 +48,7 @@ interface State {
   ejectedUntil: number;
   /** A probe is under way, at most so long. */
   probingUntil: number;
-  /** It was asked since it was ejected. */
+  /** It was tried since it was ejected. */
   wasTried: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;
@@ -103,7 +103,7 @@ export class Health {
     if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
   }
 
-  /** An attempt is over and says nothing of its channel: the client left, or we ended it. */
+  /** An attempt ended without a result for its channel: the client left, or we ended it. */
   released(channel: ChannelSnapshot): void {
     const state = this.states.get(channel.id);
     if (state !== undefined) state.probingUntil = 0;
@@ -114,7 +114,7 @@ export class Health {
     const state = this.states.get(channel.id);
     if (state === undefined) return;
     const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
-    // What was under way when it was ejected says nothing new.
+    // Attempts from before the ejection add no information.
     if (state.ejectedUntil > this.deps.now() && !state.wasTried) return;
     state.failures = 0;
     state.ejections = 0;
@@ -141,7 +141,7 @@ export class Health {
     const now = this.deps.now();
     if (state.ejectedUntil > now) return;
     state.failures += failure.delivered === true ? brokenStream : 1;
-    // That one model is missing says little about the host.
+    // A missing model is no evidence against the host.
     if (failure.status !== missing) state.share += (1 - state.share) * latestCounts;
     const onProbation = state.ejectedUntil > 0;
     if (!onProbation && state.failures < failuresToEject && state.share < shareToEject) {

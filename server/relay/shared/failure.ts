@@ -9,9 +9,9 @@ export interface UpstreamFailure {
   readonly class: FailureClass;
   /** Upstream's HTTP status; null when no answer came. */
   readonly status: number | null;
-  /** Upstream's own words, or why it was not reached; redacted, only shown to clients for class client and refusal. */
+  /** The upstream's own message, or why it was not reached; redacted, only shown to clients for class client and refusal. */
   readonly error: UpstreamError | null;
-  /** Seconds the upstream asked us to wait. */
+  /** Seconds after which the upstream allows a retry. */
   readonly retryAfter: number | null;
   readonly reason:
     | 'unreachable'
@@ -46,7 +46,7 @@ export const unreachable: UpstreamFailure = {
   reason: 'unreachable',
 };
 
-/** One channel that was asked. */
+/** One channel that was tried. */
 export interface AttemptSummary {
   readonly channelId: number;
   readonly name: string;
@@ -91,7 +91,7 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
   return 'client';
 }
 
-/** @param status of the response, or the one that an error inside of a stream stands for. @param error without keys and addresses. */
+/** @param status of the response, or the one of an error inside of a stream. @param error without keys and addresses. */
 export function statusFailure(status: number, error: UpstreamError, retryAfter: number | null): UpstreamFailure {
   const refusal = refusalIn(error);
   const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
@@ -202,7 +202,7 @@ export function redact(text: string, secrets: readonly string[]): string {
     .slice(0, 2000);
 }
 
-/** An upstream's error without keys and addresses: so it goes into rows that administrators read. */
+/** An upstream's error without keys and addresses, as it is written to rows that administrators read. */
 export function redacted(
   error: UpstreamError,
   { keys, baseUrl }: { readonly keys: readonly string[]; readonly baseUrl: string },
@@ -219,7 +219,7 @@ const account = 'organi[sz]ation|account|project|workspace|team|tenant|subscript
 const quoted = '"[^"]{1,100}"|\'[^\']{1,100}\'|`[^`]{1,100}`|“[^”]{1,100}”';
 const amount = '-?[$€£¥￥＄]?\\s*-?\\d[\\d,]*(?:\\.\\d+)?';
 
-/** What an upstream's words say of the account that it serves, and what stands in its place. */
+/** Parts of an upstream's message about its account, and their replacements. */
 const accountWords: readonly (readonly [RegExp, string])[] = [
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, hidden],
   [/\barn:[^\s"',;)]+/g, hidden],

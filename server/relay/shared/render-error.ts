@@ -131,7 +131,7 @@ export interface ErrorAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What is refused, and whose request it was. */
+/** The error, and whose request it was. */
 export interface Refused {
   readonly clientError: ClientError;
   /** Seconds after which another try makes sense. */

@@ -16,7 +16,7 @@ export interface Distribution {
 /** Of one model at one channel for one operation. */
 export interface Series {
   readonly model: string;
-  /** 0 = no channel was asked. */
+  /** 0 = no channel was called. */
   readonly channelId: number;
   readonly operation: string;
   readonly ends: Partial<Record<EndReason, number>>;
@@ -37,7 +37,7 @@ export interface Sample extends EndedTraffic {
 /** All since the relay began. */
 export interface RelayStats {
   readonly series: readonly Series[];
-  /** Requests for which no upstream was asked, by error code. */
+  /** Requests without an upstream call, by error code. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly commit: Distribution;
   readonly open: number;

@@ -1,4 +1,4 @@
-/** Traffic by channel, key and model in windows of five minutes, counted where requests end; handed over when the control thread asks. */
+/** Traffic by channel, key and model in windows of five minutes, counted where requests end; collected by the control thread. */
 import type { EndReason } from '../../contract/enum.ts';
 import {
   type AttemptError,
@@ -20,7 +20,7 @@ import type { AttemptSummary, FailedAttempt } from './failure.ts';
 /** One request that has ended. */
 export interface EndedTraffic {
   readonly model: string;
-  /** 0 = no channel was asked. */
+  /** 0 = no channel was called. */
   readonly channelId: number;
   readonly userId: number;
   /** 0 = the request came without a key. */
@@ -42,7 +42,7 @@ export interface EndedTraffic {
 
 /** Series of each kind; what is beyond counts as `other`. */
 const maxSeries = 10_000;
-/** Windows that wait to be asked for, an hour: what is older is dropped. */
+/** Windows that wait to be collected, an hour: older ones are dropped. */
 const maxWindows = 12;
 const maxWordsLength = 300;
 
@@ -322,7 +322,7 @@ export class Traffic {
     this.callers.of(callerKey(userId, tokenId), tokenId, userId, '').add(rejected, 1);
   }
 
-  /** A key is used: its address is asked for once in a while and not with every request. */
+  /** A key is used: its address is recorded once in a while and not with every request. */
   seen(tokenId: number, peer: { ip(): string }): void {
     if (!this.places.has(tokenId) && this.places.size < maxSeries) this.places.set(tokenId, peer.ip());
   }
@@ -346,7 +346,7 @@ export class Traffic {
     this.windowAt = second - (second % minSpan);
   }
 
-  /** What was counted waits to be asked for. */
+  /** Counts wait to be collected. */
   private close(): void {
     const routes = this.routes.all.flatMap((one): TrafficWindow['routes'] =>
       one.dirty ? [[one.subjectId, one.model, one.take()]] : [],

@@ -46,15 +46,15 @@ export interface RelaySettings extends OperatorSettings {
   /** Bodies go out as they came: no overrides. */
   readonly passThrough: boolean;
   readonly thinking: ThinkingSettings;
-  /** What the operator says of models; a new list after each change. */
+  /** The operator's rules for models; a new list after each change. */
   readonly modelRules: readonly ModelRow[];
-  /** Answers carry a header that says how their channel was chosen. */
+  /** Responses carry a header with the reason for their channel. */
   readonly showTrace: boolean;
   /** How long items of answers are kept for clients that name them later; 0 = not at all. */
   readonly itemDays: number;
   /** Billing questions are answered for the key, not for its user. */
   readonly tokenStat: boolean;
-  /** Amounts are shown in dollars. */
+  /** Amounts are displayed in dollars. */
   readonly inCurrency: boolean;
   /** Quota in one dollar. */
   readonly quotaPerUnit: number;

@@ -29,7 +29,7 @@ export type Outcome =
       readonly kind: 'whole';
       readonly bytes: Uint8Array<ArrayBuffer>;
       readonly body: unknown;
-      /** What it says, where that had to be read. */
+      /** Its text, where that had to be read. */
       readonly events: readonly ChatEvent[] | null;
       readonly firstByteMs: number;
     })
@@ -37,7 +37,7 @@ export type Outcome =
   | (Reached & { readonly kind: 'bytes' })
   | Failed;
 
-/** How the call in hand stands. */
+/** State of the current call. */
 interface Call {
   readonly prepared: Prepared;
   readonly abort: AbortController;
@@ -62,7 +62,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     return 'kind' in reached ? reached : { failure: reached, hasResponse: true };
   }
 
-  /** Where the upstream turns out to know nothing of it, it is asked in plain words. */
+  /** Where the upstream turns out not to support it, a summary is requested as a plain chat. */
   private async askForCompaction(
     prepared: Prepared,
     abort: AbortController,
@@ -75,7 +75,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const plain = prepare(this.reservation.parsed, prepared.channel, key, this.reservation.plan.settings, variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);
-    // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
+    // A mistake of the caller's fails as a plain chat as well, and is no evidence against the upstream.
     if ('kind' in second) core.compactions.noteMissing(prepared.channel);
     return second;
   }
@@ -176,7 +176,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     }
     const error = errorIn(custom === null ? upstream : openAi, body, prepared.ownWire);
     if (error !== null) return inBodyFailure(error, prepared);
-    // Work that goes on without us has been ordered: no other channel may be asked for it once more.
+    // Work that may have started without us must not be ordered from another channel.
     const { status } = record(body) ?? {};
     if (isChat && (status === 'queued' || status === 'in_progress')) {
       return { ...hostFailure(response, 'invalid'), class: 'client' };
@@ -206,7 +206,7 @@ const openAi = codecFor(commonProtocol).upstream;
 
 const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
 
-/** The content type goes into the log: it is the reason why many an answer cannot be read. */
+/** The content type goes into the log: it is often the reason why a response cannot be read. */
 const hostFailure = (response: Response, reason: UpstreamFailure['reason']): UpstreamFailure => ({
   class: 'host',
   status: response.status,
@@ -221,7 +221,7 @@ const hostFailure = (response: Response, reason: UpstreamFailure['reason']): Ups
 /** An error that came inside of a 200: its words decide the class. */
 export function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
   const { channel } = prepared;
-  // The 200 it came with says nothing.
+  // The status 200 it came with means nothing.
   const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
   return { ...statusFailure(status, redacted(error, channel), null), inBody: true };
 }
@@ -244,7 +244,7 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
   const { parsed } = reservation;
   const { upstream } = prepared;
   if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
-  // Nothing goes to the client before it is sure that this upstream knows how to compact.
+  // Nothing is sent to the client before this upstream is known to support compaction.
   const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
   if (proves !== null || !prepared.needsTranslation)
     return new PassthroughRelay(upstream, prepared.usageRequested, now, proves);
@@ -252,7 +252,7 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
   return new TranslatingRelay(upstream, writer(contextOf(reservation, now())), now, changeFor(prepared));
 }
 
-/** Some upstreams stream although one piece was asked for. */
+/** Some upstreams stream although a single response was requested. */
 export const isCollected = (parsed: ParsedRequest): boolean => !parsed.stream && parsed.operation === 'chat';
 
 /** What happens to an answer's events between the two dialects. */
@@ -264,7 +264,7 @@ export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly C
   return restore === undefined ? convert : (event) => restore(event).flatMap(convert);
 }
 
-/** What the translation of a response says besides its events. */
+/** Facts about a response besides its events. */
 export function contextOf(reservation: Reservation, nowMs: number): ResponseContext {
   const { parsed, plan } = reservation;
   const options = parsed.body.stream_options as { include_usage?: unknown } | null | undefined;

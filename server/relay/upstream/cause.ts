@@ -22,7 +22,7 @@ export function causeOf(error: unknown, { url, channel }: Pick<UpstreamCall, 'ur
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
-/** Codes by which the runtime says that nothing has been sent. */
+/** Error codes of the runtime which show that nothing was sent. */
 const unsent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

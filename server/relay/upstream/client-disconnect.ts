@@ -1,4 +1,4 @@
-/** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it or only the bill is left to come. */
+/** Handles a client's disconnect: the upstream is cancelled, or read on for a while where the channel is set to that or only the bill is left to come. */
 import type { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 
@@ -108,7 +108,7 @@ export class ClientDisconnect implements Cuttable {
     return this.reason;
   }
 
-  /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
+  /** The channel that is called now: its setting decides. @returns what ends this call, with the request or before it. */
   begin(channel: ChannelSnapshot): AbortController {
     this.current = channel;
     this.isNearEnd = never;
@@ -119,7 +119,7 @@ export class ClientDisconnect implements Cuttable {
     return call;
   }
 
-  /** @param isNearEnd asked when the client leaves: little but the bill is left to come. */
+  /** @param isNearEnd called when the client disconnects: whether little but the bill is left to come. */
   expecting(isNearEnd: () => boolean): void {
     this.isNearEnd = isNearEnd;
   }

@@ -6,7 +6,7 @@ import { codecFor } from '../../protocols/registry.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 
-/** Channels whose upstream was asked natively and knew nothing of it. */
+/** Channels whose upstream turned out not to support native compaction. */
 export interface NativeCompactions {
   isMissingAt(channel: ChannelSnapshot): boolean;
   noteMissing(channel: ChannelSnapshot): void;
@@ -31,13 +31,13 @@ export function compactionAddress({ protocol, compaction }: ParsedRequest, url: 
   return query === undefined ? path + suffix : `${path}${suffix}?${query}`;
 }
 
-/** What an upstream answers to a path or an item it has never heard of. */
+/** How an upstream responds to an unknown path or item. */
 const unheardOf = new Set([400, 404, 405, 415, 422, 501]);
 
 export const missesCompaction = ({ reason, status }: UpstreamFailure): boolean =>
   reason === 'uncompacted' || (reason === 'status' && unheardOf.has(status ?? 0));
 
-/** It answered as if nothing had been asked. */
+/** It responded as if compaction had not been requested. */
 export const uncompacted = (status: number): UpstreamFailure => ({
   class: 'host',
   status,

@@ -84,13 +84,13 @@ export async function finished(
     if (abort.signal.aborted || now() >= deadline) return broken(null, 'timeout');
     await pause(next.waitMs, abort.signal);
     const response = await askAfter(errand, next.url);
-    // The work goes on although one question went astray.
+    // The work continues although one poll failed.
     if ('answer' in response) answer = response.answer;
     else if (!mayRetry(response) || response.class === 'key') return response;
   }
 }
 
-/** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
+/** Downloads pictures that the upstream returned as addresses, where the client requested the bytes. */
 export async function inlined(
   { dispatch, limitMs, call, abort }: PollRequest,
   { requested }: CustomCall,

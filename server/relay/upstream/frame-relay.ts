@@ -5,10 +5,10 @@ import { type FrameRun, framesIn, type RawFrame, rawFrame } from '../../protocol
 import { type DeliveredText, DeliveredTextTally } from '../shared/delivered-text.ts';
 import { failureIn } from './whole.ts';
 
-/** What goes to the client: whole frames. */
+/** Output for the client: whole frames. */
 export type Piece = Uint8Array | string;
 
-/** What the stream says of thoughts that need not be seen. */
+/** Facts about hidden thinking in the stream. */
 export type Thinking = Readonly<Pick<FrameRelay, 'thought' | 'firstWordMs' | 'usageAfterWord'>>;
 
 type Finish = ChatEvent & { type: 'finish' };
@@ -27,7 +27,7 @@ export abstract class FrameRelay {
   usageAfterWord = false;
   /** The piece just returned ends the answer: it is sent after the bill. */
   isLast = false;
-  /** The piece just returned says that the answer is over, and its usage was not reported yet. */
+  /** The frames just returned end the answer, and its usage was not reported yet. */
   awaitsBill = false;
   /** Bytes of frames whose words were not read yet. */
   unreadBytes = 0;
@@ -60,7 +60,7 @@ export abstract class FrameRelay {
   /** All events, where they are gathered for an answer in one piece; else none. */
   abstract events(): readonly ChatEvent[];
 
-  /** How many frames at the beginning of a run may pass unread; their text is read when it is asked for. */
+  /** How many frames at the beginning of a run may pass unread; their text is read on demand. */
   passUnread(_run: FrameRun): number {
     return 0;
   }
@@ -79,7 +79,7 @@ export abstract class FrameRelay {
     return this.content;
   }
 
-  /** How the upstream says it ended. */
+  /** The finish reason that the upstream reported. */
   finish(): Finish | null {
     return this.reason;
   }
@@ -124,7 +124,7 @@ export abstract class FrameRelay {
   }
 }
 
-/** Grows with all that is said. */
+/** Grows with all text. */
 const deliveredAmount = ({ units, audioSeconds }: DeliveredText): number => units + audioSeconds;
 
 /** Frames are kept unread up to this many bytes. */
@@ -134,10 +134,10 @@ const noBytes = new Uint8Array(0);
 
 /**
  * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
- * first content); the other reads the text, and only when it is asked for, because most streams report their usage.
+ * first content); the other reads the text, and only on demand, because most streams report their usage.
  */
 export class PassthroughRelay extends FrameRelay {
-  /** Reads the text; null = it was not asked for yet. */
+  /** Reads the text; null = not needed yet. */
   private wordReader: StreamReader | null = null;
   /**
    * Frames whose words were not read yet: large pieces as they are, and behind them the small ones copied into one buffer,
@@ -231,7 +231,7 @@ export class PassthroughRelay extends FrameRelay {
   }
 
   override finish(): Finish | null {
-    // The frame that ends it says nothing else, and was not read.
+    // The frame that ends it contains nothing else, and was not read.
     if (this.isLast && this.reason === null) for (const event of this.reader.end()) this.note(event);
     return this.reason;
   }

@@ -28,7 +28,7 @@ export type Dispatch = (call: UpstreamCall, abort: AbortController, firstByteMs?
 
 /** Error bodies are read no further than this. */
 const errorBodyLimit = 64 * 1024;
-/** What an error has to say is said soon. */
+/** An error's body arrives soon. */
 const errorBodyMs = 10_000;
 /** An upstream that ends an idle connection in the moment we use it is noticed so soon; a later reset may be the end of real work. */
 const reuseMs = 2000;
@@ -51,7 +51,7 @@ export class UpstreamHttp {
 
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
     const { headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
-    // The machine may have slept since the request was let in.
+    // The machine may have slept since the request was admitted.
     if (isLeaseValid?.() === false) return failed(untenured);
     const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
       abort.abort(headersTimeout),
@@ -107,7 +107,7 @@ export class UpstreamHttp {
     return this.deps.fetch(call.url, init);
   }
 
-  /** Nothing came back over a connection that had been idle: it was ended before it was asked. */
+  /** Nothing came back over a connection that had been idle: it was closed before the request arrived. */
   private wasEnded(error: unknown, call: UpstreamCall, requestedMs: number): boolean {
     if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
     const now = this.deps.now();

@@ -6,7 +6,7 @@ import { opened, refusal } from './websocket.ts';
 
 export interface Line {
   readonly socket: WebSocket;
-  /** What the upstream said before anybody listened: its greeting may come together with its consent. */
+  /** Messages that arrived before there was a listener: a greeting may come together with the handshake. */
   readonly greeting: (string | ArrayBuffer)[];
 }
 

@@ -13,7 +13,7 @@ export interface OpenStream {
   readonly head: readonly Piece[];
   /** The piece that waits for the bill, when the end has been read too. */
   readonly last: Piece | null;
-  /** Frames of the same chunk that were not looked at yet. */
+  /** Frames of the same chunk that were not read yet. */
   readonly early: FrameRun;
   readonly done: boolean;
   readonly firstByteMs: number | null;
@@ -94,7 +94,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   }
 }
 
-/** An answer that ended well, says nothing and costs nothing is a failure in disguise; one that was cut off or filtered is not. */
+/** A complete response without content or cost is a failure; one that was cut off or filtered is not. */
 export function isEmpty(frameRelay: FrameRelay): boolean {
   if (frameRelay.hasContent() || frameRelay.usage !== null) return false;
   const reason = frameRelay.finish()?.reason.unified;
@@ -105,7 +105,7 @@ export function isEmpty(frameRelay: FrameRelay): boolean {
 export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
   frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage()));
 
-/** So long the stream is read on behind its end where nothing of it says what it cost. */
+/** How long a stream without usage is read on after its end. */
 const trailingMs = 500;
 
 /** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */

@@ -35,15 +35,15 @@ export interface Prepared {
   readonly keyIndex: number;
   readonly key: string;
   readonly upstreamModel: string;
-  /** What is known of that model. */
+  /** Rules of that model. */
   readonly known: ModelInfo;
-  /** A suffix of the model's name asks for thoughts. */
+  /** A suffix of the model's name requests thinking. */
   readonly settings: boolean;
   /** What the upstream's answers are read with. */
   readonly upstream: UpstreamHalf;
   /** The answer must be translated into the client's dialect. */
   readonly needsTranslation: boolean;
-  /** How the conversation is made short, where that was asked for. */
+  /** How the conversation is compacted, where that was requested. */
   readonly compaction: 'native' | 'summary' | null;
   /** Makes what turns a summary in words into what the client waits for. */
   readonly fromSummary: (() => Change) | null;
@@ -69,9 +69,9 @@ export interface Prepared {
 
 /** How an attempt differs from the first one. */
 export interface Variant {
-  /** An upstream said that it did not sign what the history holds. */
+  /** An upstream rejected the history's signatures. */
   readonly unsigned: boolean;
-  /** A compaction is asked for as a summary in plain words. */
+  /** A compaction is requested as a plain summary. */
   readonly summary: boolean;
 }
 
@@ -122,7 +122,7 @@ function prepared(
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
   const headers = headersOf(target.headers, key, request.headers, form?.contentType);
-  // Only a single answer can be translated, and a client that asked for JSON expects nothing in front of it.
+  // Only a single answer can be translated, and a client that requested JSON expects nothing in front of it.
   const restore =
     target.translate !== null
       ? answerChange(target, parsed, dropped)
@@ -176,7 +176,7 @@ interface Asking {
   readonly parsed: ParsedRequest;
   readonly modifiers: SentModifiers;
   readonly key: string;
-  /** What the upstream says of signatures, as far as it is believed. */
+  /** Result of the signature check, where the upstream is trusted. */
   readonly signing: Signing;
   readonly dropped: string[];
 }

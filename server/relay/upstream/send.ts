@@ -44,11 +44,11 @@ export interface Failed {
   readonly last: ChannelSnapshot | null;
   readonly attempts: readonly AttemptSummary[];
   readonly left: Left | null;
-  /** Every channel was asked, and each would refuse the same request again. */
+  /** Every channel was tried, and each would refuse the same request again. */
   readonly final: boolean;
 }
 
-/** The client left when the upstream had taken the request and said nothing of worth yet. */
+/** The client left when the upstream had taken the request and sent no content yet. */
 export interface Left {
   readonly prepared: Prepared;
   readonly usage: Usage | null;
@@ -64,7 +64,7 @@ export interface FailedAttempt {
 const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
 const missing = 404;
 
-/** The one loop over channels and keys, whatever is asked of them: chat, tasks and sockets differ in their attempt alone. */
+/** The one loop over channels and keys for all kinds of requests: chat, tasks and sockets differ in their attempt alone. */
 export abstract class Sender<T extends { readonly kind: string }> {
   /** Attempts so far, in order. */
   readonly attempts: AttemptSummary[] = [];
@@ -75,13 +75,13 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private unsigned = false;
   /** No refusal so far was one that time may heal. */
   private allPermanent = true;
-  /** Another key of the channel that was asked last is ready. */
+  /** Another key of the last channel is ready. */
   private hasSpareKey = false;
 
   /** Attempts that the retry policy allows. */
   private allowed: number;
   private readonly limited: boolean;
-  /** The one attempt beyond the option was given. */
+  /** The one attempt beyond the option was used. */
   private extraGranted = false;
   /** Position in the list of candidates; it may go round. */
   private position = 0;
@@ -154,7 +154,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return { kind: 'failed', error, failure, last, attempts, left, final };
   }
 
-  /** What the failure says about channel and key, and what is tried next. */
+  /** Classifies the failure for channel and key, and decides what is tried next. */
   private afterFailure(original: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
     const { core, reservation } = this;
     const { parsed, plan } = reservation;
@@ -214,7 +214,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return this.position >= this.reservation.plan.candidates.length;
   }
 
-  /** All were asked, and there are attempts left: hosts that stumbled may have caught themselves, those in trouble have not. */
+  /** All were tried, and there are attempts left: hosts with a passing error are tried again, ejected ones are not. */
   private mayRetrySameChannel(channel: ChannelSnapshot): boolean {
     const { failure } = this;
     return (
@@ -226,14 +226,14 @@ export abstract class Sender<T extends { readonly kind: string }> {
     );
   }
 
-  /** Whatever the option says, one bad host or one spent key among others is not the caller's bad luck: one attempt more, once. */
+  /** Whatever the option says, one bad host or one exhausted key among others should not fail the request: one extra attempt, once. */
   private allowExtra(): void {
     if (this.attempts.length < this.allowed || this.extraGranted || !(this.hasSpareKey || this.anotherIsUp())) return;
     this.extraGranted = true;
     this.allowed++;
   }
 
-  /** A healthy channel has not been asked yet. Those are drawn first. */
+  /** A healthy channel has not been tried yet. Those are drawn first. */
   private anotherIsUp(): boolean {
     const { candidates } = this.reservation.plan;
     const other = this.position < candidates.length ? candidates.at(this.position) : undefined;
@@ -272,7 +272,7 @@ async function signed(
   return { ...call, url: made.url, headers: { ...made.headers }, body: made.body };
 }
 
-/** What is answered at once, or hardly ever: pictures, sound and conversations take their time. */
+/** Operations that respond at once: pictures, audio and conversations take their time. */
 const fastOperations: ReadonlySet<string> = new Set(['chat', 'completions', 'embeddings', 'moderations', 'rerank']);
 
 /** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
@@ -282,7 +282,7 @@ export function firstByteTimeout(
   { channel, known }: Prepared,
   attempts: readonly AttemptSummary[],
 ): number {
-  // What was said of this channel holds whichever others there are.
+  // A limit of the channel itself applies whichever others there are.
   const { first_byte_seconds: own } = channel.setting;
   if (typeof own === 'number' && own > 0) return own * 1000;
   if (plan.candidates.length === 1 || !fastOperations.has(parsed.operation)) return Number.POSITIVE_INFINITY;

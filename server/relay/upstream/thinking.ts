@@ -40,7 +40,7 @@ export function isThinkingExpected({ parsed }: Pick<Reservation, 'parsed'>, requ
   if (target.thinking === 'none') return false;
   if (target.thinkingRequired || target.thinkingByDefault || requested.settings) return true;
   if (requestsThinking(parsed.body) || requestsThinking(requested.channel.paramOverride)) return true;
-  // No row says whether it must be asked.
+  // No row says whether thinking must be requested.
   return target.thinking === null && modelLimits(requested.upstreamModel).thinking;
 }
 
@@ -51,7 +51,7 @@ export function hasHiddenThinking(
   { thought }: Thinking,
 ): boolean {
   const target = requested.known;
-  // A request may hide what is usually shown.
+  // A request may hide thinking that is usually visible.
   if (target.thoughtsVisible && thought) return false;
   // Of a model that no row says to think, the thoughts are taken for what is seen of them.
   if (thought)

@@ -1,4 +1,4 @@
-/** Translates a chat into an upstream's dialect or wire, and says what has to change in its answer besides the dialect. */
+/** Translates a chat into an upstream's dialect or wire format, and lists the changes of its response besides the dialect. */
 import type { ChatEvent, ChatRequest } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { writtenTool } from '../../protocols/shared/model-limits.ts';

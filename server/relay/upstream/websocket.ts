@@ -69,7 +69,7 @@ export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: Abor
     ...(deps.proxy === null ? {} : { proxy: deps.proxy }),
   } as RequestInit;
   const response = await deps.fetch(call.url.replace(/^ws/, 'http'), options);
-  // What only says that a socket is wanted says nothing about the refusal.
+  // 400 and 426 only mean that a socket is required; any other status is the refusal itself.
   const rejection = response.status >= 400 && response.status !== 400 && response.status !== 426;
   if (rejection) return response;
   void response.body?.cancel();

@@ -70,8 +70,8 @@ export function errorIn(upstream: UpstreamHalf, body: unknown, ownWire: boolean)
 }
 
 /**
- * What keeps an answer from being complete: an error, or an end by which the model says that it failed.
- * That another call would do better is not said, so that its words reach the client as those about a mistake do.
+ * Finds what keeps a response from being complete: an error, or a finish reason by which the model reports a failure.
+ * It is not marked for a retry, so that its message reaches the client as those about a mistake do.
  */
 export function failureIn(event: ChatEvent): UpstreamError | null {
   if (event.type === 'error') return event.error;
@@ -88,7 +88,7 @@ export function failureIn(event: ChatEvent): UpstreamError | null {
 /** HTTP statuses of the codes in `base_resp`. */
 const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
 
-/** An answer that ended well and says nothing at all. What it is reported to cost is owed, so that one is delivered as it is. */
+/** A complete response without content. Its reported cost is charged, so a response with a cost is delivered as it is. */
 export function isEmpty(events: readonly ChatEvent[], usage: Usage | null): boolean {
   if (usage !== null && completionTokensOf(usage) > 0) return false;
   let finish: string | null = null;

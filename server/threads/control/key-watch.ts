@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 
 const checkMs = 3000;
 
-/** @param prove throws AppError secret_unreadable when the key is not the site's; whatever else it throws says nothing. @returns what stops it. */
+/** @param prove throws AppError secret_unreadable when the key is not the site's; other errors are ignored. @returns what stops it. */
 export function watchKey(prove: () => Promise<void>, lost: (error: AppError) => void): () => void {
   let looking = false;
   const timer = setInterval(() => {

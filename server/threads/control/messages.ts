@@ -40,7 +40,7 @@ export type ToControl =
   | { readonly kind: 'storage'; readonly status: StorageStatus }
   /** For the relays of other machines. */
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }
-  /** What a relay of this machine has counted since it was asked last. */
+  /** What a relay of this machine has counted since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** Every relay thread has applied the changes up to `seq`. */
   | { readonly kind: 'applied'; readonly seq: number }

@@ -1,4 +1,4 @@
-/** The other machines of a site, as the control thread deals with them: it hears what they say, and says how this one stands. */
+/** The peers of this machine, for the control thread: receives their reports, and reports this machine's health. */
 
 import { createMembers } from '../../../db/postgres/members.ts';
 import {
@@ -74,7 +74,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
       const healthReport = healthBroadcast.receive(payload);
       if (healthReport !== null) deps.received(healthReport);
     } catch (error) {
-      // Another version says it otherwise.
+      // Another version may encode it differently.
       deps.report(error);
     }
   };
@@ -98,7 +98,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     };
     const follows = deps.follows();
     if (follows !== null) await members.report(deps.node, follows, JSON.stringify(stats));
-    // A database that does not answer says nothing about the others.
+    // A database that does not answer is no evidence against the others.
     const count = Math.max(1, await members.sharing());
     if (count !== nodes) deps.nodes(count);
     nodes = count;

@@ -14,7 +14,7 @@ export interface Publisher {
   applied(seq: number): void;
   /** So many machines serve the site. */
   nodes(count: number): void;
-  /** When the last look was over that went well, by the clock it was given. */
+  /** When the last successful poll ended, by the given clock. */
   knownAt(): number;
   stop(): void;
 }
@@ -68,7 +68,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const failed = (error: unknown) => {
     if (failures++ % reportEvery === 0) deps.report(error);
   };
-  /** One poll at a time. A caller that asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
+  /** One poll at a time. A caller shares a poll that waits; one that already runs may have read too early for it. */
   const check = (): Promise<void> => {
     if (waiting !== null) return waiting;
     waiting = last.then(() => {

@@ -1,11 +1,11 @@
-/** Keeps a control thread running: one that dies is replaced, and the relay goes on with what it knows meanwhile. */
+/** Keeps a control thread running: one that dies is replaced, and meanwhile the relay continues with its last snapshot. */
 import { AppError, isErrorCode } from '../../contract/errors.ts';
 import { clockReading } from '../relay/clock.ts';
 import { createRestarts, watchThread, within } from '../watch-thread.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 
 export interface ControlThread {
-  /** Also when it was stopped. @returns whether the site is set up. @throws what the thread says went wrong. */
+  /** Also when it was stopped. @returns whether the site is set up. @throws the error that the thread reports. */
   start(): Promise<boolean>;
   /** A message to a thread that is gone is lost. */
   send(message: ToControl): void;
@@ -19,7 +19,7 @@ export interface ControlThreadDeps {
   /** A new line to the ledger for each thread. */
   readonly ledgerPort: () => MessagePort;
   readonly receive: (message: FromControl) => void;
-  /** A thread is gone: what was asked of it stays unanswered. */
+  /** A thread is gone: its pending queries stay unanswered. */
   readonly lost: (reason: string) => void;
   /** Another has taken its place. */
   readonly replaced: () => void;

@@ -17,7 +17,7 @@ export interface HostPort {
   onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
-/** @param state answers what is asked of the books of several machines. */
+/** @param state answers queries to the ledger of several machines. */
 export function hostLedger(
   engine: Engine,
   port: HostPort,

@@ -36,7 +36,7 @@ export interface LedgerThread {
   newPort(name: string): MessagePort;
   /** Where users and keys have their cells, for the code that fills these. */
   slots(update: SlotsUpdate): void;
-  /** This node was asked to end. */
+  /** This node was requested to stop. */
   readonly drained: Promise<void>;
   /** It is about to end: the others see it. */
   leaving(): void;
@@ -46,7 +46,7 @@ export interface LedgerThread {
   leave(ms: number): Promise<boolean>;
   /** It is opened again. */
   resume(ms: number): Promise<boolean>;
-  /** What is asked from here on, and has been since it left, is for another process to write. */
+  /** Commands from here on, and those since it left, are for another process to write. */
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   /** Writes what is queued, at most so long, then ends the thread. */
   stop(ms: number): Promise<void>;

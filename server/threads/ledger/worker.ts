@@ -1,4 +1,4 @@
-/** Thread entry: the only writer of money. The first message says where the database is; a port for the control thread comes along. */
+/** Thread entry: the only writer of the ledger. The first message says where the database is; a port for the control thread comes along. */
 
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
@@ -43,13 +43,13 @@ export type LedgerReport =
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
 
-/** What the main thread says while another server takes the ledger over. */
+/** Messages of the main thread while another server takes the ledger over. */
 export type LedgerMove =
   /** Close the database; what comes from here on waits. */
   | { readonly kind: 'leave' }
   /** The other did not start: open it again. */
   | { readonly kind: 'return' }
-  /** The other takes what is asked. */
+  /** The other process takes new commands. */
   | { readonly kind: 'follow' }
   | { readonly kind: 'answered'; readonly ids: readonly number[]; readonly responses: readonly CommandAnswer[] }
   | { readonly kind: 'lost'; readonly reason: string };
@@ -70,7 +70,7 @@ declare const self: {
   postMessage(message: string | LedgerReport | LedgerMoved | { readonly kind: 'closed' }): void;
 };
 
-/** What is lost with a damaged log is known to within so much. */
+/** The loss of a damaged log is known to this precision. */
 const noteMs = 5000;
 
 /** So long an answer may take while the ledger moves to another server. */

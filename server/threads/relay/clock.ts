@@ -1,6 +1,6 @@
-/** A clock that never goes back and says the same in every thread of the process. */
+/** A monotonic clock that is the same in every thread of the process. */
 
-/** What the main thread's clock says, and at which wall time: sent to a thread that begins. */
+/** The main thread's clock, and the wall time at which it was read: sent to a new thread. */
 export interface ClockReading {
   readonly monoNow: number;
   /** Epoch milliseconds. */
@@ -12,7 +12,7 @@ export const clockReading = (): ClockReading => ({ monoNow: performance.now(), w
 
 /**
  * In Bun `performance.now` and `process.hrtime` both begin with the thread, so another thread begins with a reading of the
- * main one's; the wall clock says how long that was on its way.
+ * main one's; the wall clock shows how long the message was on its way.
  * @returns milliseconds.
  */
 export function createMonoClock({ monoNow, wall }: ClockReading = clockReading()): () => number {

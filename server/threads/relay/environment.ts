@@ -1,4 +1,4 @@
-/** What the environment says about serving, within bounds. */
+/** Environment variables about serving, within bounds. */
 import { AppError } from '../../contract/errors.ts';
 import { type ConnectionLimits, defaultConnectionLimits } from '../../http/connections.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
@@ -6,7 +6,7 @@ import { maxOpenFor, type OverloadLimits } from './load-shedding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Milliseconds an answer's end waits for its bill before it goes out all the same; without an order it waits as long as that takes. */
+/** Milliseconds the end of a response waits for its bill before it is sent all the same; without the variable it waits as long as the bill takes. */
 export const maxCommitWait = (env: Environment): number => {
   const value = Number(env.GATEWAY_COMMIT_CEILING_MS);
   return Number.isFinite(value) && value > 0 ? value : defaultLimits.maxCommitWaitMs;

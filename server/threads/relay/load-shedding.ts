@@ -3,7 +3,7 @@
 import { createRequestQueue, type LineDeps } from './request-queue.ts';
 
 export interface OverloadLimits {
-  /** Milliseconds that the event loop may be late on end, or newcomers wait in the line; Infinity = they may. */
+  /** Milliseconds that the event loop may be late continuously, or new requests wait in the queue; Infinity = no limit. */
   readonly delayMs: number;
   /** Requests under way. */
   readonly maxOpen: number;
@@ -19,27 +19,27 @@ export interface OverloadDeps extends LineDeps {
 }
 
 export interface Overload {
-  /** To be asked for each newcomer before anything else. @param open requests under way, this one included. */
+  /** Called for each new request before anything else. @param open requests under way, this one included. */
   isOverloaded(open: number): boolean;
-  /** To be asked for each newcomer who is let in. @returns what ends when it is their turn; null = it is. */
+  /** Called for each admitted request. @returns what resolves when it is its turn; null = it is. */
   wait(): Promise<void> | null;
 }
 
 /** Between beats. */
 const beatMs = 20;
-/** A loop that has not come round for so long has others to see to before it takes up more newcomers. */
+/** A loop that has not come round for so long has other work to do before it takes more new requests. */
 const longTurnMs = 30;
 /** Late in two spans on end is busy; late in one was a pause. */
 const spanMs = 100;
 /** With so few open requests another load delays this process, and rejecting them would not help. */
 const fewOpen = 64;
-/** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
+/** While it is busy, new requests are admitted for so long in each turn of the loop: turns stay short, and every request's next step comes soon. */
 const turnMs = 1;
 /** While it is busy, bills may not wait for more than twice as long as usual and so much more: the ledger has no time on the core, or too much to do, and those let in wait there. */
 const slowBillMs = 15;
-/** What is usual is the mean of so many beats. */
+/** The usual delay is the mean of so many beats. */
 const defaultBeats = 512;
-/** By how much the time in each turn shrinks and grows from beat to beat, since what is let in now is a bill only when its upstream has answered. */
+/** By how much the time in each turn shrinks and grows from beat to beat, since a request that is admitted now is a bill only when its upstream has responded. */
 const less = 0.85;
 const moreMs = 0.02;
 const minTurnMs = 0.1;
@@ -67,7 +67,7 @@ export function createOverload(
   let hasSlowBills = false;
   /** In each turn. */
   let letInMs = turnMs;
-  /** When this turn's first newcomer came; null = none has. */
+  /** When this turn's first new request came; null = none has. */
   let turnAt: number | null = null;
   const endTurn = () => {
     turnAt = null;
@@ -94,7 +94,7 @@ export function createOverload(
     letInMs = hasSlowBills ? Math.max(minTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
     const passed = beatAt - spanAt;
     if (passed < spanMs) return;
-    // Beats that were missed may come together: how many came says more than when each did.
+    // Missed beats may come together: their number says more than their times.
     check(Math.max(passed / beats - beatMs, line.waitedMs()));
     spanAt += passed;
     beats = 0;

@@ -118,7 +118,7 @@ interface PendingBill {
   readonly prices: Prices | null;
 }
 
-/** What is known to have been used, or a token for each frame where they were not read: the larger of both. */
+/** The usage that is known, or a token for each frame where they were not read: the larger of both. */
 function pendingOf(deps: LostDeps, row: number): PendingBill {
   const { memory } = deps.balances.money;
   const get = (cell: number) => memory.get(row + cell);

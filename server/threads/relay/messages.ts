@@ -29,14 +29,14 @@ export interface ServingOrder {
   readonly sharesPort: boolean;
   /** Another server has the port still. */
   readonly follows: boolean;
-  /** Socket at which what still comes to that server is heard, too; '' = none. */
+  /** Socket on which requests that still reach that server are accepted, too; '' = none. */
   readonly forwardedSocket: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Something sealed in the database: which key fits. */
   readonly sample: EncryptedSample | null;
   /** Makes names of this thread's own; '' = it is the only one. */
   readonly mark: string;
-  /** Stats may be asked for. */
+  /** Statistics may be requested. */
   readonly measured: boolean;
   readonly log: LogSettings;
   /** null = nothing is traced. */
@@ -48,7 +48,7 @@ export interface RelayUpdate {
   readonly kind: 'news';
   readonly update: Snapshot | SnapshotDelta;
   readonly slots: SlotIndexes;
-  /** Of the shared memory, given out since the last message. */
+  /** Chunks of the shared memory that were allocated since the last message. */
   readonly chunks: readonly SharedArrayBuffer[];
 }
 
@@ -73,7 +73,7 @@ export interface ThreadStats extends RelayStats {
   readonly channels: readonly { readonly id: number; readonly name: string; readonly condition: string }[];
 }
 
-/** How one relay stands. */
+/** Health of one relay. */
 export interface RelayStatus {
   readonly open: number;
   readonly late: number;
@@ -104,7 +104,7 @@ export type ToRelay =
   | { readonly kind: 'hurry' }
   /** Newcomers wait. */
   | { readonly kind: 'pause' }
-  /** They go to that socket, where another server hears them; null = they are served. */
+  /** Requests are forwarded to that socket, where another server accepts them; null = they are served here. */
   | { readonly kind: 'handOn'; readonly endpoint: string | null }
   /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
   | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };

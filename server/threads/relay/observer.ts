@@ -23,7 +23,7 @@ export interface Observers {
   stop(): Promise<void>;
 }
 
-/** @param write is given whole lines of the log. */
+/** @param write takes whole lines of the log. */
 export function createObservers(
   { log: settings, traces: traceSettings }: ServingOrder,
   write: (text: string) => void,

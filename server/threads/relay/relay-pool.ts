@@ -34,7 +34,7 @@ export interface RelayPool {
   suspend(reason: string): void;
   /** New requests wait. Resolves when none is admitted any more and the API has answered, unless that takes long. */
   pause(): Promise<void>;
-  /** They go to that socket, where another server hears them; null = they are served. */
+  /** Requests are forwarded to that socket, where another server accepts them; null = they are served here. */
   forwardTo(endpoint: string | null): void;
   /** As `Stop` has it. */
   stop(graceMs: number, delayMs?: number): Promise<void>;

@@ -32,13 +32,13 @@ interface Thread {
   /** From 1; a successor has the same. */
   readonly number: number;
   readonly worker: Worker;
-  /** First cells of the rows it was given. */
+  /** First cells of its rows. */
   readonly rows: number[];
   /** Chunks of the memory that it knows. */
   chunks: number;
   serving: boolean;
   status: RelayStatus;
-  /** Asked and not answered: what is to be said when it is gone. */
+  /** Pending queries, and their answer when the thread dies. */
   readonly tests: Set<number>;
   readonly replies: Map<number, readonly number[]>;
   readonly busy: Map<number, (ports: readonly (readonly [number, boolean])[]) => void>;

@@ -20,7 +20,7 @@ interface Waiter {
   readonly take: () => void;
 }
 
-/** So long in each turn of the loop newcomers are taken up. */
+/** How long new requests are taken in each turn of the loop. */
 const takeMs = 10;
 /** Places that are empty by now are kept up to so many. */
 const maxEmpty = 1000;

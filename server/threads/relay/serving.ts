@@ -44,7 +44,7 @@ export interface ServingDeps {
   readonly counter: TokenCounter;
   /** null where another thread looks after all connections. */
   readonly descriptors: Descriptors | null;
-  /** Milliseconds of a clock that never goes back and is the same in all threads. */
+  /** Milliseconds of a monotonic clock that is the same in all threads. */
   readonly monoNow: () => number;
   readonly send: (message: FromRelay) => void;
 }
@@ -209,7 +209,7 @@ const leaseSourceOver = ({ acquire, limits }: LedgerClient): LeaseSource => ({
 /** What collectors get to take the last spans. */
 const lastSpansMs = 2000;
 const loopResolutionMs = 20;
-/** What the API gets to answer those who have asked when another server comes. */
+/** How long the API may take for its pending requests when another server takes over. */
 const apiMs = 2000;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */

@@ -17,7 +17,7 @@ declare const self: {
   postMessage(message: FromRelay): void;
 };
 
-/** Between looks at how this relay stands; others know that late. */
+/** Interval of health reports; other threads learn of a change that late. */
 const checkMs = 50;
 
 /** Balances are seen to by the main thread, before it passes rows on. */

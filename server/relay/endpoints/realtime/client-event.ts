@@ -1,4 +1,4 @@
-/** What a client's frame asks for, as far as it needs permission. */
+/** What a client's frame requests, as far as it needs permission. */
 import { AppError } from '../../../contract/errors.ts';
 import { type Json, parseJson, record } from '../../../protocols/shared/json.ts';
 import { outline } from '../../intake/json-text.ts';
@@ -26,9 +26,9 @@ function collect(values: readonly unknown[], name: string, into: unknown[] = [])
 }
 
 export interface NamedModels {
-  /** For what is said. */
+  /** For the spoken answer. */
   readonly speaking: readonly unknown[];
-  /** For writing down what is heard. */
+  /** For the transcription of the input. */
   readonly writing: readonly unknown[];
 }
 

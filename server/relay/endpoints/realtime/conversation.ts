@@ -89,7 +89,7 @@ interface Ending {
   readonly failure?: string;
 }
 
-/** Begins at once: what the upstream has said is taken, and kept until the client's socket opens. */
+/** Begins at once: messages of the upstream are read, and kept until the client's socket opens. */
 export class RealtimeConversation implements Conversation {
   readonly protocol: string;
   readonly #core: ConversationCore;
@@ -114,7 +114,7 @@ export class RealtimeConversation implements Conversation {
   #checkpointedMs: number;
   /** Answers that were admitted, the first with the conversation itself. */
   #admitted = 0;
-  /** Answers the client asked for, admitted before they begin. */
+  /** Responses that the client requested, admitted before they begin. */
   #admittedAhead = 0;
   /** Tokens that the rate windows know of. */
   #counted = 0;

@@ -42,7 +42,7 @@ export function createTaskCalls(send: (id: number, call: TaskCall) => void) {
   };
   return {
     store,
-    /** The thread that was asked is gone. */
+    /** The thread that was called is gone. */
     giveUp(): void {
       for (const { reject } of waiting.values())
         reject(new AppError('storage_unavailable', { reason: reasonText('tasks'), seconds: 5 }));

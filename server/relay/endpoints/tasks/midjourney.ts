@@ -60,7 +60,7 @@ export async function submitMidjourney(
     model: drawingModel(action),
     order: { path: route.path, bodyFor: (channel) => bodyFor(core, body, modeOf(route.mode), channel) },
   };
-  // What continues a drawing goes where that was made.
+  // A follow-up of a drawing goes to the channel that made it.
   const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);
   const ordered = await orderTask(core, one, ({ status, body: response }) => {
     const code = Number(response.code ?? 4);
@@ -80,7 +80,7 @@ export async function submitMidjourney(
   return Response.json({ ...answer.body, code: displayed }, { status: answer.status });
 }
 
-/** What the upstream says of a drawing's seed. */
+/** Returns a drawing's seed from the upstream. */
 export async function seedOf(
   core: TasksCore,
   drawing: Drawing,

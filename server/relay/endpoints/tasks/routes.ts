@@ -55,5 +55,5 @@ function songFor(rest: string): TaskRoute | null {
   return null;
 }
 
-/** `mj-turbo` asks for turbo; the word goes upstream with the prompt only where the operator leaves it. */
+/** `mj-turbo` requests turbo; the word goes upstream with the prompt only where the operator leaves it. */
 export const modeOf = (prefix: string): string => /^(?:mj-)?(fast|relax|turbo)$/.exec(prefix)?.[1] ?? '';

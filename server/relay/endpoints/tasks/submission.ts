@@ -34,7 +34,7 @@ export interface TaskRequest {
   identify(): Principal;
   /** @throws AppError why the caller is refused before the order is read. */
   pass(principal: Principal, free: boolean): void | Promise<void>;
-  /** What is refused from here on never ran. */
+  /** A request that is refused from here on never ran. */
   orderRead(): void;
   /** Plan and reserve. */
   reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation>;
@@ -62,7 +62,7 @@ export const taskError = (status: number, code: number, description: string): Re
 
 export const callTimeoutMs = 60_000;
 
-/** What an upstream said about an order. */
+/** An upstream's response to an order. */
 export interface TaskAnswer {
   readonly kind: 'answered';
   readonly prepared: Prepared;
@@ -104,13 +104,13 @@ export async function askForTask(
   }
 }
 
-/** Orders of work: the upstream is asked once, and takes it or does not. */
+/** Orders of work: the upstream is called once, and accepts or refuses. */
 class TaskSender extends Sender<TaskAnswer> {
   constructor(
     private readonly tasksCore: TasksCore,
     reservation: Reservation,
   ) {
-    // The client may leave: work goes on, and is paid.
+    // The client may disconnect: work continues, and is charged.
     super(tasksCore, reservation, new ClientDisconnect(new AbortController().signal, 0));
   }
 

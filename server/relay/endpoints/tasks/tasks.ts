@@ -159,7 +159,7 @@ async function image(core: TasksCore, mjId: string): Promise<Response> {
   }
 }
 
-/** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
+/** An upstream's own report. Its address carries a proof that only this gateway can make. */
 async function notify(
   core: TasksCore,
   route: Extract<TaskRoute, { kind: 'notify' }>,
