@@ -35,10 +35,11 @@ function snippet(text: string, term: string): string {
 
 function option(part: Part, at: number, terms: readonly string[]): HTMLLIElement {
   const item = document.createElement('li');
-  item.id = `found-${at}`;
-  item.role = 'option';
-  item.ariaSelected = String(at === marked);
+  item.role = 'none';
   const link = document.createElement('a');
+  link.id = `found-${at}`;
+  link.role = 'option';
+  link.ariaSelected = String(at === marked);
   link.href = part.url;
   link.tabIndex = -1;
   const title = document.createElement('strong');
@@ -58,6 +59,8 @@ function show(found: readonly Part[] | null, terms: readonly string[]): void {
   if (found?.length === 0) {
     const empty = document.createElement('li');
     empty.className = 'none';
+    empty.role = 'option';
+    empty.ariaDisabled = 'true';
     empty.textContent = input.dataset.nothing ?? '';
     list.replaceChildren(empty);
   } else list.replaceChildren(...visible.map((part, at) => option(part, at, terms)));
@@ -86,7 +89,7 @@ async function search(): Promise<void> {
 function move(by: number): void {
   if (visible.length === 0 || list === null) return;
   marked = (marked + by + visible.length) % visible.length;
-  for (const [at, item] of [...list.children].entries()) item.ariaSelected = String(at === marked);
+  for (const [at, link] of [...list.querySelectorAll('a')].entries()) link.ariaSelected = String(at === marked);
   list.children[marked]?.scrollIntoView({ block: 'nearest' });
   input?.setAttribute('aria-activedescendant', `found-${marked}`);
 }

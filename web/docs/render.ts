@@ -63,10 +63,15 @@ export const headingId = (text: string): string =>
     .trim()
     .replace(/\s/g, '-');
 
-/** Links between the files become links between the pages; those out of the documentation are left as they are. */
+const root = '../../../';
+
+/** Links between the files, generated ones included, become links between the pages; those out of the documentation are left as they are. */
 function linked(href: string, language: Written): string {
-  const found = /^(?:\.\/)?([a-z-]+)\.md(#.*)?$/.exec(href);
-  return found === null ? href : `${urlOf(language, found[1] ?? '')}${found[2] ?? ''}`;
+  const [file = '', anchor = ''] = href.split(/(?=#)/);
+  const slug = file.startsWith(root)
+    ? docsPages.find(({ generated }) => generated?.[language] === file.slice(root.length))?.slug
+    : /^(?:\.\/)?([a-z-]+)\.md$/.exec(file)?.[1];
+  return slug === undefined ? href : `${urlOf(language, slug)}${anchor}`;
 }
 
 /** @param markdown begins with a heading of the first level, the title of the page. */
@@ -87,7 +92,11 @@ export function renderDocs(markdown: string, slug: string, title: string, langua
       link({ href, tokens }) {
         return `<a href="${escaped(linked(href, language))}">${this.parser.parseInline(tokens)}</a>`;
       },
-      // A wide table scrolls by itself instead of the page.
+      // Code and tables that are wide scroll by themselves instead of the page, with the keyboard too.
+      code({ text, lang = '' }) {
+        const kind = lang === '' ? '' : ` class="language-${escaped(lang)}"`;
+        return `<pre tabindex="0"><code${kind}>${escaped(text)}\n</code></pre>\n`;
+      },
       table(token) {
         const row = (cells: typeof token.header, tag: string): string =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>`;
