@@ -178,9 +178,9 @@ export const promises: readonly PromiseRow[] = [
     tests: ['tests/browser/console.test.ts', 'tests/browser/journeys.test.ts'],
   },
   {
-    en: 'The documentation says the same in both languages, its links lead somewhere, and the commands, options and files that it names exist.',
-    zh: '文档的两种语言内容相同，链接均有效，提到的命令、选项与文件都存在。',
-    tests: ['tests/web/docs.test.ts', 'tests/scripts/documents.test.ts'],
+    en: 'The documentation says the same in both languages, is accessible and needs no network; its links lead somewhere, and the commands, options and files that it names exist.',
+    zh: '文档的两种语言内容相同，无障碍零违规，无需网络；链接均有效，提到的命令、选项与文件都存在。',
+    tests: ['tests/web/docs.test.ts', 'tests/browser/docs.test.ts', 'tests/scripts/documents.test.ts'],
   },
   {
     en: 'Faults that advisories and reports describe in other gateways are tested here.',
