@@ -197,7 +197,7 @@ test('nothing is left undone or switched off', () => {
 /** Rules made of rows look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
 const choosesDialects = ['server/practice/row-rules.ts', 'server/providers/adapters/vertex.ts'];
 
-test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
+test('no code asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');
   const requested = new RegExp(
     `[!=]==? ['"](?:${ids})['"]|['"](?:${ids})['"] [!=]==|case ['"](?:${ids})['"]|['"](?:${ids})['"]\\]?:`,

@@ -63,7 +63,7 @@ test('the executable alone measures itself, the floor and another gateway, and l
   expect(readdirSync(sandbox.dir).filter((name) => name.startsWith('gateway-bench-'))).toEqual([]);
 });
 
-test('what nobody can measure is refused before anything starts', async () => {
+test('a target that cannot be measured is refused before anything starts', async () => {
   for (const against of ['x', 'x=https://127.0.0.1/v1', 'x=http://192.0.2.1/v1']) {
     const ran = await sandbox.run(['bench', '--against', against]);
     expect([ran.code, ran.out]).toEqual([2, '']);

@@ -114,7 +114,7 @@ async function accessToken(url: string): Promise<Api> {
   return { url, headers: { authorization: data, 'new-api-user': '1' } };
 }
 
-test(`${rounds} times kill -9 under streams, redemptions and payments: nothing that anybody was told is lost, nothing is doubled`, async () => {
+test(`${rounds} times kill -9 under streams, redemptions and payments: nothing that a client saw is lost, nothing is doubled`, async () => {
   const sandbox = createSandbox();
   onTestFinished(() => sandbox.close());
   const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort())]);

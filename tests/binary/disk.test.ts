@@ -116,7 +116,7 @@ test.each([0, 20, 100, 400])('a sync of %i ms: kill -9 loses no charge whose end
   expect(lost(seen, charged)).toEqual([]);
 });
 
-test('a sync that hangs: admission stops after a second with Retry-After, no end is told, it goes on by itself, kill -9 loses nothing', async () => {
+test('a sync that hangs: admission stops after a second with Retry-After, no stream ends, service resumes by itself, kill -9 loses nothing', async () => {
   if (disk === null) return;
   const first = await serve();
   const clients = load(first.url);

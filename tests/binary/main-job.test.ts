@@ -51,7 +51,7 @@ test('the official SDK chats through the executable and every unit is accounted 
   expect(JSON.parse(verified.out)).toHaveLength(11);
 });
 
-test('the channel is tested through the same pipeline and charged to nobody', async () => {
+test('the channel is tested through the same pipeline and no user is charged', async () => {
   const before = JSON.parse((await sandbox.run(['token', 'list', '--json'])).out)[0].used_quota;
   const ran = await sandbox.run(['channel', 'test', 'practice', '--json']);
   expect(ran.code).toBe(0);

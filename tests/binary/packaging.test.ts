@@ -42,7 +42,7 @@ test('the driver is unpacked once, privately, into the data directory and never 
   expect(readdirSync(sandbox.dir).sort()).toEqual(['data', 'gateway', 'tmp']);
 });
 
-test('the executable tells what it is made of and under which licences', async () => {
+test('the executable lists its components and their licences', async () => {
   const sbom = await sandbox.run(['version', '--sbom']);
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(sbom.out)).toBeNull();
   const licences = await sandbox.run(['version', '--licences']);

@@ -107,7 +107,7 @@ test.each([
   }
 });
 
-test('a reset shows what it changes and does it when told', async () => {
+test('a reset shows what it changes and applies it once confirmed', async () => {
   await sandbox.run(['option', 'set', 'ModelRatio={"own-model":3}']);
   const terminal = open(['ratios', 'reset']);
   await terminal.until('[y/N]');

@@ -39,7 +39,7 @@ test('a login leads back to the address that was asked for, and the tab says wha
   await page.waitForFunction(() => document.title.startsWith('Usage logs'));
 });
 
-test('a visitor on a narrow screen finds the pages of the site', async () => {
+test('a reader without a login finds the pages of the site on a narrow screen', async () => {
   const page = await stage.newPage(await stage.newContext(true));
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(`${stage.url}/login`);

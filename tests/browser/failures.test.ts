@@ -157,7 +157,7 @@ test('what was read last stays when reading it again fails, and is read again on
   await page.locator('[data-failure]').first().waitFor({ state: 'detached' });
 });
 
-test('code that is gone after an upgrade is fetched anew once; then it is said, never a white page', async () => {
+test('code that is gone after an upgrade is reloaded once; then an error is shown, never a white page', async () => {
   await page.goto(`${stage.url}/token`);
   await page.getByRole('link', { name: 'Codes' }).first().waitFor();
   let reloads = 0;

@@ -39,7 +39,7 @@ const chat = (key: string, model = 'practice-small') =>
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
   });
 
-test('somebody registers, redeems a code, makes a key and talks', async () => {
+test('a new user registers, redeems a code, makes a key and chats', async () => {
   const codes = await callFrom(admin, 'POST', '/api/redemption/', { name: 'gift', quota: 5_000_000, count: 1 });
   const [code = ''] = codes.data as string[];
   const page = await stage.newPage(await stage.newContext());

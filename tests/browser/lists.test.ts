@@ -182,7 +182,7 @@ test('a new key waits for its own first request, whatever other keys are called'
   await page.getByText(en.tokens.seeLog).waitFor();
 });
 
-test('somebody who is promoted gets the menu of administrators without a new login', async () => {
+test('a promoted user gets the menu of administrators without a new login', async () => {
   const ann = await inside.visitor();
   await ann.goto(`${inside.stage.url}/login`);
   await ann.getByLabel(en.login.username).fill('user3');

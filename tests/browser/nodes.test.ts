@@ -123,7 +123,7 @@ test('each is shown with its load and what it leases, in both languages, both th
   await page.evaluate(() => localStorage.setItem('i18nextLng', 'en'));
 });
 
-test('an administrator who is not root looks, and takes nobody out', async () => {
+test('an administrator who is not root can look at nodes but not drain or remove them', async () => {
   await callFrom(page, 'POST', '/api/user/', { username: 'ann', password: 'password1', display_name: 'Ann' });
   const users = (await callFrom(page, 'GET', '/api/user/?p=1')).data as { items: { id: number; username: string }[] };
   const id = users.items.find(({ username }) => username === 'ann')?.id;

@@ -440,7 +440,7 @@ test('the playground folds its settings on a phone, says that a session ended, a
   await page.unroute('**/pg/chat/completions');
 });
 
-test('a chat link without a token says so and leads to the tokens; broken ones are told', async () => {
+test('a chat link without a token says so and leads to the tokens; broken links are reported', async () => {
   await inside.set({ Chats: '[{"a chat":"https://chat.example/?key={key}"}]' });
   const other = await inside.visitor();
   await inside.ask('POST', '/api/user/', { username: 'nokey', password: 'password1', display_name: 'x' });
@@ -469,7 +469,7 @@ test('a chat link without a token says so and leads to the tokens; broken ones a
   await other.close();
 });
 
-test('what went well is told in the document’s words', () =>
+test('success is reported in the specification’s words', () =>
   inChinese(async () => {
     await wide();
     await inside.open('channel/edit/1');

@@ -255,7 +255,7 @@ test('nothing is sent before the bot check is done', async () => {
   await guest.close();
 });
 
-test('whoever logs in with the shipped password is warned', async () => {
+test('a login with the default password shows a warning', async () => {
   const guest = await withSession();
   const user = await inside.ask('GET', '/api/user/self');
   await guest.route('**/api/user/login*', (route) =>
@@ -269,7 +269,7 @@ test('whoever logs in with the shipped password is warned', async () => {
   await guest.close();
 });
 
-test('a callback of another service exchanges its code and state, and goes on by what it was told', async () => {
+test('a callback of another service exchanges its code and state, and goes on by the response', async () => {
   const come = async (type: string, answer: object) => {
     const guest = await withSession();
     let requested = '';
@@ -485,7 +485,7 @@ test('what the browser keeps stands under the names of the family', async () => 
   await page.evaluate(() => localStorage.removeItem('default_collapse_sidebar'));
 });
 
-test('a server that cannot be reached is told, also during set-up', async () => {
+test('an unreachable server is reported, also during set-up', async () => {
   const guest = await inside.visitor();
   await guest.route('**/api/status', (route) => route.abort());
   await guest.goto(url);
@@ -494,7 +494,7 @@ test('a server that cannot be reached is told, also during set-up', async () => 
   expect(zh.app.unreachable).not.toBe(en.app.unreachable);
 });
 
-test('set-up says why it failed, may be tried again, and loads the console anew after 1.5 s', async () => {
+test('set-up says why it failed, may be tried again, and reloads the console after 1.5 s', async () => {
   const guest = await inside.visitor();
   let mode: 'status' | 'network' | 'refused' | 'fine' = 'status';
   let done = false;
@@ -543,7 +543,7 @@ test('set-up says why it failed, may be tried again, and loads the console anew 
   await guest.close();
 });
 
-test('what was copied is told, a key only by its ends', async () => {
+test('what was copied is shown, a key only by its ends', async () => {
   await inside.open('personal');
   await page
     .locator('main')

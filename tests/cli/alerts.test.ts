@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-test('what is wrong now is listed, and a test without anybody to tell says so', async () => {
+test('open alerts are listed, and a test without a target says so', async () => {
   const { run: all, json } = createRunner(dir);
   const run = (...args: readonly string[]) => all(args);
   const password = join(dir, 'password');

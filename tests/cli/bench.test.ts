@@ -79,7 +79,7 @@ test.each([
   [280, undefined, null],
 ])('%s of %s is %s', (one, other, expected) => expect(share(one, other)).toBe(expected));
 
-test('the kernel tells CPU in hundredths of a second, names of processes may hold anything', () => {
+test('the kernel reports CPU in hundredths of a second, names of processes may hold anything', () => {
   const fields = ['S', ...Array(10).fill('0'), '150', '50', '0', '0'].join(' ');
   expect(cpuIn(`4711 (odd) name)) ${fields}`)).toBe(2_000_000);
   expect(cpuIn('')).toBeNull();
@@ -182,7 +182,7 @@ test('the goals and what became of them', () => {
   expect(timesFloor(table)).toBeCloseTo(2.81, 3);
 });
 
-test('where the machine tells nothing a goal is unknown, and what was not measured has none', () => {
+test('where the machine reports nothing a goal is unknown, and what was not measured has none', () => {
   const dark = { 'c=64': { [floor]: row(null), [gateway]: row(null) } };
   const silent = { ...extras, idleMb: null };
   expect(goalsOf(dark, null, true).map(verdictOf)).toEqual(['unknown']);

@@ -27,7 +27,7 @@ test('after the package is installed, root and its user find the folder of the s
   expect(resolveDataDir('flag', { GATEWAY_DATA_DIR: 'named' }, dir, service)).toBe(join(dir, 'flag'));
 });
 
-test('the folder of a service that somebody may not write to is not theirs', () => {
+test('the folder of a service is not used by a user who may not write to it', () => {
   const file = join(dir, 'file');
   writeFileSync(file, '');
   const below = join(file, 'service');

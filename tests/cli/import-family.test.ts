@@ -145,7 +145,7 @@ test.each([
   expect(both).toContain(ofClaude);
 });
 
-test('what served nobody there serves nobody here: marks that time and quota no longer explain, and none at all', async () => {
+test('tokens that were disabled there are disabled here: by marks that time and quota no longer explain, and by none at all', async () => {
   const now = Math.floor(Date.now() / 1000);
   const token = (id: number, status: number, more: object = {}) => ({
     ...{
@@ -473,7 +473,7 @@ test('what is lost is counted, with the quota that goes with it', async () => {
   ]);
 });
 
-test('nothing is written before somebody has said yes to the plan', async () => {
+test('nothing is written before the plan is confirmed', async () => {
   const file = fileOf(site({ checkins: [{ id: 1, user_id: 1 }] }));
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'input_needed' });
   expect(await runner.json(['user', 'list'])).toEqual([]);

@@ -35,7 +35,7 @@ test.each([
   expect(await stored('backup_setting.s3_bucket')).toBe('copies');
 });
 
-test('doctor tells of a backup that failed although none is scheduled, in the reader’s language', async () => {
+test('doctor reports a failed backup although none is scheduled, in the reader’s language', async () => {
   await runner.run(['option', 'set', 'backup_setting.s3_bucket=copies']);
   await expect(runner.run(['backup', 'run'])).rejects.toMatchObject({ code: 'backup_failed' });
   for (const [language, words] of [

@@ -187,7 +187,7 @@ test('a sealed column that is not known stops everything', async () => {
   expect(opened(keyOf())).toHaveLength(9);
 });
 
-test('it asks first, and refuses while somebody else uses the folder', async () => {
+test('it asks first, and refuses while another process uses the folder', async () => {
   await expect(runner.run(['secrets', 'rotate'])).rejects.toMatchObject({ code: 'input_needed' });
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   try {

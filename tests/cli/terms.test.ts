@@ -7,7 +7,7 @@ import { explain } from '../../cli/commands/logs/explanation.ts';
 import type { Context } from '../../cli/context.ts';
 import { createRunner } from './runner.ts';
 
-test('a channel is told what it allows, and other settings stay', async () => {
+test('the members that a channel allows can be set, and other settings stay', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-terms-'));
   try {
     const runner = createRunner(dir, { GATEWAY_CHANNEL_KEY: 'sk-x' });

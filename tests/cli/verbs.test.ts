@@ -48,7 +48,7 @@ afterAll(async () => {
 const field = async (name: string, wanted: string): Promise<unknown> =>
   ((await runner.json(['channel', 'get', name])) as Record<string, unknown>)[wanted];
 
-test('channels: what the upstream offers, taken over when told; what is left of its money', async () => {
+test('channels: the models that the upstream offers, stored on request; its remaining balance', async () => {
   expect(await runner.run(['channel', 'models', 'one'])).toBe('m-0');
   expect(await runner.run(['channel', 'models', 'one', '--fetch'])).toBe('m-1\nm-2');
   expect(await field('one', 'models')).toBe('m-0');

@@ -40,7 +40,7 @@ test('everybody has one code of their own', async () => {
   expect(await api.gateway.services.affiliate.inviterOf('none')).toBe(0);
 });
 
-test('a code that somebody has is thrown again, 20 times in all, before codes have a letter more', async () => {
+test('a code that is taken is drawn again, 20 times in all, before codes get longer', async () => {
   const { database, ledger, services } = api.gateway;
   let thrown = 0;
   const { code } = createAffiliate({
@@ -84,6 +84,6 @@ test('earned quota is moved from the minimum upwards, once in 500 parallel tries
   expect(await api.gateway.verify()).toEqual([]);
 });
 
-test('nobody who does not exist has a code', async () => {
+test('a user who does not exist has no code', async () => {
   await expect(api.gateway.services.affiliate.code(4711)).rejects.toMatchObject({ code: 'user_unknown' });
 });

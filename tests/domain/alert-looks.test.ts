@@ -37,12 +37,12 @@ test('more than three times the usual hour is unusual, as much is not', () => {
   expect(conditions.spend_unusual(details({ baseline: 10, spent: 1001 }))).toHaveLength(1);
 });
 
-test('more than the limit is told with both amounts', () => {
+test('an amount over the limit is reported with both amounts', () => {
   expect(conditions.spend_high(details({ spent: 10_000 }))).toEqual([]);
   expect(conditions.spend_high(details({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
 });
 
-test('a channel whose real requests fail is told with the upstream’s words, unless it is disabled', () => {
+test('a channel whose real requests fail is reported with the upstream’s words, unless it is disabled', () => {
   const channel = (id: number, status: number) => ({ id, name: `c${id}`, status, other_info: '' });
   const channels = [channel(1, 1), channel(2, 1), channel(3, 2)] as unknown as AlertInputs['channels'];
   const failing = new Map([
@@ -94,7 +94,7 @@ test('an answer of 16,384 characters is read to its end, one that is longer is n
   expect(await told(taken.padEnd(16_385), '}')).toBe('refused');
 });
 
-test('a target that nobody has set up is not told, and that is why', async () => {
+test('a target that is not set up gets no alert, and the reason is reported', async () => {
   const send = createDeliver({
     options: { get: () => '' } as never,
     sendMail: async () => undefined,

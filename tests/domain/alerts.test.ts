@@ -255,7 +255,7 @@ test('nothing secret is inside, and nothing is stored readable', async () => {
 test.each([
   ['zh', '记账受阻或延迟：账本线程已终止', '超过阈值'],
   ['en', 'Bills are late or not written: the ledger is gone', 'exceeds the limit'],
-])('reasons are told in the language of the alerts: %s', async (language, stopped, slow) => {
+])('reasons are written in the language of the alerts: %s', async (language, stopped, slow) => {
   await everyTarget();
   await gateway.option('alert_setting.language', language);
   storage = { ...healthyStorage, ok: false, reason: 'the ledger is gone' };
@@ -272,7 +272,7 @@ test.each([
   expect(read.filter((text) => text.includes(stopped) || text.includes(slow))).toEqual([]);
 });
 
-test('told again only after it was over, or after its window', async () => {
+test('a problem is alerted again only after it was over, or after its window', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   storage = { ...healthyStorage, ok: false, reason: 'disk' };
   await check(5);
@@ -287,7 +287,7 @@ test('told again only after it was over, or after its window', async () => {
   expect(told).toHaveLength(3);
 });
 
-test('a moment of failure is nobody’s concern, what comes and goes is one story', async () => {
+test('a failure of a moment raises no alert, a problem that comes and goes raises one', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   const id = await gateway.channel('http://127.0.0.1:1');
   const fail = (error: string | null) =>
@@ -306,7 +306,7 @@ test('a moment of failure is nobody’s concern, what comes and goes is one stor
   expect(told).toHaveLength(1);
 });
 
-test('quiet by default; kinds can be muted; nobody is asked when nobody is told', async () => {
+test('off by default; kinds can be muted; without targets nothing is checked', async () => {
   await everyTrouble();
   await check(2);
   expect(told).toEqual([]);
@@ -319,7 +319,7 @@ test('quiet by default; kinds can be muted; nobody is asked when nobody is told'
 });
 
 test.each(['slack', 'feishu', 'telegram', 'mail'])(
-  '%s refuses: reported without its address, tried again later, the others are told once',
+  '%s refuses: reported without its address, tried again later, the other targets get one alert',
   async (target) => {
     await everyTarget();
     storage = { ...healthyStorage, ok: false, reason: 'disk' };
@@ -339,7 +339,7 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
   },
 );
 
-test('who could not be told is told again after ten minutes, and no sooner', async () => {
+test('a failed delivery is tried again after ten minutes, and no sooner', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   storage = { ...healthyStorage, ok: false, reason: 'disk' };
   answers.slack = { status: 500 };
@@ -354,7 +354,7 @@ test('who could not be told is told again after ten minutes, and no sooner', asy
   expect(told).toHaveLength(1);
 });
 
-test('a test tells every target and says how each took it', async () => {
+test('a test alerts every target and reports the result of each', async () => {
   await expect(gateway.call('alert.test', {})).rejects.toMatchObject({ code: 'alert_targets_unset' });
   await everyTarget();
   answers.bark = { status: 400, body: { code: 400, message: 'hush-bark' } };

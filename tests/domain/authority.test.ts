@@ -10,7 +10,7 @@ interface Person {
 }
 
 /** People of every level do things to each other, in any order. */
-test('no sequence of actions raises anybody to or above whoever acts, and the top stays where it is', () => {
+test('no sequence of actions raises a user to or above the role of the actor, and the top role stays where it is', () => {
   const step = fc.record({ actor: fc.nat(5), target: fc.nat(5), action: fc.constantFrom(...userActions) });
   const levels = fc.array(fc.constantFrom(Role.user, Role.admin), { minLength: 5, maxLength: 5 });
   fc.assert(

@@ -63,7 +63,7 @@ test('a webhook gets the notice over TLS, with the secret as bearer and a signat
   expect(mails).toEqual([]);
 });
 
-test('a webhook that refuses is told', async () => {
+test('a webhook that refuses is reported', async () => {
   answer = 500;
   await expect(notify({ notify_type: 'webhook', webhook_url: hook() })).rejects.toMatchObject({
     code: 'webhook_failed',
@@ -77,7 +77,7 @@ test('a plain webhook is never called', async () => {
   expect(received).toEqual([]);
 });
 
-test('mail goes to the address for notices, else to the account’s, else to nobody', async () => {
+test('mail goes to the address for notices, else to the account’s, else nowhere', async () => {
   await notify({ notification_email: 'alerts@people.example' });
   await notify({});
   await notify({}, '');

@@ -4,7 +4,7 @@ import { codeSeconds, createCodes } from '../../server/domain/accounts/codes.ts'
 import { createEmailQuota } from '../../server/domain/accounts/email-quota.ts';
 import { localEphemeralStore } from '../support/memos.ts';
 
-test('an address is proven by six characters, a password is set anew by a link of 192 bits', async () => {
+test('an address is proven by six characters, a password is reset by a link of 192 bits', async () => {
   const codes = createCodes(localEphemeralStore(), () => 0);
   expect(await codes.issue('address', 'a@example.com', 'x')).toMatch(/^[^-_]{6}$/);
   const long = await codes.issue('reset', 'a@example.com', 'x');
@@ -13,7 +13,7 @@ test('an address is proven by six characters, a password is set anew by a link o
   expect(codeSeconds).toBe(180);
 });
 
-test('a mailbox gets five letters at once and then one a minute, whoever asks', async () => {
+test('a mailbox gets five letters at once and then one a minute, for all clients together', async () => {
   let now = 0;
   const postage = createEmailQuota(localEphemeralStore(() => now));
   let userId = 0;

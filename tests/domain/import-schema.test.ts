@@ -117,7 +117,7 @@ test('what holds nothing is not named', () => {
   expect(losses(sourceOf({ users: [row], channels: [{ settings: '{}', header_override: 'null' }] }), 1)).toEqual([]);
 });
 
-test('columns and tables that nobody knows are named by the rows that have something in them', () => {
+test('unknown columns and tables are named by the rows that have something in them', () => {
   const found = losses(
     sourceOf({
       users: [

@@ -16,7 +16,7 @@ function readings(quota: number, { unit, currency }: (typeof settings)[number]):
   return quota >= 1e4 ? [`${(quota / 1e3).toFixed(1)}k`, String(quota)] : [String(quota)];
 }
 
-test.each(settings)('what the server tells by itself, a unit of $unit, currency $currency', async (site) => {
+test.each(settings)('messages that the server sends, a unit of $unit, currency $currency', async (site) => {
   const gateway = await createTestGateway({ quota: 2400 });
   try {
     await gateway.option('QuotaPerUnit', String(site.unit));

@@ -27,7 +27,7 @@ test('an error that may have a reason is a whole sentence without one', () => {
   expect(formatError('upstream_key', {}, 'zh')).toBe('上游拒绝了渠道密钥，请联系管理员');
 });
 
-test('an address that is not this machine’s, and a host that nobody knows, are refused with host, port and reason', () => {
+test('an address that is not this machine’s, and an unknown host, are refused with host, port and reason', () => {
   for (const host of ['10.255.255.254', 'no-such-host.invalid']) {
     const rejected = (() => {
       try {

@@ -7,7 +7,7 @@ import { readStats } from '../../server/domain/nodes/stats.ts';
 const ours = Object.keys(storageReasons).filter((code) => code !== 'storage') as Parameters<typeof reasonText>[0][];
 const han = /\p{Script=Han}/u;
 
-test.each(ours)('%s is known by its words, and told in both languages', (code) => {
+test.each(ours)('%s is recognised by its text, and shown in both languages', (code) => {
   const text = reasonText(code, { count: 51_000, thread: 'ledger' });
   const failure = failureOf(text);
   const count = text.includes('51000') ? { count: 51_000 } : {};
@@ -21,7 +21,7 @@ test.each(ours)('%s is known by its words, and told in both languages', (code) =
   expect(chinese.includes('51000')).toBe(text.includes('51000'));
 });
 
-test('somebody else’s words stay as they are, behind what they mean', () => {
+test('words of other programs stay as they are, behind their meaning', () => {
   const failure = failureOf('connect ECONNREFUSED {detail} $1');
   expect(failure).toEqual({ code: 'storage', params: { detail: 'connect ECONNREFUSED {detail} $1' } });
   expect(['zh', 'en'].map((language) => failure && failureIn(failure, language as 'zh'))).toEqual([
@@ -31,7 +31,7 @@ test('somebody else’s words stay as they are, behind what they mean', () => {
   expect(failureOf('')).toBeNull();
 });
 
-test('who is refused for it is told why in the language of the refusal', () => {
+test('the refusal gives the reason in its own language', () => {
   const { code, params } = new AppError('storage_unavailable', { reason: reasonText('ledger_gone') });
   expect(formatError(code, params, 'en')).toBe(
     'Storage is unavailable; billed requests are paused: the ledger is gone',
@@ -40,7 +40,7 @@ test('who is refused for it is told why in the language of the refusal', () => {
   expect(reasonIn('disk I/O error', 'zh')).toBe('disk I/O error');
 });
 
-test('a code of a newer version is told as it is', () => {
+test('a code of a newer version is shown as it is', () => {
   expect(failureIn({ code: 'constructor', params: { seconds: 5, of: 'disk' } }, 'zh')).toBe('constructor 5 disk');
 });
 

@@ -190,7 +190,7 @@ test('price maps keep what was there before', async () => {
   expect(options.text('ModelRatio')).toBe(optionRow('ModelRatio').fallback);
 });
 
-test('the list names every key, also the ones nobody set', () => {
+test('the list names every key, also those that are not set', () => {
   expect(
     gateway.services.options
       .list()
@@ -209,7 +209,7 @@ test('rows that depend on others name them', () => {
   }
 });
 
-test('the reason is told in the language of the caller', async () => {
+test('the reason is given in the language of the caller', async () => {
   const error = await gateway.services.options.set('RetryTimes', 'many', 100).catch((thrown: unknown) => thrown);
   if (!(error instanceof AppError)) throw error;
   expect(formatError(error.code, error.params, 'zh')).toBe('配置项 RetryTimes 的值无效：必须是不小于 0 的整数');

@@ -99,7 +99,7 @@ test('all or nothing: one bad map leaves the others untouched', async () => {
   expect(text('ModelRatio')).toBe('{"a":1}');
 });
 
-test('past requests priced anew', async () => {
+test('past requests are priced again', async () => {
   const upstream = await startUpstream((response) => sendJson(response, completion(1000, 500)));
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-4o' });
   const { key } = await gateway.token();

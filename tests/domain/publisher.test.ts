@@ -91,7 +91,7 @@ test('changes of others come by themselves; options are read again first', async
   publisher.stop();
 });
 
-test('a failed look is told of and made good by the next', async () => {
+test('a failed check is reported and made good by the next', async () => {
   const { feed, published, errors, publisher, breakDown } = fixture();
   await publisher.start();
   feed.push(delta(1));

@@ -47,7 +47,7 @@ const setting = (value: object) =>
     .set({ setting: JSON.stringify(value) })
     .execute();
 
-test('below the threshold a spender is told once in two hours, from whichever process', async () => {
+test('below the threshold a spender gets one message in two hours, from all processes together', async () => {
   await spend('a');
   await Promise.all([check(), check(), check()]);
   expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
@@ -91,7 +91,7 @@ test('a notice that cannot be sent is reported and not tried again at once', asy
   expect(reported).toHaveLength(1);
 });
 
-test('who spent at the end of one hour is told at the beginning of the next', async () => {
+test('a user who spent at the end of one hour gets the message at the beginning of the next', async () => {
   clock = Date.UTC(2026, 0, 1, 11, 59, 50);
   await spend('a');
   clock = Date.UTC(2026, 0, 1, 12, 0, 10);
@@ -107,7 +107,7 @@ test('who spent two hours ago is not asked after any more', async () => {
   expect(sent).toEqual([]);
 });
 
-test('whoever reads English is told in English, the amount too', async () => {
+test('a user who reads English gets the message in English, the amount too', async () => {
   await setting({ language: 'en' });
   await spend('a');
   await check();

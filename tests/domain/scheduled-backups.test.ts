@@ -54,7 +54,7 @@ async function whatIsIn(file: string) {
   return { sound, users };
 }
 
-test('off until somebody wants it; then by the interval, the newest kept, readable by their owner alone', async () => {
+test('off by default; then by the interval, the newest kept, readable by their owner alone', async () => {
   await tickAt(0);
   expect(files()).toEqual([]);
   await gateway.option('backup_setting.every_hours', '6');

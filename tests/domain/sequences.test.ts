@@ -71,7 +71,7 @@ const calls = {
 } as const;
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
-test('sequences of management, edits and resets raise nobody to or above whoever acts', async () => {
+test('sequences of management, edits and resets raise no user to or above the role of the actor', async () => {
   const step = fc.record({
     actor: fc.nat(people - 1),
     target: fc.nat(people - 1),

@@ -30,13 +30,13 @@ test.each([
   ['no release', answering({})],
   ['not JSON', async () => new Response('<html>')],
   ['silence', () => Promise.reject(new Error('connect ETIMEDOUT'))],
-])('%s is told as unreachable', async (_name, fetchRelease) => {
+])('%s is reported as unreachable', async (_name, fetchRelease) => {
   await expect(checkForUpdate('https://releases.example', 'v0.1.0', fetchRelease)).rejects.toMatchObject({
     code: 'update_unreachable',
   });
 });
 
-test('without an address nobody is asked', async () => {
+test('without an address no server is asked', async () => {
   let requested = 0;
   const counting = async () => {
     requested += 1;

@@ -179,7 +179,7 @@ test('a second payment of the same order, another amount and an unknown order st
   expect(await balance()).toBe(10_000_000);
 });
 
-test('a payment for an account that was closed is kept and credits nobody', async () => {
+test('a payment for a closed account is kept and credits no user', async () => {
   const { data: form } = await pay();
   await api.gateway.database.query.updateTable('users').set({ deleted_at: 1 }).where('id', '=', user.id).execute();
   expect(await notify(paid(form))).toBe('fail');
@@ -209,7 +209,7 @@ test('a callback that was kept but not worked on is taken up again', async () =>
   expect(await balance()).toBe(5_000_000);
 });
 
-test('an order nobody paid expires; a payment that comes later counts all the same', async () => {
+test('an unpaid order expires; a payment that comes later counts all the same', async () => {
   const { data: form } = await pay();
   const { database, services } = api.gateway;
   await database.query.updateTable('top_ups').set({ created_at: 1 }).execute();
@@ -272,7 +272,7 @@ test('2,000 forged or altered callbacks credit nothing', async () => {
   expect(await balance()).toBe(5_000_000);
 });
 
-test('without a key nothing is believed: Epay is told so in its word, Stripe’s route does not exist', async () => {
+test('without a key no callback is accepted: Epay gets its error word, Stripe’s route does not exist', async () => {
   const { data: form } = await pay();
   await api.gateway.services.options.reset('EpayKey', 100, '');
   await api.gateway.services.options.reset('StripeWebhookSecret', 100, '');

@@ -83,7 +83,7 @@ test('every scope opens what it names and nothing else, over the whole table', a
   expect(wrong).toEqual([]);
 });
 
-test('a token is told once, listed by its hint, used, and removed', async () => {
+test('a token is shown once, listed by its hint, used, and removed', async () => {
   const made = (await make('channels,logs:read')).data as { id: number; token: string; hint: string };
   expect(made).toMatchObject({ scopes: ['channels', 'logs:read'], expired_time: -1, last_used_time: 0 });
   expect(made.token).toMatch(/^gat_[\w-]{43}$/);
@@ -141,7 +141,7 @@ test('a token cannot make itself more than it is', async () => {
   await api.login('root', 'password1');
 });
 
-test('reading tells no keys that spend', async () => {
+test('a read scope returns no keys that spend', async () => {
   await api.send('POST', '/api/token/', { name: 'laptop' }, root);
   await api.send('POST', '/api/redemption/', { name: 'a', quota: 5, count: 1 }, root);
   await api.send(

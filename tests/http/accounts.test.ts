@@ -37,7 +37,7 @@ const sendCode = (email: string) => api.send('GET', `/api/verification?email=${e
 const codeIn = (text: string): string => /<strong>(\w{6})<\/strong>/.exec(text)?.[1] ?? '';
 const lastCode = () => codeIn(mailbox.letters.at(-1)?.text ?? '');
 
-test('whoever registers can log in, and gets what the site gives', async () => {
+test('a new user can log in, and gets the initial quota of the site', async () => {
   await set('QuotaForNewUser', '1000');
   await set('QuotaForInvitee', '300');
   await set('QuotaForInviter', '200');
@@ -184,7 +184,7 @@ test('a lost password comes back by mail, once, and every credential ends', asyn
   expect(again.body.message).toBe('重置链接非法或已过期');
 });
 
-test('without a mail server or an address for links nobody is promised a letter', async () => {
+test('without a mail server or an address for links no letter is promised', async () => {
   await set('ServerAddress', '');
   expect((await api.send('GET', '/api/reset_password?email=a@b.example')).body.message).toBe('请先填写服务器地址');
   await set('SMTPServer', '');
@@ -248,7 +248,7 @@ test('settings are checked, kept, and a secret that is not sent stays', async ()
   expect(await api.gateway.services.settings.webhookSecret(id)).toBe(secret);
 });
 
-test('the bot check comes before strangers’ forms when the site has one', async () => {
+test('the bot check comes before forms that need no login when the site has one', async () => {
   const requested: string[] = [];
   await api.close();
   api = await createApiFixture(
@@ -275,7 +275,7 @@ test('the bot check comes before strangers’ forms when the site has one', asyn
   ]);
 });
 
-test('an address that somebody took while the code was on its way is taken, whoever that is', async () => {
+test('an address that was taken while the code was on its way is refused to every other account', async () => {
   await set('EmailVerificationEnabled', 'true');
   await sendCode('new@site.example');
   await vi.waitFor(() => expect(mailbox.letters).toHaveLength(1));

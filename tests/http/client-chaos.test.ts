@@ -55,7 +55,7 @@ const answerTo = async (bytes: string | Uint8Array): Promise<string> => {
   return told.split('\r\n')[0] ?? '';
 };
 
-test('headers and bodies that come byte by byte, and connections that say nothing, keep nobody else waiting', async () => {
+test('headers and bodies that come byte by byte, and silent connections, delay no other client', async () => {
   for (let n = 0; n < 300; n++) {
     const socket = open();
     if (n % 3 === 0) socket.write(head(5000).slice(0, 20 + n));
@@ -107,7 +107,7 @@ test.each([
   ['half a letter', () => bomb('{"model":"\\ud800","messages":[]}')],
   ['a length below zero', () => head(-5) + chat()],
   ['a length that is a word', () => head(Number.NaN) + chat()],
-  ['a verb nobody knows', () => `${head(2).replace('POST', 'BREW')}{}`],
+  ['an unknown verb', () => `${head(2).replace('POST', 'BREW')}{}`],
   ['headers without an end', () => `GET /v1/models HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(200_000)}\r\n\r\n`],
   ['a header without a name', () => 'GET /v1/models HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
   ['a folded header', () => 'GET /v1/models HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n'],

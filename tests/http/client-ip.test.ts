@@ -15,8 +15,8 @@ const of = (proxies: string) => compileSettings(new Map([['general_setting.trust
 const own = '127.0.0.1,10.0.0.0/8,2001:db8::/32';
 
 test.each([
-  ['nobody is trusted unless configured', '', '127.0.0.1', '203.0.113.7', '127.0.0.1'],
-  ['a stranger’s word counts for nothing', own, '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+  ['no proxy is trusted unless configured', '', '127.0.0.1', '203.0.113.7', '127.0.0.1'],
+  ['the header of an untrusted address is ignored', own, '203.0.113.9', '198.51.100.1', '203.0.113.9'],
   ['a configured proxy is believed', own, '127.0.0.1', '203.0.113.7', '203.0.113.7'],
   ['what the client put in front is not', own, '127.0.0.1', '8.8.8.8, 203.0.113.7', '203.0.113.7'],
   ['a chain of our own proxies is walked', own, '127.0.0.1', '203.0.113.7, 10.1.2.3, 10.9.9.9', '203.0.113.7'],
@@ -57,7 +57,7 @@ test('the option takes addresses and networks alone', () => {
     expect([bad, kind.check(bad)?.zh]).toEqual([bad, `不是 IP 地址或网段：${bad}`]);
 });
 
-test('the front door tells relay and API the same address, whatever headers of its own a client sends', async () => {
+test('the HTTP server gives relay and API the same address, whatever headers of its own a client sends', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'door-'));
   const socket = join(dir, 'control.sock');
   const control = createServer((request, response) => {
@@ -100,7 +100,7 @@ test('the front door tells relay and API the same address, whatever headers of i
   rmSync(dir, { recursive: true });
 });
 
-test('a proxy nearby that is not declared is noticed for an hour; strangers with that header are not', async () => {
+test('an undeclared proxy nearby is reported for an hour; distant addresses with that header are not', async () => {
   let clock = 10_000_000;
   const proxy = createUnknownProxy(() => clock);
   for (const stranger of ['203.0.113.9', '2a00::5', '', 'x']) proxy.saw(stranger);

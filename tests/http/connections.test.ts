@@ -146,7 +146,7 @@ test('one address has its share; this machine and trusted proxies are not counte
   expect(ended).toHaveLength(7);
 });
 
-test('when descriptors run short the oldest idle connections go first, of whoever has most', async () => {
+test('when descriptors run short the oldest idle connections go first, of the address with the most', async () => {
   const { ended, passed, connected, others } = bench({ perAddress: 1000 }, 512);
   for (let i = 0; i < 300; i++) connected('127.0.0.1', 1000 - i);
   await passed(1000);
@@ -191,7 +191,7 @@ test('the system’s own word on limits and connections', async () => {
   await server.stop(true);
 });
 
-test('connections that other threads are answering are nobody’s to end', async () => {
+test('connections that other threads are answering are never ended', async () => {
   const system = bench({ perAddress: 2 }, 1000, [
     [1, true],
     [2, true],

@@ -101,7 +101,7 @@ test('a code of the second factor does as well', async () => {
   expect(await put({ password: 'password2', code: code() })).toMatchObject({ success: true });
 });
 
-test('a password that nobody knows is replaced after a new login alone', async () => {
+test('a password that was generated is replaced only after a new login', async () => {
   await columns({ password_made: 1 });
   clock += 15 * 60_000;
   expect(await put({ password: 'password2' })).toMatchObject({ code: 'login_again_needed' });
@@ -123,7 +123,7 @@ test('a new password alone is enough right after a login, unless a second factor
   expect(await put({ password: 'password3', original_password: 'password2' }, fresh)).toMatchObject({ success: true });
 });
 
-test('a change ends everything else that opens the account, unless told otherwise', async () => {
+test('a change ends everything else that opens the account, unless `end_all` is false', async () => {
   const ways = await waysIn();
   expect(await ways.open()).toEqual(all);
   expect(await put({ password: 'password2', original_password: 'password1', end_all: false })).toMatchObject({
@@ -151,7 +151,7 @@ test.each([
   await api.login('ann', 'password2');
 });
 
-test('nobody resets a password above, beside or of oneself', async () => {
+test('a password of a higher or equal role, or one’s own, cannot be reset', async () => {
   const admin = await api.addUser('admin', 10);
   const other = await api.addUser('other', 10);
   const reset = async (id: number, as: Headers) =>
@@ -260,7 +260,7 @@ test('administrators see and end sessions of those below them alone', async () =
   expect(await status(ann.headers)).toBe(401);
 });
 
-test('a session that nobody uses ends, one that is used goes on until its month is over', async () => {
+test('an unused session ends, one that is used goes on until its month is over', async () => {
   const day = 24 * 3600_000;
   clock += 6 * day;
   expect(await status(ann.headers)).toBe(200);

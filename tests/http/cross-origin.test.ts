@@ -115,7 +115,7 @@ test('what a cookie opens is for this site’s own pages', async () => {
   expect(relaySegments).toContain('pg');
 });
 
-test('whoever is no page gets nothing of this', async () => {
+test('a client that is no web page gets none of these headers', async () => {
   const { headers } = await fetch(`${site.url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } });
   expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   const plain = await fetch(`${site.url}/v1/models`, { method: 'OPTIONS' });

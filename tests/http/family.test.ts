@@ -360,7 +360,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     },
   ],
   [
-    'an option nobody knows',
+    'an unknown option',
     async () =>
       expect(await ask('PUT', '/api/option/', { key: 'Nonsense', value: '1' })).toMatchObject({ success: false }),
   ],

@@ -62,7 +62,7 @@ async function enter(headers: Headers, password: string, username = 'ann'): Prom
   };
 }
 
-test('wrong passwords from everywhere keep nobody out', async () => {
+test('wrong passwords from everywhere do not lock the owner out', async () => {
   for (let n = 0; n < 200; n++) expect((await enter(stranger(n), 'wrong')).code).toBe('credentials_wrong');
   const { code, took } = await enter(from(home), 'password1');
   expect(code).toBe('in');
@@ -89,7 +89,7 @@ test('one network that tries many accounts waits for it', async () => {
   expect((await enter(from(home), 'password1')).took).toBe(400);
 });
 
-test('guesses at other accounts from a shared address keep nobody behind it out', async () => {
+test('guesses at other accounts from a shared address lock out no user behind it', async () => {
   for (let n = 0; n < 70; n++) await enter(from('203.0.113.9'), 'wrong', `user-${n % 7}`);
   // Six connections that go on guessing.
   ticking = false;
@@ -148,7 +148,7 @@ test('the cookie of a known browser is HttpOnly, and the prefix keeps neighbours
   expect(device).toMatch(/Secure/i);
 });
 
-test('names that exist and names that do not are told apart by neither words nor time', async () => {
+test('names that exist and names that do not get the same response in the same time', async () => {
   const told = async (username: string, n: number) => {
     const answers = [];
     for (let i = 0; i < 9; i++) {
@@ -193,7 +193,7 @@ async function turnOnSecondFactor() {
   return { secret, codes };
 }
 
-test('whoever knows the password cannot keep the owner from the second step', async () => {
+test('an attacker who knows the password cannot keep the owner from the second step', async () => {
   const device = (await enter(from(home), 'password1')).cookies;
   const { secret, codes } = await turnOnSecondFactor();
   const ticketFor = async (headers: Headers) =>
@@ -242,7 +242,7 @@ const register = async (headers: Headers, code: string, username = 'newcomer') =
     )
   ).body;
 
-test('strangers neither use up nor replace a code that was mailed to somebody', async () => {
+test('other clients neither use up nor replace a code that was mailed', async () => {
   await withMail();
   expect((await sendCode(from(home))).body.success).toBe(true);
   const code = codeIn(mailbox.letters[0]?.text);
@@ -256,7 +256,7 @@ test('strangers neither use up nor replace a code that was mailed to somebody', 
   expect(await register(stranger(99), timedOut, 'third')).toMatchObject({ code: 'code_wrong' });
 });
 
-test('strangers cannot keep letters from a mailbox, nor fill it', async () => {
+test('other clients cannot keep letters from a mailbox, nor fill it', async () => {
   await withMail();
   let wanted = 0;
   for (let n = 0; n < 60; n++) {
@@ -284,7 +284,7 @@ test('wrong reset links from everywhere leave the right one alone', async () => 
   expect(done.body.success).toBe(true);
 });
 
-test('strangers who begin sign-ins by the thousand push out nobody’s', async () => {
+test('thousands of sign-ins that are begun push out no other sign-in', async () => {
   const device = createAuthenticator(api.base);
   const startedOf = (await api.send('POST', '/api/passkey/options', {}, owner.headers)).body.data as {
     ticket: string;

@@ -162,7 +162,7 @@ test('an address that others reach wants a token', () => {
     expect(() => metricsAddress(given, token), given).toThrow('--metrics');
 });
 
-test('with a token nobody else reads', async () => {
+test('with a token set, requests without it are refused', async () => {
   const { text, contentType } = exposed();
   const open = serveMetrics({ host: '127.0.0.1', port: 0 }, { token: 'secret', text, contentType });
   const ask = (path: string, authorization?: string) =>

@@ -19,7 +19,7 @@ afterEach(async () => {
 const stranger: Actor = { via: 'anonymous', userId: 0, username: '', role: 0, group: '' };
 const levels = () => gateway.call('status.models', {}, stranger);
 
-test('a model that answers serves, one that nobody asks for is quiet, and what is not for sale is not named', async () => {
+test('a model that answers serves, one without requests is quiet, and what is not for sale is not named', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-4o' });
   await gateway.channel(upstream.url, { models: 'secret-model', group: 'hidden' });
   const { key } = await gateway.token();

@@ -92,7 +92,7 @@ test('a taken or unusable name becomes another one', async () => {
   expect((await goThrough('github')).body.data).toMatchObject({ username: expect.stringMatching(/^github_\d+$/) });
 });
 
-test('whoever is logged in binds, and nobody takes what is bound', async () => {
+test('a logged-in user binds an identity, and no other account can take it', async () => {
   const person = await api.addUser('person', 1);
   const other = await api.addUser('other', 1);
   const bound = await goThrough('github', { as: person.headers });
@@ -122,7 +122,7 @@ test('a state belongs to the browser that asked for it, is used once, and for te
   expect((await api.send('GET', '/api/oauth/github?code=c&state=')).status).toBe(403);
 });
 
-test('somebody else’s state is no state, although the browser has asked for one of its own', async () => {
+test('a state of another login is refused, although the browser has asked for one of its own', async () => {
   const [mine, another] = [await api.send('GET', '/api/oauth/state'), await api.send('GET', '/api/oauth/state')];
   const cookie = mine.headers.get('set-cookie')?.split(';')[0] ?? '';
   const back = (state: string) => api.send('GET', `/api/oauth/github?code=c&state=${state}`, undefined, { cookie });
@@ -157,7 +157,7 @@ test('a banned or closed account stays outside', async () => {
   expect((await goThrough('github')).body.message).toBe('用户已注销');
 });
 
-test('what the service refuses is told in its words', async () => {
+test('a refusal of the service is shown in its words', async () => {
   const { body } = await api.send('GET', '/api/oauth/linuxdo?error=access_denied&error_description=You%20said%20no');
   expect(body).toMatchObject({ success: false, message: 'You said no' });
 });
@@ -263,7 +263,7 @@ test('a Telegram link opens once', async () => {
   expect((await telegramLogin(signed())).data).toMatchObject({ id });
 });
 
-test('somebody else’s Telegram link binds nothing to whoever follows it', async () => {
+test('a Telegram link of another person binds nothing to the user who follows it', async () => {
   await withTelegram();
   const victim = await api.addUser('victim', 1);
   const mine = await leaveForTelegram();

@@ -42,7 +42,7 @@ const ask = async (path: string, method = 'GET') => {
 const json = { type: 'application/json; charset=utf-8', stored: 'no-store' };
 const well = { status: 200, ...json, body: { ok: true } };
 
-test('alive and ready are told apart: a disk in trouble takes no requests and is no reason to restart', async () => {
+test('alive and ready differ: with a failing disk no requests are accepted, and there is no reason to restart', async () => {
   expect(await ask('/healthz')).toMatchObject(well);
   expect(await ask('/readyz')).toMatchObject(well);
   sells = false;

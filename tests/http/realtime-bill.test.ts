@@ -66,7 +66,7 @@ const row = async () => {
 const sound = (seconds: number) => new Uint8Array(48_000 * seconds);
 const words = (count: number) => 'word '.repeat(count);
 
-test('whoever leaves before the end of an answer pays what the upstream says it cost', async () => {
+test('a client that leaves before the end of an answer pays what the upstream says it cost', async () => {
   upstream.script({ answer: (answer) => answer.print(words(5000)), cancelled: realtimeUsage(40, 5200) });
   const { send, told, leave } = await converse();
   send(ask);
@@ -189,7 +189,7 @@ test('a crash in the middle of an answer charges what was delivered', async () =
   await ended();
 });
 
-test('who cannot carry on is told in the protocol’s own form, and pays for no more than there was', async () => {
+test('a client whose balance runs out gets an error in the protocol’s own form, and pays for no more than there was', async () => {
   const poor = await gateway.token({ unlimited_quota: false, remain_quota: 20_000 });
   let stop = false;
   upstream.script({
@@ -254,7 +254,7 @@ test('an answer of which nothing is carried is not asked for; the one before it 
   expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
 });
 
-test('where answers begin unasked, the session is told what is carried before the sound goes on', async () => {
+test('where answers begin unasked, the session gets its output limit before the sound goes on', async () => {
   const { send, told, closed, heard: received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
@@ -378,21 +378,24 @@ test.each<[string, () => Promise<unknown>, string]>([
     () => changeToken({ model_limits_enabled: true, model_limits: 'gpt-4o-mini' }),
     'model_not_allowed',
   ],
-])('whoever %s is shown out of an open conversation, and pays for what was said', async (_what, change, code) => {
-  upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
-  const { send, told, closed, heard: received } = await converse();
-  send(ask);
-  await told('response.output_text.delta');
-  await change();
-  await gateway.sync();
-  expect(await closed).toEqual({ code: 1008, reason: code });
-  expect(received.at(-1)).toMatchObject({ type: 'error', error: { code } });
-  const billed = await row();
-  expect(billed).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
-  expect(billed).toMatchObject({ end_reason: 'rejected' });
-  expect(JSON.parse(billed?.other ?? '{}')).toMatchObject({ failure: code });
-  expect(upstream.connected()).toBe(0);
-});
+])(
+  'a user who %s is disconnected from an open conversation, and pays for what was said',
+  async (_what, change, code) => {
+    upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
+    const { send, told, closed, heard: received } = await converse();
+    send(ask);
+    await told('response.output_text.delta');
+    await change();
+    await gateway.sync();
+    expect(await closed).toEqual({ code: 1008, reason: code });
+    expect(received.at(-1)).toMatchObject({ type: 'error', error: { code } });
+    const billed = await row();
+    expect(billed).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
+    expect(billed).toMatchObject({ end_reason: 'rejected' });
+    expect(JSON.parse(billed?.other ?? '{}')).toMatchObject({ failure: code });
+    expect(upstream.connected()).toBe(0);
+  },
+);
 
 const tokenId = () => gateway.state.tokenByHmac(gateway.vault.keyHmac(key))?.id ?? 0;
 const changeToken = (fields: Record<string, unknown>) =>
@@ -468,7 +471,7 @@ test('every turn counts as a request where requests are limited', async () => {
   await ended();
 });
 
-test('unwanted words are found in frames of bytes too, and frames nobody can read go no further', async () => {
+test('unwanted words are found in frames of bytes too, and frames that cannot be read go no further', async () => {
   await gateway.option('CheckSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
   await gateway.option('SensitiveWords', 'forbidden-fruit');

@@ -109,7 +109,7 @@ test('sound that a balance elsewhere carries goes on', async () => {
   leave();
 });
 
-test('an answer that outgrows what lies here is withheld, then told to its end and billed', async () => {
+test('an answer that outgrows the lease is withheld, then delivered to its end and billed', async () => {
   const said = 'word '.repeat(20_000);
   upstream.script({
     answer(answer) {

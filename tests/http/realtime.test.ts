@@ -76,7 +76,7 @@ async function talk(query: string, protocols: string[], headers: Record<string, 
   return { socket, received, closed };
 }
 
-test('frames pass untouched, turns are metered, one row tells the sum', async () => {
+test('frames pass untouched, turns are metered, one row has the sum', async () => {
   const { socket, received, closed } = await talk('?model=gpt-4o-realtime-preview', [
     'realtime',
     `openai-insecure-api-key.sk-${key}`,
@@ -159,7 +159,7 @@ test('where a channel’s address has a query of its own, the model is added to 
   await closed;
 });
 
-test('who cannot pay for the next turn is told and cut off', async () => {
+test('a user who cannot pay for the next turn gets an error and is disconnected', async () => {
   const poor = await gateway.token({ unlimited_quota: false, remain_quota: 8000 });
   const { socket, received, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
     authorization: `Bearer sk-${poor.key}`,

@@ -110,7 +110,7 @@ test('a ticket is late after five minutes', async () => {
   );
 });
 
-test('off again with a code, or by somebody above', async () => {
+test('off again with a code, or by a higher role', async () => {
   const { secret } = await turnOn();
   expect((await post('/api/user/2fa/disable', { code: '000000' })).success).toBe(false);
   expect((await post('/api/user/2fa/disable', { code: codeOf(secret) })).success).toBe(true);

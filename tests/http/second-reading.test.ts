@@ -80,7 +80,7 @@ test('what a validator finds is said in the caller’s language', async () => {
   expect((await ask('GET', '/api/channel/99999', undefined, root, 'en')).message).toBe('channel 99999 does not exist');
 });
 
-test('who changes the own name is told that it does not go', async () => {
+test('a user who changes the own name gets an error', async () => {
   await refuses('self_username', 'PUT', '/api/user/self', { username: 'other' }, plain);
   await works('PUT', '/api/user/self', { username: 'plain', display_name: 'P', role: 100, quota: 9 }, plain);
   expect(await works('GET', '/api/user/self', undefined, plain)).toMatchObject({
@@ -129,7 +129,7 @@ test('what fits is kept', async () => {
   await set('claude.model_headers_settings', '{"claude":{"anthropic-beta":["a","b"],"x-one":"1"}}');
 });
 
-test('drawing and tasks that are off take no orders and tell no lists', async () => {
+test('drawing and tasks that are off take no orders and return no lists', async () => {
   await set('DrawingEnabled', 'false');
   await set('TaskEnabled', 'false');
   await refuses('drawing_closed', 'GET', '/api/mj/self', undefined, plain);
@@ -153,7 +153,7 @@ test('drawing and tasks that are off take no orders and tell no lists', async ()
   }
 });
 
-test('which ways in are open is told to everybody', async () => {
+test('the enabled ways to log in are public', async () => {
   await set('PasswordRegisterEnabled', 'false');
   await set('RegisterEnabled', 'false');
   expect(await works('GET', '/api/status', undefined, {})).toMatchObject({
@@ -210,7 +210,7 @@ test('a provider without such a list says so in the caller’s language', async 
   expect(message).not.toMatch(/[a-z]{4}/);
 });
 
-test('a channel test is labelled and in nobody’s sums', async () => {
+test('a channel test is labelled and in no user’s sums', async () => {
   const id = await api.gateway.channel(upstream.url);
   expect(await ask('GET', `/api/channel/test/${id}`)).toMatchObject({ success: true });
   await api.gateway.ledger.drain();
@@ -235,7 +235,7 @@ test('a token has one of four states', async () => {
     await refuses('params_invalid', 'PUT', '/api/token/?status_only=true', { id, status }, plain);
 });
 
-test('online payment is offered where a payment can be told to us', async () => {
+test('online payment is offered where the payment service can call back', async () => {
   for (const [key, value] of [
     ['PayAddress', 'http://pay.example'],
     ['EpayId', '1'],

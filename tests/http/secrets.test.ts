@@ -87,7 +87,7 @@ test('what is planted is found in no answer, error, file, log or document', asyn
   expect(found(everything, [...secrets, token.key])).toEqual([]);
 });
 
-test('options tell that a secret is set and never what it is', async () => {
+test('options show that a secret is set and never what it is', async () => {
   await plant();
   const { data } = (await api.send('GET', '/api/option/details', undefined, root)).body;
   const rows = data as { key: string; value: string; is_set: boolean }[];

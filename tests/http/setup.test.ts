@@ -78,7 +78,7 @@ const forms: readonly (readonly [name: string, headers: readonly string[], targe
   ['trailing slash', ['Host: localhost'], '/api/setup/'],
 ];
 
-test('without the code nobody sets up, in whatever form, directly, through a proxy or a forwarder', async () => {
+test('without the code set-up is refused, in whatever form, directly, through a proxy or a forwarder', async () => {
   const ways = { direct: site.port, proxy: await openProxy(), forwarder: await openForwarder() };
   for (const [way, port] of Object.entries(ways)) {
     for (const [name, headers, target] of forms) {
@@ -91,7 +91,7 @@ test('without the code nobody sets up, in whatever form, directly, through a pro
   }
 });
 
-test('every caller over HTTP is told that the code is needed', async () => {
+test('the status shows every caller over HTTP that the code is needed', async () => {
   for (const [, headers] of forms) {
     const { body } = await sendRaw(site.port, ['GET /api/setup HTTP/1.1', ...headers]);
     expect(body).toContain('"code_required":true');
@@ -108,7 +108,7 @@ test('with the printed link it works through a proxy that says nothing, once', a
   expect((await post(port, ['Host: localhost'], { code })).body).toContain('setup_done');
 });
 
-test('strangers who guess do not keep the owner out', async () => {
+test('wrong guesses of others do not keep the owner out', async () => {
   const codes: unknown[] = [];
   const ask = async (more: object) =>
     (JSON.parse((await post(site.port, ['Host: localhost'], more)).body) as { code?: unknown }).code;
@@ -120,7 +120,7 @@ test('strangers who guess do not keep the owner out', async () => {
   expect(await roots()).toBe(1);
 });
 
-test('nobody registers before there is an administrator', async () => {
+test('registration is refused before there is an administrator', async () => {
   const register = () =>
     sendRaw(
       site.port,
@@ -147,7 +147,7 @@ test('a link says nothing where it has no code', () => {
   expect(codeIn('#code=0123456789abcdef')).toBe('0123456789abcdef');
 });
 
-test('nobody signs up through another service before there is an administrator', async () => {
+test('sign-up through another service is refused before there is an administrator', async () => {
   const answer = (async () => Response.json({ success: true, data: 'their-id' })) as unknown as typeof fetch;
   const other = await createSite({ fetch: answer, guardedFetch: answer });
   for (const [key, value] of [

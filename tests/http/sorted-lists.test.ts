@@ -115,7 +115,7 @@ test('a field that is not offered is refused by its name', async () => {
   expect(body.message).toContain('sort');
 });
 
-test('rows of one key are told from those of another with the same name', async () => {
+test('rows of one key are kept apart from those of another with the same name', async () => {
   const { query } = api.gateway.database;
   const row = {
     created_at: at,

@@ -110,7 +110,7 @@ test('every charge of a statement is recomputed from its row', async () => {
   await set(row?.quota ?? 0);
 });
 
-test('a user sees the own statements and nobody else’s', async () => {
+test('a user sees only the own statements', async () => {
   expect(short(await get('', ann.headers))).toHaveLength(5);
   expect(short(await get(`token=${keys.ci}`, ann.headers))).toHaveLength(3);
   for (const query of [`user=${bob.id}`, `token=${keys.other}`, 'tag=dear'])
@@ -147,12 +147,12 @@ test('the CSV has dates and money, adds up, and nothing a spreadsheet runs', asy
   expect(evil.headers.get('content-disposition')).toContain('statement--cmd--2026-11.csv');
 });
 
-test('whoever owns the machine has the own statement without a number', async () => {
+test('the owner of the machine gets the own statement without a number', async () => {
   const statement = (await api.gateway.call('statement.get', {}, localOwner)) as Statement;
   expect(statement).toMatchObject({ of: 'user', name: 'tester', lines: [] });
 });
 
-test('what failed and was given back lowers the bill of its user, key and tag, and of nobody else', async () => {
+test('what failed and was given back lowers the bill of its user, key and tag, and of no other', async () => {
   const { gateway } = api;
   const before = { ann: await get(`user=${ann.id}`), bob: await get(`user=${bob.id}`) };
   const [charged] = await gateway.rows<{ request_id: string; token_id: number; channel_id: number; quota: number }>(

@@ -35,7 +35,7 @@ test('every field is there, none is null: consoles keep them as text', async () 
   });
 });
 
-test('how storage stands is told to administrators alone', async () => {
+test('the state of the storage is shown to administrators only', async () => {
   const admin = await api.addUser('admin', 10);
   const user = await api.addUser('plain', 1);
   const told = async (headers: Headers) =>
@@ -90,7 +90,7 @@ test('the option list has every key that is no secret, the details have all', as
   );
 });
 
-test('whoever may edit the model ratios may reset them, and nothing else is reset', async () => {
+test('the right to edit the model ratios includes resetting them, and nothing else is reset', async () => {
   const { headers } = await api.addUser('admin', 10);
   const text = (key: string) => api.gateway.services.options.list().find((row) => row.key === key)?.value;
   for (const [key, value] of [
@@ -107,7 +107,7 @@ test('whoever may edit the model ratios may reset them, and nothing else is rese
   expect((await api.send('POST', '/api/option/rest_model_ratio', {}, noop)).body.code).toBe('role_too_low');
 });
 
-test('of the key of Telegram’s bot only the number in front is told', async () => {
+test('of the key of Telegram’s bot only the number in front is shown', async () => {
   expect(await status()).toMatchObject({ telegram_bot_id: '' });
   await api.gateway.option('TelegramBotToken', '4711:secret');
   expect(await status()).toMatchObject({ telegram_bot_id: '4711' });

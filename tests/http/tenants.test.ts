@@ -273,7 +273,7 @@ test('an administrator reads, changes, deletes, finds and exports nothing person
   figure(`${ofAdmins.length} rows, ${calls} calls of an administrator against a peer and the super administrator`);
 });
 
-test('whoever is above finds and reads the same facts: the test above can fail', async () => {
+test('a higher role finds and reads the same facts: the test above can fail', async () => {
   const { id, traces } = await neighbour('peer', 10);
   const chief = (await api.addUser('chief', 100)).headers;
   for (const path of ['/api/user/search?keyword=peer@private', `/api/user/${id}`, '/api/user/?p=1&page_size=100']) {

@@ -119,7 +119,7 @@ test.each([-1, 721, 1.5])('grace of %s hours is refused', async (grace_hours) =>
   expect(await statusWith(made.key)).toBe(200);
 });
 
-test('nobody makes a key that was another’s before', async () => {
+test('a key that another user had before cannot be made', async () => {
   const made = await make();
   await rotate(made.id, 48);
   const again = await api.send('POST', '/api/token/', { name: 'thief', key: made.key }, root);
@@ -134,7 +134,7 @@ const share = async (id: number, hours?: number) =>
     until: number;
   };
 
-test('a link shows the key once to whoever opens it first', async () => {
+test('a link shows the key once, to the first person who opens it', async () => {
   const made = await make();
   const { path, until } = await share(made.id);
   expect(((await ask('GET', `/api/token/${made.id}`)) as Row).link_until).toBe(until);

@@ -90,7 +90,7 @@ test('a user sees the traffic of his own keys alone, an administrator all of it'
   expect([models.total.charge, all.total.charge]).toEqual([logged, logged]);
 });
 
-test('a key that was used without one, and models of which nothing is known, are no series of somebody else', async () => {
+test('a key that was used without one, and models of which nothing is known, are no series of another key', async () => {
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
   expect(await ask(key, 'no-such-model')).not.toBe(200);

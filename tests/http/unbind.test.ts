@@ -31,7 +31,7 @@ test.each([
   ['linuxdo', 'linux_do_id', 'Linux DO'],
   ['wechat', 'wechat_id', '微信'],
   ['telegram', 'telegram_id', 'Telegram'],
-])('%s is taken off its account, and can be bound by somebody else', async (type, column, name) => {
+])('%s is taken off its account, and can be bound by another user', async (type, column, name) => {
   expect((await unbind(type)).message).toBe(`未绑定 ${name}`);
   await set({ [column]: 'elsewhere-1', email: 'me@people.example' });
   expect(await self()).toMatchObject({ [column]: 'elsewhere-1' });
@@ -87,7 +87,7 @@ test('passwords are not guessed here', async () => {
   expect((await unbind('myspace')).code).toBe('params_invalid');
 });
 
-test('a service that is switched off, letters that cannot be sent and a password nobody knows are no way in', async () => {
+test('a service that is switched off, letters that cannot be sent and a generated password are no way in', async () => {
   const option = (key: string, value: string) => api.gateway.services.options.set(key, value, 100);
   await set({ github_id: 'g', telegram_id: 't', email: 'me@people.example' });
   await option('SMTPServer', '');

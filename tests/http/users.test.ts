@@ -107,7 +107,7 @@ test('a new password ends the sessions of the user', async () => {
   await api.login('plain', 'password2');
 });
 
-test('quota moves through the ledger, with a log row that tells who did it', async () => {
+test('quota moves through the ledger, with a log row that names the actor', async () => {
   const put = async (fields: Record<string, unknown>) =>
     (await api.send('PUT', '/api/user/', { id: plainId, ...fields }, admin)).body;
   expect((await put({ quota: 700 })).data).toMatchObject({ quota: 700 });

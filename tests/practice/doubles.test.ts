@@ -534,7 +534,7 @@ test('every row of knowledge says on whose word too', () => {
   expect(rows.filter(({ source }) => !/^https:\/\/[a-z0-9.-]+\.[a-z]+/.test(source))).toEqual([]);
 });
 
-test('a model that refuses is told by the shared rows as well', async () => {
+test('the shared rows, too, describe a model that refuses', async () => {
   const running = createDouble(played[0] as (typeof played)[number], {
     now,
     rulesFor: rowRules([{ models: /^gpt-4o$/, unsupported: ['seed'], source: 'https://example.com/' }], []),

@@ -159,7 +159,7 @@ test('what only the owner of the folder may do works over the socket and is refu
   }
 });
 
-test('the socket is for its owner, a wrong access token is for nobody', async () => {
+test('the socket is for its owner, a wrong access token is refused to everybody', async () => {
   expect(statSync(join(dir, 'socket', 'data', 'local.sock')).mode & 0o777).toBe(0o600);
   const args = ['token', 'list'];
   const url = runners.http.where;
@@ -199,7 +199,7 @@ test('one question through the relay, as text and as JSON', async () => {
   }
 });
 
-test('commands that come at the same time wait for one another, also behind a socket that nobody listens on', async () => {
+test('commands that come at the same time wait for one another, also behind a socket that no process listens on', async () => {
   const home = join(dir, 'together');
   cpSync(join(dir, 'template'), home, { recursive: true });
   writeFileSync(join(home, 'data', 'local.sock'), '');

@@ -198,7 +198,7 @@ describe('a key', () => {
     });
   });
 
-  test('does not send back what is left when nobody touched it', () => {
+  test('does not send back an amount that was not edited', () => {
     const form = formOf(token, dollars);
     expect(fieldsOf({ ...form, name: 'b' }, token, dollars)).not.toHaveProperty('remain_quota');
     expect(fieldsOf({ ...form, amount: '10' }, token, dollars)).toMatchObject({ remain_quota: 5_000_000 });

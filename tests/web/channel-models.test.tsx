@@ -25,7 +25,7 @@ test('a model on offer shows its price and size, and whether it is picked', asyn
   expect(page).toContain('1 / 1');
 });
 
-test('a model without a price says so before it is refused to somebody', async () => {
+test('a model without a price says so before a request is refused for it', async () => {
   const page = await picker('house', [], [{ ...fact, model: 'house', context: null, input: null, output: null }]);
   expect(page).toContain('未定价');
   expect(page).not.toMatch(/type="checkbox"[^>]*checked/);

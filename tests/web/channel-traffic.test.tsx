@@ -91,7 +91,7 @@ test('a channel whose requests fail says so in the words of its upstream, since 
   expect(page).toMatch(/href="\/channel\/edit\/1#key"[^>]*>更换密钥/);
 });
 
-test('of failed requests that nobody served the log of the channel itself is shown', async () => {
+test('for failed requests that no channel served the log of the channel itself is shown', async () => {
   const page = await list([channel(1, 'main')], [traffic(1, failing)]);
   expect(page).toContain('14 个请求，没有其他渠道完成这些请求');
   expect(page).toContain('href="/log?channel=1&amp;from=');

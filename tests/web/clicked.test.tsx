@@ -46,7 +46,7 @@ test('a list goes back and forth by pages, their length is kept, and rows can co
   expect(localStorage.getItem('page-size')).toBe('50');
 });
 
-test('the tab is called by what needs somebody, the page and the site, and keeps the site while it is unknown', async () => {
+test('the tab is titled by what needs attention, the page and the site, and keeps the site while it is unknown', async () => {
   await mounted(() => <Titles page="Log" site="Acme" />);
   expect(document.title).toBe('Log · Acme');
   await mounted(() => <Titles page="Keys" count={2} />);

@@ -30,7 +30,7 @@ const home = async (more: object = {}, content = '') => {
   });
 };
 
-test('a stranger sees models with prices and status, the best first, how they are called, and the ways in', async () => {
+test('a reader without a login sees models with prices and status, the best first, how they are called, and the ways in', async () => {
   const page = await home();
   expect(page).toContain('$2.50');
   expect(page).toContain('$10.00');
@@ -45,7 +45,7 @@ test('a stranger sees models with prices and status, the best first, how they ar
   expect(page).not.toContain('编辑');
 });
 
-test('where nobody can register nothing leads there', async () => {
+test('where registration is off nothing leads there', async () => {
   expect(linksIn(await home({ register_enabled: false }))).not.toContain('/register');
   expect(linksIn(await home({ self_use_mode_enabled: true }))).not.toContain('/register');
 });

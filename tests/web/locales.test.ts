@@ -32,7 +32,7 @@ test('both languages have the same keys and placeholders', () => {
   for (const [key, text] of chinese) expect([key, slots(english.get(key))]).toEqual([key, slots(text)]);
 });
 
-test('one of a thing is not told in the plural', () => {
+test('one of a thing is not written in the plural', () => {
   const english = new Map(flat(en));
   const plural = [...english].filter(
     ([key, text]) => /\{\{count\}\} (\w+ )*\w+s\b/.test(text) && !key.endsWith('_one'),
@@ -200,7 +200,7 @@ test('English has the apostrophe that every font has', () => {
   expect(texts.filter(([language, , text]) => language === 'en' && text.includes('’'))).toEqual([]);
 });
 
-test('a number of things is told as one thing where it is one', () => {
+test('a number of things is written as one thing where it is one', () => {
   /** Verbs and words that end like a plural. */
   const others =
     /^(is|as|has|was|does|exists|needs|contains|expires|costs|differs|this|less|its|always|unless|address|of|checks|accepts)$/;

@@ -64,7 +64,7 @@ test('models without a price are in one line, with a price they might have, and 
   expect(row(html, 'house-7b')).toBe('');
 });
 
-test('users and visitors see the same table without cost, margin, channels, use and fields', async () => {
+test('users and readers without a login see the same table without cost, margin, channels, use and fields', async () => {
   for (const html of [await page(1), await page(0)]) {
     expect(words(row(html, 'gpt-4o'))).toContain('OpenAI 128k 文本 图像 文件 2.50 2.50 / 10.00 1.25');
     for (const secret of ['成本', '毛利率', '7 天请求', '修改历史', '模拟调价', '没有价格', 'discount', '/channel'])
@@ -97,7 +97,7 @@ test('a model has a page: prices, how it is called, and for administrators its c
   expect(visitor).not.toContain('/token?new=1');
 });
 
-test('a name with a slash and a space has a page of its own, one that nobody knows says so', async () => {
+test('a name with a slash and a space has a page of its own, an unknown one says so', async () => {
   expect(await page(0)).toContain('href="/pricing/vendor%2Fodd%20name"');
   expect(words(await page(0, '/pricing/vendor%2Fodd%20name'))).toContain('1.00 2.00');
   expect(await page(0, '/pricing/nothing')).toContain('没有这个名称且已定价的模型。');

@@ -19,15 +19,15 @@ const page = async (user: boolean, path = '/pricing') => {
   return rendered(<PricingPage />, { path, answers: { 'pricing,0': list, 'pricing,7': list } });
 };
 
-test('a user is told the own group and its ratio', async () => {
+test('a user sees the own group and its ratio', async () => {
   expect(await page(true)).toMatch(/bg-success-soft[^>]*>[^<]*vip[^<]*0\.5/);
 });
 
-test('a visitor is told the ratio of the default group', async () => {
+test('a reader without a login sees the ratio of the default group', async () => {
   expect(await page(false)).toMatch(/bg-warning-soft[^>]*>[^<]*1\.5/);
 });
 
-test('everybody is told the formula, and nothing is copied while nothing is chosen', async () => {
+test('everybody sees the formula, and nothing is copied while nothing is selected', async () => {
   const shown = await page(false, '/pricing?view=ratios');
   expect(shown).toMatch(/分组倍率.*模型倍率.*补全倍率/s);
   expect(shown).toMatch(/<button[^>]*disabled[^>]*>.*复制/s);

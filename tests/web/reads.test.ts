@@ -24,6 +24,6 @@ test('what is not known is not made a zero', () => {
   expect(holding(/total=\{[^}]*\?\? 0\}/)).toEqual([]);
 });
 
-test('nobody but the options knows how much quota a unit is', () => {
+test('only the options know how much quota a unit is', () => {
   expect(holding(/500_?000/)).toEqual([]);
 });

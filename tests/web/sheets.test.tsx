@@ -110,7 +110,7 @@ test('a key opens as it is stored', async () => {
   for (const text of ['添加令牌', '新建数量', 'value="1.00"']) expect(fresh).toContain(text);
 });
 
-test('a backup that was never made is not told of; the last one is, with its place, and why the next is missing', async () => {
+test('a backup that was never made is not mentioned; the last one is, with its place, and why the next is missing', async () => {
   const { BackupNow } = await import('../../web/features/settings/extras/backup-now.tsx');
   const status = (backups: object) => rendered(<BackupNow />, { answers: { backups } });
   expect(status({ made_at: 0, place: '', file: '', missing: '' })).not.toContain('上次');
@@ -168,7 +168,7 @@ async function sent<Props>(sheet: (props: Props) => ReactElement, given: Props):
   return asked;
 }
 
-test('a key is made from the form as it stands, and changed without an amount that nobody touched', async () => {
+test('a key is made from the form as it stands, and changed without an amount that was not edited', async () => {
   const { TokenDrawer } = await import('../../web/features/tokens/token-drawer.tsx');
   const saved: unknown[] = [];
   const given = { details: { quotaPerUnit: 500_000, inCurrency: true } as never, onClose: nothing };
@@ -193,7 +193,7 @@ test('a key is made from the form as it stands, and changed without an amount th
   ]);
 });
 
-test('a user is changed without a password or an amount that nobody typed; one without a name is not made', async () => {
+test('a user is changed without a password or an amount that was not typed; one without a name is not made', async () => {
   const { UserDrawer } = await import('../../web/features/users/user-drawer.tsx');
   const given = { groups: [], onClose: nothing, onSaved: nothing };
   const [changed] = await sent(UserDrawer, { ...given, user: { ...reader(1), group: 'vip' } });

@@ -22,7 +22,7 @@ test('a tag has the groups of its channels, the sum they used and the mean of th
   expect(row).toMatchObject({ tag: 'a', groups: ['default', 'vip'], used: 7, response: 200 });
 });
 
-test('priority and weight are told where all channels agree', () => {
+test('priority and weight are shown where all channels agree', () => {
   const [same] = tagRows([channel({ priority: 2, weight: 1 }), channel({ priority: 2, weight: 1 })]);
   expect(same).toMatchObject({ priority: 2, weight: 1 });
   const [differ] = tagRows([channel({ priority: 2, weight: 1 }), channel({ priority: 3, weight: 2 })]);

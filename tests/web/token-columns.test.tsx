@@ -87,7 +87,7 @@ test('a key is known by its ends and never shown whole', async () => {
   expect(page).not.toContain('AbCdEfGh');
 });
 
-test('the old key of a rotated one says when it stops, a link that nobody opened is said', async () => {
+test('the old key of a rotated one says when it stops, a link that was not opened is mentioned', async () => {
   const page = text(await list({ old_key_hint: 'abcd…wxyz', old_key_until: now + 23 * 3600, link_until: now + 60 }));
   expect(page).toMatch(/旧密钥 ?23\s?小时后失效/);
   expect(page).toContain('链接尚未打开');
