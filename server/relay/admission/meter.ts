@@ -104,7 +104,7 @@ export function estimate(
 ): Estimate {
   const { operation, body, prompt } = parsed;
   if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
-  if (images.has(operation)) return pictureEstimate(parsed, prices, counted);
+  if (images.has(operation)) return pictureEstimate(parsed, prices, route, counted);
   if (recordings.has(operation)) return recordingEstimate(parsed, prices);
   if (operation === 'speech') return sized(prices, { promptTokens: speechLength(parsed), maxTokens: 0 });
   const words = maxWords(parsed, counted);
@@ -269,8 +269,9 @@ const finestPicture = 6240;
 /** Pictures that an edit reads. */
 const imagesRead = 4 * 5000;
 
-function pictureEstimate(parsed: ParsedRequest, prices: Prices, counted: number | null): Estimate {
-  const byImage = sized(picturePrices(parsed, prices, null), { promptTokens: 1, maxTokens: 0 });
+function pictureEstimate(parsed: ParsedRequest, prices: Prices, route: RoutePlan, counted: number | null): Estimate {
+  const models = route.offers.kinds.map(({ upstreamModel }) => upstreamModel);
+  const byImage = sized(picturePrices(parsed, prices, null, models), { promptTokens: 1, maxTokens: 0 });
   if (prices.modelPrice !== null) return byImage;
   const { quality, n } = parsed.body;
   const each = pictureTokens.get(quality) ?? finestPicture;
@@ -306,10 +307,16 @@ export function reportedUsage(parsed: ParsedRequest, upstream: UpstreamHalf, bod
   return total === null || total === 0 ? null : { ...emptyUsage, input: total };
 }
 
-/** The prices the answer is charged by: pictures without a reported usage are paid by the piece. */
-export function finalPrices(parsed: ParsedRequest, prices: Prices, usage: Usage | null, body: unknown): Prices {
+/** The prices the answer is charged by: pictures without a reported usage are paid by the piece. @param upstreamModel the one that made them. */
+export function finalPrices(
+  parsed: ParsedRequest,
+  prices: Prices,
+  upstreamModel: string,
+  usage: Usage | null,
+  body: unknown,
+): Prices {
   const byImage = images.has(parsed.operation) && (usage === null || prices.modelPrice !== null);
-  return byImage ? picturePrices(parsed, prices, countOf(body)) : prices;
+  return byImage ? picturePrices(parsed, prices, countOf(body), [upstreamModel]) : prices;
 }
 
 /** @returns what the client asked for and received, counted here. */
@@ -344,14 +351,25 @@ const wholeNumber = (value: unknown): number | null => {
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : null;
 };
 
-/** @param delivered pictures in the answer; null = as many as were requested. */
-function picturePrices(parsed: ParsedRequest, prices: Prices, delivered: number | null): Prices {
+/** @param delivered pictures in the answer; null = as many as were requested. @param models what upstreams call it: some of them cost more by quality, whatever name they are sold under. */
+function picturePrices(
+  parsed: ParsedRequest,
+  prices: Prices,
+  delivered: number | null,
+  models: readonly string[],
+): Prices {
   const { body } = parsed;
-  return imagePrices(prices, parsed.model, {
+  const order = {
     size: typeof body.size === 'string' ? body.size : '',
     quality: typeof body.quality === 'string' ? body.quality : '',
     count: delivered ?? Math.min(wholeNumber(body.n) ?? 1, 128),
-  });
+  };
+  let dearest = imagePrices(prices, parsed.model, order);
+  for (const model of models) {
+    const own = imagePrices(prices, model, order);
+    if (own.priceFactor > dearest.priceFactor) dearest = own;
+  }
+  return dearest;
 }
 
 const countOf = (body: unknown): number | null => {
