@@ -1,11 +1,10 @@
 // @vitest-environment happy-dom
 /** Pieces that several pages share, clicked: pages of a list, the tab's title, code, what a conversation sends on. */
 import i18next from 'i18next';
-import { act } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
 import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
-import { mounted, unmounted } from './mounted.tsx';
+import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
 function Titles({ page = '', site, count = 0 }: { page?: string; site?: string; count?: number }) {

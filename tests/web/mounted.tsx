@@ -3,7 +3,7 @@
  * The file that uses it begins with the line `// @vitest-environment happy-dom`.
  */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, type ReactNode } from 'react';
+import { type ReactNode, act as reactAct } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { expect, vi } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
@@ -38,6 +38,17 @@ const fits = (text: string | null | undefined, name: string | RegExp): boolean =
 const nameOf = (element: Element): string =>
   element.getAttribute('aria-label') ?? element.textContent ?? element.getAttribute('title') ?? '';
 
+/** What the work changes is rendered when it is over. Outside of it React renders by itself, as in a browser. */
+export async function act(work: () => Promise<void>): Promise<void> {
+  const environment = globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean };
+  environment.IS_REACT_ACT_ENVIRONMENT = true;
+  try {
+    await reactAct(work);
+  } finally {
+    environment.IS_REACT_ACT_ENVIRONMENT = false;
+  }
+}
+
 let root: Root | undefined;
 let client: QueryClient | undefined;
 
@@ -65,7 +76,6 @@ export async function mounted(
     answers = {},
   }: { path?: string; user?: User | null; answers?: Readonly<Record<string, Answer>> } = {},
 ): Promise<Mounted> {
-  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
   await unmounted();
   localStorage.clear();
   localStorage.setItem('i18nextLng', 'zh');

@@ -21,8 +21,8 @@ export function InlineNumber({ label, value, bounds, written = String, onSave }:
   const amount = parseNumber(draft ?? String(value), bounds);
   const problem = left && draft !== null && amount.kind === 'invalid' ? textIn(amount.issue, currentLanguage()) : null;
   const save = () => {
-    setLeft(true);
-    if (draft === null || amount.kind !== 'value') return;
+    if (draft === null) return;
+    if (amount.kind !== 'value') return setLeft(true);
     setDraft(null);
     setLeft(false);
     if (amount.value !== value) onSave(amount.value);

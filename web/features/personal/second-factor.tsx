@@ -77,7 +77,7 @@ export function SecondFactor() {
 
   return (
     <Card title={t('personal.secondFactor')}>
-      <p className="mb-3 text-ink-2">
+      <div className="mb-3 text-ink-2">
         {state === undefined ? (
           <Waiting />
         ) : state.enabled ? (
@@ -85,7 +85,7 @@ export function SecondFactor() {
         ) : (
           t('personal.secondOff')
         )}
-      </p>
+      </div>
       <div className="flex gap-2">
         {state?.enabled ? (
           <>
