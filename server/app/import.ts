@@ -2,13 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { readDump } from '../../db/dump.ts';
 import { openSqliteSource } from '../../db/import-source.ts';
 import { migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
 import { placeName } from '../../db/place.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { openSandbox, openServerSandbox, type SandboxDatabase } from '../../db/sandbox.ts';
+import { readDump } from '../../db/sql-rows.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
