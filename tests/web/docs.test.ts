@@ -101,4 +101,6 @@ test('what is searched is cut at headings and links to them', () => {
     { url: '/docs/en/page', page: 'Title', heading: '', text: 'First.' },
     { url: '/docs/en/page#second-part', page: 'Title', heading: 'Second part', text: 'Text of it .' },
   ]);
+  const table = renderDocs('# Title\n\n| name | use |\n| --- | :-: |\n| Caddy | TLS |\n', 'page', 'Title', 'en');
+  expect(table.parts.map(({ text }) => text)).toEqual(['name use Caddy TLS']);
 });

@@ -115,7 +115,7 @@ export function renderDocs(markdown: string, slug: string, title: string, langua
     }
     const last = parts.at(-1);
     if (last === undefined) continue;
-    const plain = token.raw.replace(/[`*|]|\]\([^)]*\)|\[|^-+$/gm, ' ');
+    const plain = token.raw.replace(/^\|[\s|:-]+\|$/gm, '').replace(/[`*|]|\]\([^)]*\)|\[|^-+$/gm, ' ');
     last.text = `${last.text} ${plain}`.replace(/\s+/g, ' ').trim();
   }
   return {
