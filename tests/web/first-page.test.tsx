@@ -34,7 +34,7 @@ const openSteps = (html: string): number => html.split('aria-current="step"').le
 test('without an upstream the key of a provider is asked for, and the practice upstream stands beside it', async () => {
   const html = await page(begun);
   expect(openSteps(html)).toBe(1);
-  expect(html).toContain('供应商密钥');
+  expect(html).toContain('服务商密钥');
   expect(html).toContain('使用模拟上游');
   expect(html).toContain('第 2 步，共 4 步');
   expect(html).not.toContain('sk-abcdefgh');
@@ -46,7 +46,7 @@ test('with upstream and key the key is shown with its snippets, and a request ca
   expect(html).toContain('sk-abcdefgh');
   expect(html).toContain('https://site.example/v1/chat/completions');
   expect(html).toContain('替我发一个测试请求');
-  expect(html).not.toContain('供应商密钥');
+  expect(html).not.toContain('服务商密钥');
 });
 
 test('the first request comes with its times, its cost and the way to its row', async () => {

@@ -152,7 +152,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
             <span className="flex h-1.5 max-[1400px]:hidden" aria-hidden="true">
               {first === null ? null : (
                 <i
-                  className="bg-line-control"
+                  className="bg-line-strong"
                   style={{ width: Math.round((width * Math.min(first, ms)) / (ms || 1)) }}
                 />
               )}

@@ -236,7 +236,10 @@ export function TokenFields(part: PartProps) {
         <GroupField {...part} />
         {token === null ? <CountField {...part} /> : null}
       </div>
-      <LiveSentence {...part} models={models} />
+      {/* In sight while the fields above change it. */}
+      <div className="-mx-5 bg-surface px-5 py-2 sm:sticky sm:-bottom-4">
+        <LiveSentence {...part} models={models} />
+      </div>
     </>
   );
 }

@@ -67,8 +67,13 @@ function Step({
     <section className="mb-3" aria-label={place}>
       <div className="mb-1 flex items-center gap-2">
         <span className="flex-1 font-mono text-[12px] text-ink-2">{place}</span>
-        <button type="button" className="button" onClick={() => onCopy(step.text)}>
-          {t('tokens.copySnippet', { name: place })}
+        <button
+          type="button"
+          className="button"
+          aria-label={`${t('app.copy')}: ${place}`}
+          onClick={() => onCopy(step.text)}
+        >
+          {t('app.copy')}
         </button>
       </div>
       <pre className="rounded-2 border border-line bg-sunken p-3 font-mono text-[12px] leading-5 break-all whitespace-pre-wrap">
