@@ -8,7 +8,7 @@ export function PageHead({
   children,
 }: {
   readonly title: string;
-  readonly count?: number | string | undefined;
+  readonly count?: ReactNode;
   readonly children?: ReactNode;
 }) {
   usePageTitle(title);

@@ -43,6 +43,8 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
     estimateSize: () => rowHeight,
     getItemKey: (index) => rows[index]?.id ?? index,
     measureElement: heightOf,
+    // Rows that come a moment after the first ones would push down what is below them.
+    initialRect: { width: 0, height: globalThis.innerHeight ?? 0 },
     overscan,
   });
   const windowed = virtual.getVirtualItems();

@@ -114,10 +114,14 @@ function PriceListPage({ models }: { readonly models: Models }) {
   const suggested = models.mayPrice ? suggestedIn(models.all) : [];
   const apply = (some: typeof suggested) =>
     pricing.store(Object.fromEntries(some.map((one) => [one.model, priceOf(one)])));
-  const count = [
-    String(ratios ? (models.list?.data.length ?? 0) : rows.length),
-    ...(unpriced.length === 0 ? [] : [t('pricing.countUnpriced', { count: unpriced.length })]),
-  ].join(' · ');
+  const count = (
+    <>
+      {ratios ? (models.list?.data.length ?? 0) : rows.length}
+      {unpriced.length === 0 ? null : (
+        <span className="max-sm:hidden">{` · ${t('pricing.countUnpriced', { count: unpriced.length })}`}</span>
+      )}
+    </>
+  );
   const bar = <Bar models={models} />;
   return (
     <>

@@ -29,7 +29,7 @@ export function Step({ state, open = state === 'open', title, note, action, chil
           {title}
           <span className="sr-only">{t(state === 'done' ? 'setup.doneMark' : `setup.${state}`)}</span>
         </h2>
-        <div className="min-w-0 flex-1 basis-40 break-words text-ink-2">{note}</div>
+        <div className={`min-w-0 flex-1 break-words text-ink-2 ${action === undefined ? 'basis-40' : ''}`}>{note}</div>
         {action}
       </div>
       {!open || children === undefined ? null : <div className="mt-3">{children}</div>}

@@ -269,7 +269,7 @@ function OwnHome() {
                 {t('nav.register')}
               </Link>
             ) : null}
-            <Link href="/login" className="button button-primary">
+            <Link href="/login" className="button button-primary max-sm:hidden">
               {t('nav.login')}
             </Link>
           </>

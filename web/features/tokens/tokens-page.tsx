@@ -38,13 +38,13 @@ function TokenFilters({ url }: { readonly url: Url }) {
     >
       <SearchField
         slash
-        className="h-7 w-44"
+        className="h-7 w-44 max-sm:basis-24!"
         label={t('tokens.keyword')}
         value={url.get('q')}
         onChange={(value) => url.set('q', value)}
       />
       <SearchField
-        className="h-7 w-52"
+        className="h-7 w-52 max-sm:basis-24!"
         label={t('tokens.byKey')}
         autoComplete="off"
         value={url.get('key')}
