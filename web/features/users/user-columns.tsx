@@ -9,6 +9,7 @@ import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { isAdmin } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
@@ -77,6 +78,7 @@ export const Initial = ({ name }: { readonly name: string }) => (
 );
 
 function Name({ user }: { readonly user: User }) {
+  const narrow = useNarrow();
   const more = [user.display_name === user.username ? '' : user.display_name, user.email].filter((one) => one !== '');
   return (
     <span className="flex min-h-12 min-w-0 items-center gap-2.5 py-1">
@@ -85,8 +87,9 @@ function Name({ user }: { readonly user: User }) {
         <Link href={`/user/${user.id}`} className="font-medium text-ink-1 hover:underline">
           {user.username}
         </Link>
-        {user.status === 1 && user.DeletedAt === null ? null : (
-          <span className="ml-2 text-[12px] sm:hidden">
+        {/* A card has no place for what goes without saying. */}
+        {!narrow || (user.status === 1 && user.DeletedAt === null) ? null : (
+          <span className="ml-2 text-[12px]">
             <UserStatus user={user} />
           </span>
         )}
