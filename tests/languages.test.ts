@@ -15,9 +15,9 @@ import { en } from '../web/locales/en.ts';
 import { createRunner } from './cli/runner.ts';
 import { type ApiFixture, createApiFixture } from './support/api.ts';
 import { figure } from './support/figure.ts';
-import { toldBy } from './support/texts.ts';
+import { textsIn } from './support/texts.ts';
 
-const pairs = toldBy(['server', 'cli', 'db', 'web']).pairs;
+const pairs = textsIn(['server', 'cli', 'db', 'web']).pairs;
 
 /** Longer, marked at both ends, with every letter changed, and with the same slots. */
 const pseudo = (text: string): string =>

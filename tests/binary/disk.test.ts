@@ -193,10 +193,10 @@ test.each([
     const doctor = await sandbox.run(['doctor']);
     expect(doctor.out).toMatch(/fail\s+storage\s/);
     expect((await sandbox.run(['status'])).out).toMatch(/storage\s+(database or disk is full|disk I\/O error)/);
-    const told = performance.now();
+    const reportedAt = performance.now();
     second.child.kill('SIGTERM');
     expect(await second.child.exited).toBe(0);
-    expect(performance.now() - told).toBeLessThan(30_000);
+    expect(performance.now() - reportedAt).toBeLessThan(30_000);
     await clients.end();
     for (const ref of clients.seen) seen.add(ref);
     expect(second.said()).toMatch(/settlements could not be written to the database; the next start reads them from/);

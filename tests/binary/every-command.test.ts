@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
-import { everywhere, onMachine, tellsKeys } from '../cli/every-command.ts';
+import { everywhere, onMachine, printsKeys } from '../cli/every-command.ts';
 import { createSandbox, freePort, type Ran, type Sandbox, setUp } from './support.ts';
 
 let shared: Sandbox;
@@ -48,7 +48,7 @@ function judge(args: readonly string[], ran: Ran): void {
   expect(codes, said).toContain(ran.code);
   expect(ran.out + ran.err, said).not.toMatch(stack);
   expect(ran.err, said).not.toContain('canary');
-  if (!tellsKeys(args)) expect(ran.out, said).not.toMatch(/canary|sk-[A-Za-z0-9]{40}|gat_[\w-]{40}/);
+  if (!printsKeys(args)) expect(ran.out, said).not.toMatch(/canary|sk-[A-Za-z0-9]{40}|gat_[\w-]{40}/);
 }
 
 test('with --json there is JSON on stdout or nothing, and a failure is JSON on stderr', async () => {

@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => stage?.close());
 
 interface Look {
-  readonly told: boolean;
+  readonly isReported: boolean;
   readonly text: string;
 }
 
@@ -68,17 +68,17 @@ const check = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
   page.evaluate(async (kind) => {
     const until = performance.now() + 60_000;
     const marks = { failed: '[data-failure]', slow: '[aria-busy=true], [data-waiting]', answered: 'main h1' };
-    const told = (): boolean => {
+    const isReported = (): boolean => {
       const mark = document.querySelector(marks[kind]);
       const content = (document.querySelector('main')?.textContent ?? '') !== '';
       if (kind === 'slow') return mark !== null;
       const quiet = window.faults.client?.isFetching() === 0 && document.querySelector('[data-waiting]') === null;
       return quiet && content && (kind === 'answered' || (mark?.textContent ?? '') !== '');
     };
-    while (!told() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!isReported() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
     const parts = [...document.querySelectorAll<HTMLElement>('main, [role=dialog]')];
     // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
-    return { told: told(), text: parts.map((part) => part.innerText).join('\n') };
+    return { isReported: isReported(), text: parts.map((part) => part.innerText).join('\n') };
   }, patience);
 
 interface State {
@@ -88,11 +88,11 @@ interface State {
 }
 
 async function judged(name: string, how: How, allowed: string): Promise<State> {
-  const { told, text } = await check(how === 'slow' ? 'slow' : 'failed');
+  const { isReported, text } = await check(how === 'slow' ? 'slow' : 'failed');
   const claims = [nothing.exec(text)?.[0], zeros.exec(text)?.[0]].filter(
     (claim): claim is string => claim !== undefined && !allowed.includes(claim),
   );
-  return { name, silent: !told, reads: claims };
+  return { name, silent: !isReported, reads: claims };
 }
 
 /** @returns what the page asks for, and what it shows when all of it is answered. */

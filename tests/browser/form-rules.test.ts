@@ -77,20 +77,20 @@ test('channel.add: who types faster than the catalogue comes finds the provider 
 });
 
 test('register.needs_both: nothing is sent without a name and a password', async () => {
-  const visitor = await inside.visitor();
+  const guestPage = await inside.guest();
   const calls: string[] = [];
-  visitor.on('request', (request) => {
+  guestPage.on('request', (request) => {
     if (request.method() !== 'GET') calls.push(request.url());
   });
-  await visitor.goto(`${inside.stage.url}/register`);
-  const press = () => visitor.getByRole('button', { name: en.account.register }).click();
+  await guestPage.goto(`${inside.stage.url}/register`);
+  const press = () => guestPage.getByRole('button', { name: en.account.register }).click();
   await press();
-  await visitor.getByText(en.login.empty).waitFor();
-  await visitor.getByLabel(en.setup.username).fill('somebody');
+  await guestPage.getByText(en.login.empty).waitFor();
+  await guestPage.getByLabel(en.setup.username).fill('somebody');
   await press();
-  await visitor.getByText(en.login.empty).waitFor();
+  await guestPage.getByText(en.login.empty).waitFor();
   expect(calls).toEqual([]);
-  await visitor.close();
+  await guestPage.close();
 });
 
 test('email.needs_both: an address is bound with a code only', async () => {

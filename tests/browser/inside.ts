@@ -13,7 +13,7 @@ export interface Inside {
   readonly set: (options: Readonly<Record<string, string>>) => Promise<void>;
   readonly open: (path: string) => Promise<Page>;
   /** Somebody who has not logged in. */
-  readonly visitor: (width?: number) => Promise<Page>;
+  readonly guest: (width?: number) => Promise<Page>;
 }
 
 export async function openInside(): Promise<Inside> {
@@ -39,7 +39,7 @@ export async function openInside(): Promise<Inside> {
       await settled(page);
       return page;
     },
-    visitor: async (width = 1280) => {
+    guest: async (width = 1280) => {
       const other = await stage.newPage(await stage.newContext(true));
       await other.setViewportSize({ width, height: 800 });
       await other.addInitScript(() => localStorage.setItem('i18nextLng', 'en'));

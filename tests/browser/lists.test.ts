@@ -183,7 +183,7 @@ test('a new key waits for its own first request, whatever other keys are called'
 });
 
 test('a promoted user gets the menu of administrators without a new login', async () => {
-  const ann = await inside.visitor();
+  const ann = await inside.guest();
   await ann.goto(`${inside.stage.url}/login`);
   await ann.getByLabel(en.login.username).fill('user3');
   await ann.getByLabel(en.login.password, { exact: true }).fill('password1');

@@ -263,7 +263,7 @@ test('most of the console’s messages were on the page', () => {
   const quoted = (rules as readonly Rule[]).flatMap(({ at, message = '' }) =>
     at !== 'server' && /\p{Script=Han}/u.test(message) ? [message.replace(/\.\.\.$/, '')] : [],
   );
-  const told = quoted.filter((message) => [...seen].some((words) => words.startsWith(message)));
-  figure(`${told.length} of ${quoted.length} messages of the console seen in a browser`);
-  expect(told.length).toBeGreaterThanOrEqual(45);
+  const shown = quoted.filter((message) => [...seen].some((words) => words.startsWith(message)));
+  figure(`${shown.length} of ${quoted.length} messages of the console seen in a browser`);
+  expect(shown.length).toBeGreaterThanOrEqual(45);
 });

@@ -27,7 +27,7 @@ afterAll(() => inside?.stage.close());
 const dialog = (): Locator => page.getByRole('dialog').last();
 const heads = async (): Promise<string[]> =>
   (await page.locator('main thead th').allTextContents()).map((text) => text.trim()).filter((text) => text !== '');
-const told = (text: string) => page.locator('[data-sonner-toast]', { hasText: text }).first().waitFor();
+const toastSays = (text: string) => page.locator('[data-sonner-toast]', { hasText: text }).first().waitFor();
 const wide = (width = 1900) => page.setViewportSize({ width, height: 900 });
 
 /** Texts in the language of the document. */
@@ -55,7 +55,7 @@ test('channels are searched; everything that is done to them opens', async () =>
   await page.locator('section.fixed').getByRole('button', { name: en.channels.setTag }).click();
   await dialog().getByLabel(en.channels.tag).fill('first');
   await dialog().getByRole('button', { name: en.channels.setTag }).click();
-  await told('first');
+  await toastSays('first');
   await inside.open('channel?mode=tag');
   await page.locator('tbody').getByRole('button', { name: en.app.edit }).click();
   await dialog().getByLabel(en.channels.tag, { exact: true }).waitFor();
@@ -199,7 +199,7 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   await page.locator('tbody input[type=checkbox]').first().check();
   await page.locator('tbody input[type=checkbox]').first().uncheck();
   await page.getByRole('button', { name: en.redemption.copyPicked }).click();
-  await told(en.redemption.pickOne);
+  await toastSays(en.redemption.pickOne);
   await page.getByRole('button', { name: en.redemption.add }).click();
   await dialog().getByLabel(en.redemption.count).waitFor();
 });
@@ -380,7 +380,7 @@ test('prices: search, copying, columns, other groups, and a picture of what rati
   await page.locator('tbody').getByRole('button', { name: 'practice-small', exact: true }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('practice-small');
   await page.locator('tbody').getByRole('button', { name: 'default', exact: true }).first().click();
-  await told('default');
+  await toastSays('default');
   const head = page.locator('thead th', { hasText: available });
   await head.getByRole('button').click();
   expect(await head.getAttribute('aria-sort')).toBe('ascending');
@@ -416,7 +416,7 @@ test('the playground folds its settings on a phone, says that a session ended, a
   await model.waitFor({ state: 'visible' });
   await page.setViewportSize({ width: 1280, height: 800 });
   await inside.open('playground?expired=true');
-  await told(en.login.expired);
+  await toastSays(en.login.expired);
   await inside.ask('PUT', '/api/channel/', { id: 1, models: 'practice-small,gpt-4o-mini' });
   await inside.open('playground');
   await expect.poll(() => model.inputValue()).toBe('gpt-4o-mini');
@@ -442,7 +442,7 @@ test('the playground folds its settings on a phone, says that a session ended, a
 
 test('a chat link without a token says so and leads to the tokens; broken links are reported', async () => {
   await inside.set({ Chats: '[{"a chat":"https://chat.example/?key={key}"}]' });
-  const other = await inside.visitor();
+  const other = await inside.guest();
   await inside.ask('POST', '/api/user/', { username: 'nokey', password: 'password1', display_name: 'x' });
   await other.goto(`${url}/login`);
   await other.getByLabel(en.login.username).fill('nokey');
@@ -474,7 +474,7 @@ test('success is reported in the specification’s words', () =>
     await wide();
     await inside.open('channel/edit/1');
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('渠道更新成功！');
+    await toastSays('渠道更新成功！');
     await inside.open('channel/add');
     await dialog().getByRole('searchbox').fill('practice');
     await page.keyboard.press('Enter');
@@ -483,37 +483,37 @@ test('success is reported in the specification’s words', () =>
     await dialog().getByLabel(zh.channels.baseUrl, { exact: true }).fill(inside.stage.upstream);
     await dialog().getByLabel(zh.channels.models, { exact: true }).fill('practice-small');
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('渠道创建成功！');
+    await toastSays('渠道创建成功！');
     await page.locator('tbody tr', { hasText: 'second' }).locator('button[aria-haspopup=menu]').click();
     await page.getByRole('menuitem', { name: zh.channels.copy, exact: true }).click();
-    await told('渠道复制成功');
+    await toastSays('渠道复制成功');
     await inside.open('token?open=new');
     await dialog().getByLabel(zh.tokens.name, { exact: true }).fill('spoken');
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('令牌创建成功，请在列表页面点击复制获取令牌！');
+    await toastSays('令牌创建成功，请在列表页面点击复制获取令牌！');
     await inside.open('token?open=1');
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('令牌更新成功！');
+    await toastSays('令牌更新成功！');
     await inside.open('redemption');
     await page.getByRole('button', { name: zh.redemption.add }).click();
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('兑换码创建成功！');
+    await toastSays('兑换码创建成功！');
     const codes = (await inside.ask('GET', '/api/redemption/?p=1&page_size=10')) as { items: { key: string }[] };
     await inside.open('redemption');
     await page.locator('tbody').getByRole('button', { name: zh.app.edit }).first().click();
     await dialog().getByRole('button', { name: zh.app.save }).click();
-    await told('兑换码更新成功！');
+    await toastSays('兑换码更新成功！');
     await inside.open('topup');
     await page.getByLabel(zh.wallet.code, { exact: true }).fill(codes.items[0]?.key ?? '');
     await page.getByRole('button', { name: zh.wallet.redeemAction, exact: true }).click();
-    await told('兑换成功！');
+    await toastSays('兑换成功！');
     await inside.open('user');
     await inside.ask('POST', '/api/user/', { username: 'gone', password: 'password1', display_name: 'x' });
     await inside.open('user');
     await page.locator('tbody tr', { hasText: 'gone' }).locator('button[aria-haspopup=menu]').click();
     await page.getByRole('menuitem', { name: zh.users.close }).click();
     await page.locator('[role=dialog] .button-danger').click();
-    await told('操作成功完成！');
+    await toastSays('操作成功完成！');
   }));
 
 test('a statement is printed without what stands around it, and dark on white on a dark screen too', async () => {

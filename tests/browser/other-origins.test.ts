@@ -23,7 +23,7 @@ test('streams and refusals are read there, what a session opens is not', async (
   // The session's cookies are known to this browser.
   const guest = await page.context().newPage();
   await guest.goto(`http://127.0.0.1:${elsewhere.port}/`);
-  const told = await guest.evaluate(
+  const results = await guest.evaluate(
     async ({ url, key }) => {
       const read = async (path: string, init: RequestInit) => {
         try {
@@ -50,9 +50,9 @@ test('streams and refusals are read there, what a session opens is not', async (
     },
     { url, key: key.startsWith('sk-') ? key : `sk-${key}` },
   );
-  expect(told.streamed).toMatchObject({ status: 200, id: true, text: expect.stringContaining('data: [DONE]') });
-  expect(told.refused).toMatchObject({ status: 401, id: true, text: expect.stringContaining('token_invalid') });
+  expect(results.streamed).toMatchObject({ status: 200, id: true, text: expect.stringContaining('data: [DONE]') });
+  expect(results.refused).toMatchObject({ status: 401, id: true, text: expect.stringContaining('token_invalid') });
   for (const one of ['self', 'status', 'playground', 'cookies'] as const)
-    expect([one, told[one].status]).toEqual([one, 0]);
+    expect([one, results[one].status]).toEqual([one, 0]);
   await guest.close();
 });

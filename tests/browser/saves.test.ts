@@ -292,11 +292,11 @@ async function attempts(name: string, { send }: Save, how: (typeof failures)[str
   for (const step of send) await step();
   const until = performance.now() + 5000;
   let after = await shown();
-  const told = () => after.errors.some((text) => !before.errors.includes(text));
-  while (!told() && performance.now() < until) after = await shown();
+  const hasNewError = () => after.errors.some((text) => !before.errors.includes(text));
+  while (!hasNewError() && performance.now() < until) after = await shown();
   const kept = before.typed.every((text) => text === '' || after.typed.includes(text));
   return [
-    ...(told() ? [] : [`${name}: silent`]),
+    ...(hasNewError() ? [] : [`${name}: silent`]),
     ...(kept ? [] : [`${name}: ${before.typed.join('|')} became ${after.typed.join('|')}`]),
     ...after.claims.map((claim) => `${name}: claims ${claim}`),
   ];

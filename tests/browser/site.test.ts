@@ -20,7 +20,7 @@ afterAll(() => inside?.stage.close());
 
 /** Has a cookie and does not know it yet: what it is told to be, it is. */
 async function withSession(): Promise<Page> {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   const login = { data: { username: 'root', password: 'password1' }, headers: { origin: url } };
   expect((await guest.request.post(`${url}/api/user/login`, login)).status()).toBe(200);
   return guest;
@@ -33,7 +33,7 @@ const heading = async (where: Page, path: string): Promise<string> => {
 };
 
 test('pages for everybody open, the others ask for a login first', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   const guarded =
     'channel channel/edit/1 channel/add token playground redemption user user/edit/1 user/edit setting personal topup log detail midjourney task';
   for (const path of guarded.split(' ')) {
@@ -85,7 +85,7 @@ test('the language of the console is saved for its user: that of the page first,
 });
 
 test('registration is not offered on a phone, nor where one person uses the site', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   const link = guest.getByRole('banner').getByRole('link', { name: en.nav.register });
   await guest.goto(url);
   await link.waitFor();
@@ -146,7 +146,7 @@ test('services to log in with are offered as the site has them', async () => {
     TelegramOAuthEnabled: 'Telegram',
   };
   const button = (name: string) => en.account.with.replace('{{name}}', name);
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   for (const path of ['login', 'register']) {
     await guest.goto(`${url}/${path}`);
     await settled(guest);
@@ -180,7 +180,7 @@ test('services to log in with are offered as the site has them', async () => {
 });
 
 test('an invitation is kept, and sent with the registration', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   await guest.goto(`${url}/login?aff=Ab12`);
   await settled(guest);
   expect(await stored(guest, 'aff')).toBe('Ab12');
@@ -204,7 +204,7 @@ test('an invitation is kept, and sent with the registration', async () => {
 
 test('where addresses are checked the form wants a code, and asks for one every 30 seconds', async () => {
   await inside.set({ EmailVerificationEnabled: 'true' });
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   await guest.route('**/api/verification*', (route) =>
     route.fulfill({ json: { success: true, message: '', data: null } }),
   );
@@ -226,7 +226,7 @@ test('where addresses are checked the form wants a code, and asks for one every 
 });
 
 test('nothing is sent before the bot check is done', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   const calls: string[] = [];
   guest.on('request', (request) => {
     if (request.method() === 'POST') calls.push(request.url());
@@ -486,7 +486,7 @@ test('what the browser keeps stands under the names of the family', async () => 
 });
 
 test('an unreachable server is reported, also during set-up', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   await guest.route('**/api/status', (route) => route.abort());
   await guest.goto(url);
   await guest.getByText(en.app.unreachable).waitFor();
@@ -495,7 +495,7 @@ test('an unreachable server is reported, also during set-up', async () => {
 });
 
 test('set-up says why it failed, may be tried again, and reloads the console after 1.5 s', async () => {
-  const guest = await inside.visitor();
+  const guest = await inside.guest();
   let mode: 'status' | 'network' | 'refused' | 'fine' = 'status';
   let done = false;
   await guest.route('**/api/status', async (route) => {

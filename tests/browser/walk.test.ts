@@ -336,7 +336,7 @@ const data =
   /^(root|admin-one|user-one|laptop|practice(-small|-large)?|failing|unpriced-model|spare|gift|default|vip|svip|New API|English|unpriced-model gpt-4o-mini|模型测试|: default|(gpt|chatgpt|text|o\d|dall-e|tts|whisper|davinci|babbage)-[\w.-]+|https?:\/\/\S+|alt\+T|The upstream could not be reached \(request id: \w+\)|[: ]*ECONNREFUSED: .+|(GitHub|OIDC|Linux DO|Telegram):?|OpenAI( Responses)?|Anthropic|Gemini|RPM|TPM|CSV|JSONL|curl|Python|Mozilla\/\S.+)$/;
 
 /** Words that are nobody's to translate: names, data, what the catalogues tell in both languages by themselves. */
-const told = new Set(
+const untranslated = new Set(
   [
     ...optionKeys.flatMap((one) => [
       one,
@@ -394,7 +394,7 @@ test('every word comes out of the dictionary', async () => {
   await enter(page, 'root', 'en');
   const seen = new Map<string, string>();
   const check = async (place: string) => {
-    for (const text of await anonymous(page)) if (!told.has(text) && !data.test(text)) seen.set(text, place);
+    for (const text of await anonymous(page)) if (!untranslated.has(text) && !data.test(text)) seen.set(text, place);
   };
   for (const route of routesOf('root')) {
     await follow(page, route);

@@ -189,7 +189,7 @@ describe('the commands', () => {
     await runner.run(['channel', 'edit', 'one', '--dialect', 'auto', '--allow-tiers', 'off']);
     expect(await setting()).toBe('');
     await expect(runner.run(['channel', 'edit', 'one', '--dialect', 'latin'])).rejects.toMatchObject({ code: 'usage' });
-    const told = await runner.run(['audit', 'verify']);
-    expect(told).toMatch(/^the audit trail is intact: \d+ entries checked$/);
+    const output = await runner.run(['audit', 'verify']);
+    expect(output).toMatch(/^the audit trail is intact: \d+ entries checked$/);
   });
 });

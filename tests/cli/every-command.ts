@@ -197,5 +197,5 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
 }
 
 /** What commands say on purpose: keys that were just made or asked for. */
-export const tellsKeys = (args: readonly string[]): boolean =>
+export const printsKeys = (args: readonly string[]): boolean =>
   /^(token (create|rotate|show-key)|access-token create|env|agents)/.test(args.join(' '));

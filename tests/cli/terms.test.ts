@@ -68,17 +68,17 @@ test('the explanation names the factor, the calls, and what had no price', async
     language: 'en',
     say: (_zh: string, en: string) => en,
     client: async () => ({ call: async () => row }),
-    output: { object: (_value: unknown, told: string[]) => lines.push(...told) },
+    output: { object: (_value: unknown, printed: string[]) => lines.push(...printed) },
   } as unknown as Context;
   await explain(context, {}, '1', []);
-  const told = lines.join('\n');
-  expect(told).toContain('input (1. compaction): 682 x 1 = 682');
-  expect(told).toContain('output (2. advisor_message m): 874 x 5 = 4370 (model ratio 1.5)');
-  expect(told).toContain('x speed:fast 6');
-  expect(told).toContain('! no price: tool:teleport');
-  expect(told).toContain('- not sent upstream: /service_tier: priority');
-  expect(told).toContain(`= ${quota} quota`);
-  expect(told).toContain('equals the charge');
+  const printed = lines.join('\n');
+  expect(printed).toContain('input (1. compaction): 682 x 1 = 682');
+  expect(printed).toContain('output (2. advisor_message m): 874 x 5 = 4370 (model ratio 1.5)');
+  expect(printed).toContain('x speed:fast 6');
+  expect(printed).toContain('! no price: tool:teleport');
+  expect(printed).toContain('- not sent upstream: /service_tier: priority');
+  expect(printed).toContain(`= ${quota} quota`);
+  expect(printed).toContain('equals the charge');
 });
 
 test.each([
@@ -92,7 +92,7 @@ test.each([
     language,
     say: (zh: string, en: string) => (language === 'zh' ? zh : en),
     client: async () => ({ call: async () => row }),
-    output: { object: (_value: unknown, told: string[]) => lines.push(...told) },
+    output: { object: (_value: unknown, printed: string[]) => lines.push(...printed) },
   } as unknown as Context;
   await explain(context, {}, '1', []);
   expect(lines.join('\n')).toContain(`= 25 quota`);

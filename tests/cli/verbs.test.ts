@@ -220,9 +220,9 @@ test('colour adds nothing but escapes, and leaves the widths alone', () => {
 });
 
 test('model explain: what a model takes somewhere, what is changed in requests, and who says so', async () => {
-  const told = await runner.run(['model', 'explain', 'mistral-large-latest', '--provider', 'mistral']);
-  expect(told).toContain('output limit (tokens)');
-  expect(told).toMatch(/seed \(openai-chat\) becomes random_seed +https:/);
+  const output = await runner.run(['model', 'explain', 'mistral-large-latest', '--provider', 'mistral']);
+  expect(output).toContain('output limit (tokens)');
+  expect(output).toMatch(/seed \(openai-chat\) becomes random_seed +https:/);
   const [channel] = (await runner.json(['channel', 'list'])) as { id: number }[];
   expect(await runner.json(['model', 'explain', 'gpt-5', '--channel', String(channel?.id)])).toMatchObject({
     model: 'gpt-5',

@@ -62,7 +62,7 @@ test('words that others wrote are cut at 300 characters', () => {
 });
 
 /** Pieces of the one answer that Feishu's double gives. */
-const told = (...chunks: string[]) => {
+const deliver = (...chunks: string[]) => {
   const left = [...chunks];
   const body = new ReadableStream({
     async pull(controller) {
@@ -87,11 +87,11 @@ const told = (...chunks: string[]) => {
 
 test('an answer of 16,384 characters is read to its end, one that is longer is not', async () => {
   const taken = '{"code":0,"msg":"ok"';
-  expect(await told('{"code":19024,"msg":"no"}')).toBe('refused');
-  expect(await told(`${taken}}`)).toBe('taken');
-  expect(await told(taken.padEnd(16_384), '}')).toBe('taken');
+  expect(await deliver('{"code":19024,"msg":"no"}')).toBe('refused');
+  expect(await deliver(`${taken}}`)).toBe('taken');
+  expect(await deliver(taken.padEnd(16_384), '}')).toBe('taken');
   // What it says then is not known.
-  expect(await told(taken.padEnd(16_385), '}')).toBe('refused');
+  expect(await deliver(taken.padEnd(16_385), '}')).toBe('refused');
 });
 
 test('a target that is not set up gets no alert, and the reason is reported', async () => {

@@ -7,7 +7,7 @@ import { healthyStorage } from '../../server/contract/storage.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
-interface Told {
+interface SentAlert {
   readonly target: string;
   readonly text: string;
   readonly raw: string;
@@ -40,7 +40,7 @@ async function hmac(key: string, text: string): Promise<Buffer> {
 }
 
 let gateway: TestGateway;
-let told: Told[];
+let sent: SentAlert[];
 let complaints: string[];
 let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>;
 let now: number;
@@ -54,7 +54,7 @@ const double = createServer((request, response) => {
     const { target, text, good } = await take(request, raw);
     const answer = answers[target] ?? {};
     if (answer.hang === true) return;
-    if (answer.status === undefined && answer.body === undefined) told.push({ target, text, raw });
+    if (answer.status === undefined && answer.body === undefined) sent.push({ target, text, raw });
     response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer.body ?? good));
   });
@@ -128,7 +128,7 @@ async function take(request: IncomingMessage, raw: string): Promise<{ target: st
 const reports: unknown[] = [];
 beforeEach(async () => {
   await new Promise<void>((resolve) => double.listen(0, '127.0.0.1', resolve));
-  told = [];
+  sent = [];
   complaints = [];
   answers = {};
   reports.length = 0;
@@ -139,7 +139,7 @@ beforeEach(async () => {
     now: () => now,
     sendMail: async ({ to, subject, html }) => {
       if (answers.mail?.status !== undefined) throw new Error(`${to} hush-mail`);
-      told.push({ target: 'mail', text: `${subject}\n${html}`, raw: to });
+      sent.push({ target: 'mail', text: `${subject}\n${html}`, raw: to });
     },
     guardedFetch: (address, init) => {
       const url = new URL(address);
@@ -208,7 +208,7 @@ const check = async (times = 1) => {
     now += 60_000;
   }
 };
-const count = (list: readonly Told[]) => {
+const count = (list: readonly SentAlert[]) => {
   const counts = new Map<string, number>();
   for (const { target, text, raw } of list) {
     const key = `${target} ${target === 'mail' ? `${raw} ` : ''}${text}`;
@@ -227,13 +227,13 @@ test('every kind reaches every target once, not twice', async () => {
   expect(targets).toEqual([...alertTargetNames]);
   expect(new Set(alerts.map(({ kind }) => kind))).toEqual(new Set(alertKindNames));
   for (const target of alertTargetNames) {
-    const texts = told.filter((one) => one.target === target);
+    const texts = sent.filter((one) => one.target === target);
     // Two people have mail.
     expect(texts, target).toHaveLength(alerts.length * (target === 'mail' ? 2 : 1));
     for (const { title } of alerts)
       expect(texts.some(({ text }) => text.includes(title) || target === 'webhook')).toBe(true);
   }
-  expect([...count(told).values()].every((times) => times === 1)).toBe(true);
+  expect([...count(sent).values()].every((times) => times === 1)).toBe(true);
 });
 
 test('nothing secret is inside, and nothing is stored readable', async () => {
@@ -241,7 +241,7 @@ test('nothing secret is inside, and nothing is stored readable', async () => {
   await everyTrouble();
   await check(2);
   const words = ['hush-', 'SEChush', 'sk-upstream-secret-key'];
-  for (const { target, raw, text } of told) {
+  for (const { target, raw, text } of sent) {
     const own = { bark: 'hush-bark', ntfy: 'hush-ntfy' }[target] ?? '';
     const seen = own === '' ? raw : raw.replace(own, '');
     for (const word of words) expect(`${seen} ${text}`, target).not.toContain(word);
@@ -276,15 +276,15 @@ test('a problem is alerted again only after it was over, or after its window', a
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   storage = { ...healthyStorage, ok: false, reason: 'disk' };
   await check(5);
-  expect(told).toHaveLength(1);
+  expect(sent).toHaveLength(1);
   storage = healthyStorage;
   await check(3);
   storage = { ...healthyStorage, ok: false, reason: 'disk' };
   await check(3);
-  expect(told).toHaveLength(2);
+  expect(sent).toHaveLength(2);
   now += dayMs;
   await check(3);
-  expect(told).toHaveLength(3);
+  expect(sent).toHaveLength(3);
 });
 
 test('a failure of a moment raises no alert, a problem that comes and goes raises one', async () => {
@@ -296,24 +296,24 @@ test('a failure of a moment raises no alert, a problem that comes and goes raise
   await check();
   await fail(null);
   await check();
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   await fail('again');
   await check(2);
   await fail(null);
   await check();
   await fail('and again');
   await check(2);
-  expect(told).toHaveLength(1);
+  expect(sent).toHaveLength(1);
 });
 
 test('off by default; kinds can be muted; without targets nothing is checked', async () => {
   await everyTrouble();
   await check(2);
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   await gateway.option('alert_setting.muted', alertKindNames.filter((kind) => kind !== 'disk_low').join(','));
   await check(2);
-  expect(told).toHaveLength(1);
+  expect(sent).toHaveLength(1);
   await expect(gateway.option('alert_setting.muted', 'nonsense')).rejects.toThrow();
   await expect(gateway.option('alert_setting.mail_to', 'a@b.c\r\nBcc: x@y.z')).rejects.toThrow();
 });
@@ -325,8 +325,8 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
     storage = { ...healthyStorage, ok: false, reason: 'disk' };
     answers[target] = { status: target === 'slack' ? 500 : 200, body: { code: 19021, ok: false } };
     await check(2);
-    expect(told.map((one) => one.target)).not.toContain(target);
-    const others = told.length;
+    expect(sent.map((one) => one.target)).not.toContain(target);
+    const others = sent.length;
     expect(reports).toHaveLength(1);
     expect(`${reports[0]} ${JSON.stringify(reports[0])} ${String((reports[0] as Error).cause ?? '')}`).not.toContain(
       'hush',
@@ -334,8 +334,8 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
     delete answers[target];
     now += 600_000;
     await check(2);
-    expect(told).toHaveLength(others + (target === 'mail' ? 2 : 1));
-    expect([...count(told).values()].every((times) => times === 1)).toBe(true);
+    expect(sent).toHaveLength(others + (target === 'mail' ? 2 : 1));
+    expect([...count(sent).values()].every((times) => times === 1)).toBe(true);
   },
 );
 
@@ -348,10 +348,10 @@ test('a failed delivery is tried again after ten minutes, and no sooner', async 
   delete answers.slack;
   now = failed + 599_000;
   await check();
-  expect(told).toEqual([]);
+  expect(sent).toEqual([]);
   now = failed + 600_000;
   await check();
-  expect(told).toHaveLength(1);
+  expect(sent).toHaveLength(1);
 });
 
 test('a test alerts every target and reports the result of each', async () => {

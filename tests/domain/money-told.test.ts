@@ -41,7 +41,7 @@ test.each(settings)('messages that the server sends, a unit of $unit, currency $
     }
 
     for (const language of ['en', 'zh']) {
-      const told: Notice[] = [];
+      const notices: Notice[] = [];
       await database.query
         .updateTable('users')
         .set({ setting: JSON.stringify({ language, quota_warning_threshold: 100_000 }) })
@@ -55,11 +55,11 @@ test.each(settings)('messages that the server sends, a unit of $unit, currency $
       await createQuotaAlerts({
         database,
         options: services.options,
-        notify: async (_user, notice) => void told.push(notice),
+        notify: async (_user, notice) => void notices.push(notice),
         report: (error) => expect(error).toBeNull(),
         now: () => Date.now(),
       }).look();
-      places.push([`mail: low balance, ${language}`, told[0]?.content ?? '', language === 'en' ? 2200 : 2000]);
+      places.push([`mail: low balance, ${language}`, notices[0]?.content ?? '', language === 'en' ? 2200 : 2000]);
     }
 
     const details = { get: services.options.get, spent: 400_000_000_000, baseline: 20_000 } as never;

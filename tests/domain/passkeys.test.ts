@@ -26,14 +26,14 @@ test('one account has so many passkeys and no more', async () => {
         last_used_at: 0,
       })
       .execute();
-  let told: unknown = null;
+  let failure: unknown = null;
   let kept = 0;
-  while (told === null && kept < 100) {
-    told = await startedOf().then(
+  while (failure === null && kept < 100) {
+    failure = await startedOf().then(
       () => null,
       (error: unknown) => error,
     );
-    if (told === null) await add(kept++);
+    if (failure === null) await add(kept++);
   }
-  expect(told).toMatchObject({ code: 'passkey_limit', params: { most: kept } });
+  expect(failure).toMatchObject({ code: 'passkey_limit', params: { most: kept } });
 });

@@ -7,7 +7,7 @@ import type { Caller, Door, Double } from './double.ts';
 import { type Heard, type Plan, planFor } from './plan.ts';
 import { firstRefusal, type Refusal } from './rule.ts';
 import { sealsOf } from './seal.ts';
-import type { LeaseMessages } from './wire.ts';
+import type { ReplyContext } from './wire.ts';
 
 /** One request as the double saw it. */
 export interface Exchange {
@@ -104,7 +104,7 @@ export function createDouble(double: Double, options: DoubleOptions) {
     const received = withAskedSchema(door.wire.receive(body, stream, model), body);
     const said = planFor(received, caller.body, door.wire.callId);
     options.onExchange?.({ ...common, rejected: null, received, said });
-    const telling: LeaseMessages = {
+    const context: ReplyContext = {
       model,
       seals,
       received,
@@ -112,8 +112,8 @@ export function createDouble(double: Double, options: DoubleOptions) {
       breaks: wished.includes('error-in-stream') && stream,
       overCached: wished.includes('over-cached'),
     };
-    if (!stream) return json(door.wire.whole(said, telling), 200);
-    return new Response(streamOf(door.wire.frames(said, telling)), {
+    if (!stream) return json(door.wire.whole(said, context), 200);
+    return new Response(streamOf(door.wire.frames(said, context)), {
       headers: { 'content-type': door.wire.contentType },
     });
   }

@@ -5,7 +5,7 @@ import type { Heard, Plan } from './plan.ts';
 import type { Seals } from './seal.ts';
 
 /** What an answer is told with. */
-export interface LeaseMessages {
+export interface ReplyContext {
   readonly model: string;
   readonly seals: Seals;
   readonly received: Heard;
@@ -21,9 +21,9 @@ export interface Wire {
   receive(body: Json, stream: boolean, model: string): Heard;
   /** Id of a call. */
   callId(seed: string, name: string): string;
-  whole(plan: Plan, telling: LeaseMessages): unknown;
+  whole(plan: Plan, context: ReplyContext): unknown;
   /** Its stream, piece by piece. */
-  frames(plan: Plan, telling: LeaseMessages): readonly (string | Uint8Array)[];
+  frames(plan: Plan, context: ReplyContext): readonly (string | Uint8Array)[];
   readonly contentType: string;
 }
 

@@ -115,8 +115,8 @@ async function check(row: Endpoint, caller: Caller): Promise<string> {
     response.status === 200 &&
     (envelope === 'data' ? body.success === true : envelope === 'raw' && body.code === undefined)
   ) {
-    const told = (row.output as z.ZodMiniType).safeParse(envelope === 'raw' ? body : body.data);
-    expect([place, told.success ? '' : JSON.stringify(told.error.issues)]).toEqual([place, '']);
+    const parsed = (row.output as z.ZodMiniType).safeParse(envelope === 'raw' ? body : body.data);
+    expect([place, parsed.success ? '' : JSON.stringify(parsed.error.issues)]).toEqual([place, '']);
     return 'declared';
   }
   return 'failed';

@@ -47,12 +47,12 @@ const asks = async () => {
 const answerTo = async (bytes: string | Uint8Array): Promise<string> => {
   const socket = open();
   socket.write(bytes);
-  const told = await Promise.race([
+  const received = await Promise.race([
     once(socket, 'data').then(([chunk]) => String(chunk)),
     once(socket, 'close').then(() => 'closed'),
   ]);
   socket.destroy();
-  return told.split('\r\n')[0] ?? '';
+  return received.split('\r\n')[0] ?? '';
 };
 
 test('headers and bodies that come byte by byte, and silent connections, delay no other client', async () => {

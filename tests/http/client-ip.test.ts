@@ -103,7 +103,7 @@ test('the HTTP server gives relay and API the same address, whatever headers of 
 test('an undeclared proxy nearby is reported for an hour; distant addresses with that header are not', async () => {
   let clock = 10_000_000;
   const proxy = createUnknownProxy(() => clock);
-  for (const stranger of ['203.0.113.9', '2a00::5', '', 'x']) proxy.saw(stranger);
+  for (const address of ['203.0.113.9', '2a00::5', '', 'x']) proxy.saw(address);
   expect(proxy.address()).toBe('');
   for (const peer of ['127.0.0.1', '10.1.2.3', '::1', 'fd00::7']) {
     proxy.saw(peer);

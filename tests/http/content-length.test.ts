@@ -12,11 +12,11 @@ import type { Relay } from '../../server/relay/relay.ts';
 let dir: string;
 let door: HttpServer;
 const control = createServer((request, response) => {
-  let told = '';
+  let received = '';
   request.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
+    received += chunk.toString();
   });
-  request.on('end', () => response.end(`control ${told}`));
+  request.on('end', () => response.end(`control ${received}`));
 });
 
 beforeEach(async () => {

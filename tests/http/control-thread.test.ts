@@ -8,14 +8,14 @@ type Start = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly co
 function played(starts: readonly Start[]) {
   const started: EventTarget[] = [];
   const spawn = () => {
-    const told = starts[Math.min(started.length, starts.length - 1)];
+    const start = starts[Math.min(started.length, starts.length - 1)];
     const thread = Object.assign(new EventTarget(), {
       onmessage: null as ((event: MessageEvent) => void) | null,
       postMessage: () =>
         queueMicrotask(() =>
           thread.onmessage?.(
             new MessageEvent('message', {
-              data: { setupDone: true, message: '', params: { name: 'site', detail: '' }, ...told },
+              data: { setupDone: true, message: '', params: { name: 'site', detail: '' }, ...start },
             }),
           ),
         ),

@@ -177,8 +177,8 @@ test('a login that began with the old password does not end inside', async () =>
   await api.gateway.call('local.password', { username: 'ann', password: 'password2' });
   expect((await api.send('POST', '/api/user/login/2fa', { ticket, code: code() })).body.code).toBe('ticket_late');
   if (seen === undefined) throw new Error('no user');
-  const visitor = { ip: '', userAgent: '', deviceCookie: '' };
-  await expect(services.sessions.open(seen, visitor)).rejects.toMatchObject({ code: 'ticket_late' });
+  const client = { ip: '', userAgent: '', deviceCookie: '' };
+  await expect(services.sessions.open(seen, client)).rejects.toMatchObject({ code: 'ticket_late' });
 });
 
 test('an old session makes itself no way in that lasts', async () => {

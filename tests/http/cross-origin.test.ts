@@ -13,9 +13,9 @@ const chunk = {
 let site: Site;
 let upstream: Upstream;
 let key: string;
-let crowd = false;
+let isOverloaded = false;
 beforeAll(async () => {
-  site = await createSite({ relay: { isOverloaded: () => crowd } });
+  site = await createSite({ relay: { isOverloaded: () => isOverloaded } });
   upstream = await startUpstream((response, { body }) => {
     if (JSON.parse(String(body)).stream === true)
       return sendStream(response, [Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)]);
@@ -29,7 +29,7 @@ afterAll(async () => {
   await site.close();
 });
 beforeEach(() => {
-  crowd = false;
+  isOverloaded = false;
 });
 
 const page = { origin: 'https://chat.example' };
@@ -89,7 +89,7 @@ test('answers, streams and every kind of refusal can be read', async () => {
     await ask('/v1/nowhere'),
     await ask('/v1/models', { method: 'OPTIONS' }),
   ];
-  crowd = true;
+  isOverloaded = true;
   refusals.push(await chat({}));
   expect(refusals.map(({ status }) => status)).toEqual([401, 404, 404, 405, 503]);
   for (const answer of [whole, streamed, ...refusals]) {

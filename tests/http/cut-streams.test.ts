@@ -55,17 +55,17 @@ async function drained(stream: AsyncIterable<unknown>): Promise<void> {
 const words = (content: string) => [{ role: 'user' as const, content }];
 
 const throughAi = async (model: LanguageModel): Promise<void> => {
-  let told: unknown = null;
+  let failure: unknown = null;
   const { fullStream } = streamText({
     model,
     prompt: 'hi',
     maxRetries: 0,
     onError: ({ error }) => {
-      told = error;
+      failure = error;
     },
   });
   await drained(fullStream);
-  if (told !== null) throw told;
+  if (failure !== null) throw failure;
 };
 
 const clients: Readonly<Record<string, (model: string) => Promise<void>>> = {

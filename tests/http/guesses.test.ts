@@ -16,7 +16,7 @@ const home = '198.51.100.7';
 
 /** As the front door names whoever calls. */
 const from = (ip: string): Headers => ({ 'x-gateway-client-ip': ip });
-const stranger = (n: number): Headers => from(`203.0.113.${n % 250}`);
+const unknownClient = (n: number): Headers => from(`203.0.113.${n % 250}`);
 
 beforeEach(async () => {
   clock = Date.UTC(2026, 5, 1);
@@ -63,7 +63,7 @@ async function enter(headers: Headers, password: string, username = 'ann'): Prom
 }
 
 test('wrong passwords from everywhere do not lock the owner out', async () => {
-  for (let n = 0; n < 200; n++) expect((await enter(stranger(n), 'wrong')).code).toBe('credentials_wrong');
+  for (let n = 0; n < 200; n++) expect((await enter(unknownClient(n), 'wrong')).code).toBe('credentials_wrong');
   const { code, took } = await enter(from(home), 'password1');
   expect(code).toBe('in');
   // A person bears that; a list of a million passwords does not.
@@ -149,7 +149,7 @@ test('the cookie of a known browser is HttpOnly, and the prefix keeps neighbours
 });
 
 test('names that exist and names that do not get the same response in the same time', async () => {
-  const told = async (username: string, n: number) => {
+  const timedReply = async (username: string, n: number) => {
     const answers = [];
     for (let i = 0; i < 9; i++) {
       const { code, took } = await enter(from(`192.0.2.${n}`), 'wrong-one', username);
@@ -157,11 +157,11 @@ test('names that exist and names that do not get the same response in the same t
     }
     return answers;
   };
-  const known = await told('ann', 1);
-  expect(await told('nobody', 2)).toEqual(known);
+  const known = await timedReply('ann', 1);
+  expect(await timedReply('nobody', 2)).toEqual(known);
   const hash = await Bun.password.hash('password1', { algorithm: 'bcrypt', cost: 4 });
   await api.gateway.database.query.updateTable('users').set({ password_hash: hash }).execute();
-  expect(await told('ann', 3)).toEqual(known);
+  expect(await timedReply('ann', 3)).toEqual(known);
 });
 
 test('an IPv6 address counts for its /64', async () => {
@@ -212,10 +212,10 @@ test('an attacker who knows the password cannot keep the owner from the second s
     return body.success ? 'in' : body.code;
   };
   const answers = new Set<string | undefined>();
-  for (let n = 0; n < 40; n++) answers.add(await step(stranger(n), '000000'));
+  for (let n = 0; n < 40; n++) answers.add(await step(unknownClient(n), '000000'));
   // Six digits would be found by enough addresses, so they are no longer looked at where nobody was before.
   expect(answers).toEqual(new Set(['code_wrong', 'second_factor_guarded']));
-  expect(await step(stranger(41), codeAt(secret))).toBe('second_factor_guarded');
+  expect(await step(unknownClient(41), codeAt(secret))).toBe('second_factor_guarded');
   // Home and known, or anywhere with a code that cannot be found.
   expect(await step({ ...from(home), cookie: device }, codeAt(secret))).toBe('in');
   expect(await step(from('192.0.2.77'), codes[0] ?? '')).toBe('in');
@@ -246,21 +246,21 @@ test('other clients neither use up nor replace a code that was mailed', async ()
   await withMail();
   expect((await sendCode(from(home))).body.success).toBe(true);
   const code = codeIn(mailbox.letters[0]?.text);
-  for (let n = 0; n < 30; n++) await register(stranger(n), 'AAAAAA');
-  for (let n = 0; n < 4; n++) await sendCode(stranger(n));
+  for (let n = 0; n < 30; n++) await register(unknownClient(n), 'AAAAAA');
+  for (let n = 0; n < 4; n++) await sendCode(unknownClient(n));
   expect(await register(from(home), code)).toMatchObject({ success: true });
   expect(await register(from(home), code, 'second')).toMatchObject({ code: 'code_wrong' });
   // Whoever guesses spends tries of its own.
   const timedOut = codeIn(mailbox.letters.at(-1)?.text);
-  for (let n = 0; n < 5; n++) await register(stranger(99), 'AAAAAA', 'third');
-  expect(await register(stranger(99), timedOut, 'third')).toMatchObject({ code: 'code_wrong' });
+  for (let n = 0; n < 5; n++) await register(unknownClient(99), 'AAAAAA', 'third');
+  expect(await register(unknownClient(99), timedOut, 'third')).toMatchObject({ code: 'code_wrong' });
 });
 
 test('other clients cannot keep letters from a mailbox, nor fill it', async () => {
   await withMail();
   let wanted = 0;
   for (let n = 0; n < 60; n++) {
-    expect((await sendCode(stranger(n))).status).toBe(200);
+    expect((await sendCode(unknownClient(n))).status).toBe(200);
     clock += 1000;
     wanted += 1;
   }
@@ -278,8 +278,9 @@ test('wrong reset links from everywhere leave the right one alone', async () => 
   await api.send('GET', `/api/reset_password?email=${email}`, undefined, from(home));
   await expect.poll(() => mailbox.letters.length).toBe(1);
   const token = /token=([\w-]+)/.exec(mailbox.letters[0]?.text ?? '')?.[1] ?? '';
-  for (let n = 0; n < 60; n++) await api.send('POST', '/api/user/reset', { email, token: `wrong-${n}` }, stranger(n));
-  for (let n = 0; n < 10; n++) await api.send('GET', `/api/reset_password?email=${email}`, undefined, stranger(n));
+  for (let n = 0; n < 60; n++)
+    await api.send('POST', '/api/user/reset', { email, token: `wrong-${n}` }, unknownClient(n));
+  for (let n = 0; n < 10; n++) await api.send('GET', `/api/reset_password?email=${email}`, undefined, unknownClient(n));
   const done = await api.send('POST', '/api/user/reset', { email, token, password: 'password9' }, from(home));
   expect(done.body.success).toBe(true);
 });

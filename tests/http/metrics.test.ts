@@ -171,9 +171,9 @@ test('with a token set, requests without it are refused', async () => {
     expect((await ask('/metrics')).status).toBe(401);
     expect((await ask('/metrics', 'Bearer wrong')).status).toBe(401);
     expect((await ask('/other', 'Bearer secret')).status).toBe(404);
-    const told = await ask('/metrics', 'Bearer secret');
-    expect([told.status, told.headers.get('content-type')]).toEqual([200, contentType]);
-    expect(await told.text()).toContain('gateway_build_info{version="v1"} 1');
+    const allowed = await ask('/metrics', 'Bearer secret');
+    expect([allowed.status, allowed.headers.get('content-type')]).toEqual([200, contentType]);
+    expect(await allowed.text()).toContain('gateway_build_info{version="v1"} 1');
   } finally {
     open.stop();
   }

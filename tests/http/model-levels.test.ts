@@ -16,8 +16,8 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const stranger: Actor = { via: 'anonymous', userId: 0, username: '', role: 0, group: '' };
-const levels = () => gateway.call('status.models', {}, stranger);
+const anonymous: Actor = { via: 'anonymous', userId: 0, username: '', role: 0, group: '' };
+const levels = () => gateway.call('status.models', {}, anonymous);
 
 test('a model that answers serves, one without requests is quiet, and what is not for sale is not named', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-4o' });

@@ -15,7 +15,7 @@ const words = 'words in a frame where nothing runs and nothing can be typed';
 const check = 'how the console looks or counts; leads nowhere';
 const relay = 'how requests are routed, limited or told upstream: an administrator’s daily work';
 const prices = 'prices of models: an administrator may give quota away as well';
-const told = 'when operators are told of trouble, and in which words';
+const alertOptions = 'when operators are told of trouble, and in which words';
 const place = 'where a copy of everything is put, and how many stay';
 const idle = 'kept for imported settings, without effect';
 
@@ -119,14 +119,14 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   AutomaticDisableChannelEnabled: [10, relay],
   AutomaticEnableChannelEnabled: [10, relay],
   AutomaticDisableKeywords: [10, relay],
-  'alert_setting.muted': [10, told],
-  'alert_setting.language': [10, told],
-  'alert_setting.repeat_hours': [10, told],
-  'alert_setting.spend_limit': [10, told],
-  'alert_setting.spend_factor': [10, told],
-  'alert_setting.balance_limit': [10, told],
-  'alert_setting.disk_gb': [10, told],
-  'alert_setting.expiry_days': [10, told],
+  'alert_setting.muted': [10, alertOptions],
+  'alert_setting.language': [10, alertOptions],
+  'alert_setting.repeat_hours': [10, alertOptions],
+  'alert_setting.spend_limit': [10, alertOptions],
+  'alert_setting.spend_factor': [10, alertOptions],
+  'alert_setting.balance_limit': [10, alertOptions],
+  'alert_setting.disk_gb': [10, alertOptions],
+  'alert_setting.expiry_days': [10, alertOptions],
   'alert_setting.mail_to': [100, secret],
   'alert_setting.webhook_url': [100, secret],
   'alert_setting.webhook_secret': [100, secret],

@@ -103,9 +103,12 @@ test.each([
 });
 
 test('browsers learn to come back over TLS where TLS is certain, and nowhere else', async () => {
-  const told = async (target: string, headers: readonly string[]) =>
+  const replyTo = async (target: string, headers: readonly string[]) =>
     /strict-transport-security: max-age=\d{8}/.test((await ask('GET', target, headers)).headers);
-  const both = async (headers: readonly string[]) => [await told('/', headers), await told('/api/status', headers)];
+  const both = async (headers: readonly string[]) => [
+    await replyTo('/', headers),
+    await replyTo('/api/status', headers),
+  ];
   const proxied = ['Host: gw.example', 'X-Forwarded-Proto: https'];
   expect(await both(['Host: gw.example'])).toEqual([false, false]);
   expect(await both(proxied)).toEqual([false, false]);

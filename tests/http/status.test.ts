@@ -38,10 +38,10 @@ test('every field is there, none is null: consoles keep them as text', async () 
 test('the state of the storage is shown to administrators only', async () => {
   const admin = await api.addUser('admin', 10);
   const user = await api.addUser('plain', 1);
-  const told = async (headers: Headers) =>
+  const storageFor = async (headers: Headers) =>
     (await api.send('GET', '/api/status', undefined, headers)).body.data as Record<string, unknown>;
-  expect(await told(admin.headers)).toMatchObject({ storage: { ok: true, reason: '', late: 0, refused: 0 } });
-  expect(Object.keys(await told(user.headers))).not.toContain('storage');
+  expect(await storageFor(admin.headers)).toMatchObject({ storage: { ok: true, reason: '', late: 0, refused: 0 } });
+  expect(Object.keys(await storageFor(user.headers))).not.toContain('storage');
 });
 
 test('it follows the options, and keeps secrets', async () => {

@@ -110,15 +110,15 @@ const question = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'th
 /** As text, a line for each span, children below their parents. */
 function drawn(): string[] {
   const line = (span: OtlpSpan) => {
-    const told = attributesOf(span);
+    const attributes = attributesOf(span);
     const details = [
       'http.response.status_code',
       'error.type',
       'gen_ai.response.finish_reasons',
       'gen_ai.usage.output_tokens',
     ]
-      .filter((name) => told[name] !== undefined)
-      .map((name) => `${name}=${told[name]}`);
+      .filter((name) => attributes[name] !== undefined)
+      .map((name) => `${name}=${attributes[name]}`);
     return [span.kind === 2 ? 'server' : 'client', span.name, ...details].join(' ');
   };
   const below = (parent: string | undefined, depth: number): string[] =>
@@ -223,11 +223,11 @@ test('whose caller follows it is followed whatever the share, and belongs to the
   await traces.stop();
   expect(new Set(collector.spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
   expect(collector.spans.find(({ kind }) => kind === 2)?.parentSpanId).toBe('00f067aa0ba902b7');
-  const told = good.requests.map(({ headers }) => String(headers.traceparent ?? ''));
-  expect(told[0]).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
-  expect(told[1]).toBe('');
+  const attributes = good.requests.map(({ headers }) => String(headers.traceparent ?? ''));
+  expect(attributes[0]).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
+  expect(attributes[1]).toBe('');
   // Not followed, and said so.
-  expect(told[2]).toMatch(new RegExp(`^00-${traceId.replace('4', '5')}-\\w{16}-00$`));
+  expect(attributes[2]).toMatch(new RegExp(`^00-${traceId.replace('4', '5')}-\\w{16}-00$`));
 });
 
 test('a collector that is gone harms no request', async () => {

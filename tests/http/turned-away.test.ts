@@ -8,7 +8,7 @@ import { completion, sendJson, startUpstream, type Upstream } from '../support/u
 let gateway: TestGateway;
 let upstream: Upstream;
 let door: HttpServer;
-let crowd = false;
+let isOverloaded = false;
 let startedOf: string[] = [];
 
 const seen = (connections: Connections): Connections => ({
@@ -20,9 +20,9 @@ const seen = (connections: Connections): Connections => ({
 });
 
 beforeEach(async () => {
-  crowd = false;
+  isOverloaded = false;
   startedOf = [];
-  gateway = await createTestGateway({ relay: { isOverloaded: () => crowd } });
+  gateway = await createTestGateway({ relay: { isOverloaded: () => isOverloaded } });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
   door = openHttpServer({
@@ -66,14 +66,14 @@ test('nothing is kept of who is turned away, and the connection serves on, whate
   const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x'.repeat(20_000) }] });
   const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const line = await connect();
-  crowd = true;
+  isOverloaded = true;
   line.send(request);
   await expect.poll(line.statuses).toEqual([503]);
   // Its second half comes when the answer is there already.
   line.send(request.slice(0, -10_000));
   await expect.poll(line.statuses).toEqual([503, 503]);
   expect(startedOf).toEqual([]);
-  crowd = false;
+  isOverloaded = false;
   line.send(request.slice(-10_000));
   line.send(request);
   await expect.poll(line.statuses).toEqual([503, 503, 200]);
@@ -83,7 +83,7 @@ test('nothing is kept of who is turned away, and the connection serves on, whate
 });
 
 test('the console is not turned away with the rest', async () => {
-  crowd = true;
+  isOverloaded = true;
   const response = await fetch(`http://127.0.0.1:${door.port}/api/status`);
   // Nobody is behind this door, and that is what is told.
   expect(await response.json()).toMatchObject({ code: 'internal' });

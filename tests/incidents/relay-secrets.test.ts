@@ -37,8 +37,8 @@ const written = async () => JSON.stringify(await gateway.logs());
 
 incident('litellm#6963', 'a Gemini key stood in the address, and so in every error about it', async () => {
   await gateway.channel('http://127.0.0.1:1', { type: 24, models: 'gemini-1.5-flash', key: geminiSecret });
-  const told = await (await gateway.chat(key, body('gemini-1.5-flash'))).text();
-  expect(told).not.toContain(geminiSecret);
+  const text = await (await gateway.chat(key, body('gemini-1.5-flash'))).text();
+  expect(text).not.toContain(geminiSecret);
   expect(await written()).not.toContain(geminiSecret);
 });
 
@@ -48,9 +48,9 @@ incident('litellm#8075', 'an upstream that quoted its own address quoted the key
   upstream.script((response) =>
     sendJson(response, { error: { message: `bad request to http://10.0.0.1/v1?key=${secret}`, code: 'x' } }, 400),
   );
-  const told = await (await gateway.chat(key, body('quoting'))).text();
-  expect(told).toContain('bad request');
-  expect(told).not.toMatch(/sk-upstream|10\.0\.0\.1/);
+  const text = await (await gateway.chat(key, body('quoting'))).text();
+  expect(text).toContain('bad request');
+  expect(text).not.toMatch(/sk-upstream|10\.0\.0\.1/);
   expect(await written()).not.toContain(secret);
 });
 
@@ -63,8 +63,8 @@ incident('litellm#18731', 'an expired key was said back in full', async () => {
 
 incident('litellm#39757', 'a wrong key’s refusal named the table and the key’s hash', async () => {
   const wrong = 'x'.repeat(48);
-  const told = await (await gateway.chat(wrong, body('gpt-4o-mini'))).text();
-  expect(told).not.toMatch(
+  const text = await (await gateway.chat(wrong, body('gpt-4o-mini'))).text();
+  expect(text).not.toMatch(
     new RegExp(`tokens|key_hmac|table|select|sqlite|${gateway.vault.keyHmac(wrong).slice(0, 12)}`, 'i'),
   );
 });
@@ -73,8 +73,8 @@ incident('litellm#5762', 'when all deployments failed the answer listed them wit
   for (const name of ['planted-one', 'planted-two'])
     await channelFor('all-fail', { name, key: `sk-${name}-secret-key` });
   upstream.script((response) => sendJson(response, { error: { message: 'down' } }, 500));
-  const told = await (await gateway.chat(key, body('all-fail'))).text();
-  expect(told).not.toMatch(/planted|secret|127\.0\.0\.1/);
+  const text = await (await gateway.chat(key, body('all-fail'))).text();
+  expect(text).not.toMatch(/planted|secret|127\.0\.0\.1/);
   expect(await written()).not.toMatch(/planted-(one|two)-secret/);
 });
 
@@ -147,8 +147,8 @@ incident('new-api: middleware/recover.go', 'the text of a crash went to whoever 
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(answer);
     });
-    const told = await (await gateway.chat(key, body('gpt-4o-mini'))).text();
-    expect(told).not.toMatch(/TypeError|undefined is not|\.ts:|at \w+ \(/);
+    const text = await (await gateway.chat(key, body('gpt-4o-mini'))).text();
+    expect(text).not.toMatch(/TypeError|undefined is not|\.ts:|at \w+ \(/);
   }
 });
 
@@ -166,8 +166,8 @@ incident('CVE-2026-30886', 'anybody could fetch another’s picture by the numbe
     .execute();
   const path = '/mj/task/theirs-77/fetch';
   const request = new Request(`http://gateway${path}`, { headers: { authorization: `Bearer sk-${key}` } });
-  const told = await (await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).text();
-  expect(told).not.toContain('IMAGINE');
+  const text = await (await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).text();
+  expect(text).not.toContain('IMAGINE');
 });
 
 incident('sub2api#3839 (links)', 'a chat link carried the user’s own key to another site', async () => {

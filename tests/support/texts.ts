@@ -76,14 +76,14 @@ function pairsAt(node: Node): (readonly [string, string])[] {
   return [];
 }
 
-export interface Told {
+export interface SourceTexts {
   readonly pairs: readonly Pair[];
   /** Chinese without an English twin, or both in one text. */
   readonly alone: readonly { readonly file: string; readonly text: string }[];
 }
 
 /** @param folders below the project's root. */
-export function toldBy(folders: readonly string[]): Told {
+export function textsIn(folders: readonly string[]): SourceTexts {
   const pairs: Pair[] = [];
   const alone: { file: string; text: string }[] = [];
   for (const folder of folders)

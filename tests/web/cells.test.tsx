@@ -74,18 +74,18 @@ const talk = (frames: readonly string[]) =>
 const talkTo = async (server: (address: string, request: RequestInit) => Promise<Response>) => {
   vi.stubGlobal('fetch', server);
   const { askChat } = await import('../../web/lib/chat-stream.ts');
-  let told = '';
+  let answer = '';
   const error = await askChat({
     body: bodyOf(defaultSettings, 'm', [], undefined),
     signal: new AbortController().signal,
     onChange: ({ text }) => {
-      told = text;
+      answer = text;
     },
   }).then(
     () => null,
     (failure: Error) => failure.message,
   );
-  return { told, error };
+  return { answer, error };
 };
 const said = (content: string) => JSON.stringify({ choices: [{ delta: { content } }] });
 
@@ -148,10 +148,10 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     for (const dollars of ['0.20', '1.00', '2.00', '10.00']) expect(shown).toContain(`<option value="${dollars}">`);
   },
   '000.9.10': async () => expect(await personal({})).toMatch(/<input[^>]*list="thresholds"[^>]*value="0\.20"/),
-  '002.4.28': async () => expect(await talk([said('a'), said('b'), '[DONE]'])).toEqual({ told: 'ab', error: null }),
+  '002.4.28': async () => expect(await talk([said('a'), said('b'), '[DONE]'])).toEqual({ answer: 'ab', error: null }),
   '002.4.29': async () =>
-    expect(await talk([said('a'), '{"error":{"message":"no more"}}'])).toEqual({ told: 'a', error: 'no more' }),
-  '002.4.30': async () => expect(await talk([said('a')])).toEqual({ told: 'a', error: null }),
+    expect(await talk([said('a'), '{"error":{"message":"no more"}}'])).toEqual({ answer: 'a', error: 'no more' }),
+  '002.4.30': async () => expect(await talk([said('a')])).toEqual({ answer: 'a', error: null }),
 };
 
 test('the playground says what went wrong in the reader’s language, also where no server says anything', async () => {
@@ -160,11 +160,14 @@ test('the playground says what went wrong in the reader’s language, also where
     pull: (control) => control.error(new TypeError('network error')),
   });
   const unreached = i18next.t('failure.unreached');
-  expect(await talkTo(() => Promise.reject(new TypeError('Failed to fetch')))).toEqual({ told: '', error: unreached });
-  expect(await talkTo(async () => new Response(broken))).toEqual({ told: 'a', error: unreached });
+  expect(await talkTo(() => Promise.reject(new TypeError('Failed to fetch')))).toEqual({
+    answer: '',
+    error: unreached,
+  });
+  expect(await talkTo(async () => new Response(broken))).toEqual({ answer: 'a', error: unreached });
   const page = async () => new Response('<h1>Bad gateway</h1>', { status: 502 });
-  expect(await talkTo(page)).toEqual({ told: '', error: i18next.t('failure.h502') });
-  expect(await talk([said('a'), 'no JSON'])).toEqual({ told: 'a', error: 'no JSON' });
+  expect(await talkTo(page)).toEqual({ answer: '', error: i18next.t('failure.h502') });
+  expect(await talk([said('a'), 'no JSON'])).toEqual({ answer: 'a', error: 'no JSON' });
 });
 
 test('002.7.56: the playground names the longest answer, also when it is none', async () => {

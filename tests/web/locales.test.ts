@@ -8,7 +8,7 @@ import { singular } from '../../server/contract/plural.ts';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { figure } from '../support/figure.ts';
-import { toldBy } from '../support/texts.ts';
+import { textsIn } from '../support/texts.ts';
 
 const flat = (value: unknown, path = ''): [string, string][] =>
   typeof value === 'string'
@@ -46,18 +46,18 @@ test('one of a thing is not written in the plural', () => {
 });
 
 /** Every text of the product with its language: pages, errors, options, commands, questions and answers of the terminal, mails, alerts. */
-const told = toldBy(['server', 'cli', 'db', 'web']);
+const source = textsIn(['server', 'cli', 'db', 'web']);
 const texts: readonly (readonly [language: 'en' | 'zh', place: string, text: string])[] = [
   ...flat(en).map(([key, text]) => ['en', key, text] as const),
   ...flat(zh).map(([key, text]) => ['zh', key, text] as const),
-  ...told.pairs.flatMap(({ file, zh: chinese, en: english }) => [
+  ...source.pairs.flatMap(({ file, zh: chinese, en: english }) => [
     ['en', file, english] as const,
     ['zh', file, chinese] as const,
   ]),
 ];
 
 test('every kind of text is looked through', () => {
-  const count = (part: string) => told.pairs.filter(({ file }) => file.startsWith(part)).length;
+  const count = (part: string) => source.pairs.filter(({ file }) => file.startsWith(part)).length;
   const kinds = {
     pages: flat(en).length,
     errors: count('server/contract/errors/'),
@@ -128,11 +128,11 @@ test('a text speaks one language, and has a twin in the other', () => {
       language === 'zh' && /([A-Za-z]{3,} ){3,}/.test(words(text)) && !place.startsWith('chat.'),
   );
   expect(foreign).toEqual([]);
-  const alone = told.alone.filter(
+  const alone = source.alone.filter(
     ({ file, text }) => !aloneOnPurpose.some(([end, reason]) => file.endsWith(end) && reason.test(text)),
   );
   figure(
-    `${told.pairs.length} pairs in source, ${mixed.length + foreign.length} with two languages, ${alone.length} alone`,
+    `${source.pairs.length} pairs in source, ${mixed.length + foreign.length} with two languages, ${alone.length} alone`,
   );
   expect(alone).toEqual([]);
 });

@@ -24,8 +24,8 @@ beforeAll(async () => {
     },
   });
   models = (await gateway.call('ratio.models', {})) as AdminModel[];
-  const visitor: Actor = { via: 'session', userId: 0, username: '', role: 0, group: '' };
-  list = (await gateway.call('pricing.get', {}, visitor)) as PriceList;
+  const guest: Actor = { via: 'session', userId: 0, username: '', role: 0, group: '' };
+  list = (await gateway.call('pricing.get', {}, guest)) as PriceList;
   await gateway.close();
   await aroundPages();
 });
@@ -91,10 +91,10 @@ test('a model has a page: prices, how it is called, and for administrators its c
   expect(html).toContain('/v1/chat/completions');
   expect(html).toContain('&quot;model&quot;:&quot;gpt-4o&quot;');
   expect(linksIn(html)).toEqual(expect.arrayContaining(['/pricing', '/log?model=gpt-4o', '/token?new=1']));
-  const visitor = await page(0, '/pricing/gpt-4o');
-  expect(words(visitor)).toContain('default ×1 2.50 10.00 1.25');
-  expect(visitor).not.toContain('discount');
-  expect(visitor).not.toContain('/token?new=1');
+  const guest = await page(0, '/pricing/gpt-4o');
+  expect(words(guest)).toContain('default ×1 2.50 10.00 1.25');
+  expect(guest).not.toContain('discount');
+  expect(guest).not.toContain('/token?new=1');
 });
 
 test('a name with a slash and a space has a page of its own, an unknown one says so', async () => {

@@ -114,8 +114,8 @@ test('a backup that was never made is not mentioned; the last one is, with its p
   const { BackupNow } = await import('../../web/features/settings/extras/backup-now.tsx');
   const status = (backups: object) => rendered(<BackupNow />, { answers: { backups } });
   expect(status({ made_at: 0, place: '', file: '', missing: '' })).not.toContain('上次');
-  const told = status({ made_at: 1_795_000_000, place: 's3://b', file: 'gateway.db', missing: 'no space' });
-  for (const text of ['上次', 's3://b gateway.db', '未完成：no space']) expect(told).toContain(text);
+  const html = status({ made_at: 1_795_000_000, place: 's3://b', file: 'gateway.db', missing: 'no space' });
+  for (const text of ['上次', 's3://b gateway.db', '未完成：no space']) expect(html).toContain(text);
 });
 
 test.each([

@@ -49,7 +49,7 @@ const sealOf = (until: number): string =>
 function tokenFor({ body, nowMs }: Caller, account: ServiceAccount): Response {
   const form = new URLSearchParams(body);
   const [head = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
-  const told = record(parseJson(Buffer.from(claims, 'base64url').toString('utf8')));
+  const claimSet = record(parseJson(Buffer.from(claims, 'base64url').toString('utf8')));
   const now = Math.floor(nowMs / 1000);
   const genuine = verify(
     'sha256',
@@ -61,11 +61,11 @@ function tokenFor({ body, nowMs }: Caller, account: ServiceAccount): Response {
   const right =
     form.get('grant_type') === grant &&
     genuine &&
-    told?.iss === details?.client_email &&
-    told?.aud === details?.token_uri &&
-    String(told?.scope).includes(scope) &&
-    Number(told?.exp) > now &&
-    Number(told?.exp) - Number(told?.iat) <= lifetime;
+    claimSet?.iss === details?.client_email &&
+    claimSet?.aud === details?.token_uri &&
+    String(claimSet?.scope).includes(scope) &&
+    Number(claimSet?.exp) > now &&
+    Number(claimSet?.exp) - Number(claimSet?.iat) <= lifetime;
   if (!right)
     return Response.json({ error: 'invalid_grant', error_description: 'Invalid JWT Signature.' }, { status: 400 });
   const until = now + lifetime;
@@ -158,11 +158,11 @@ const google = [roles, ...generateRules];
 /** Calls have no ids here. */
 const wire = {
   ...generateWire,
-  whole: (plan: Parameters<typeof generateWire.whole>[0], telling: Parameters<typeof generateWire.whole>[1]) =>
-    withoutIds(generateWire.whole(plan, telling)),
-  frames: (plan: Parameters<typeof generateWire.frames>[0], telling: Parameters<typeof generateWire.frames>[1]) =>
+  whole: (plan: Parameters<typeof generateWire.whole>[0], context: Parameters<typeof generateWire.whole>[1]) =>
+    withoutIds(generateWire.whole(plan, context)),
+  frames: (plan: Parameters<typeof generateWire.frames>[0], context: Parameters<typeof generateWire.frames>[1]) =>
     generateWire
-      .frames(plan, telling)
+      .frames(plan, context)
       .map((frame) => String(frame).replace(/"functionCall":\{"id":"[^"]*",/g, '"functionCall":{')),
 };
 

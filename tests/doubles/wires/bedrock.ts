@@ -2,7 +2,7 @@
 import { parseJson, record, records } from '../../../server/protocols/shared/json.ts';
 import { awsEvent, awsException, awsStream } from '../aws-frames.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import type { LeaseMessages, Wire } from '../wire.ts';
+import type { ReplyContext, Wire } from '../wire.ts';
 import { messagesWire } from './messages.ts';
 
 type Item = Record<string, unknown>;
@@ -16,15 +16,15 @@ export const claudeWire: Wire = {
   ...messagesWire,
   callId: idWith('toolu_bdrk_01', 22),
   contentType: awsStream,
-  frames: (plan, telling) =>
-    messagesWire.frames(plan, telling).flatMap((frame) => {
+  frames: (plan, context) =>
+    messagesWire.frames(plan, context).flatMap((frame) => {
       const text = dataOf(frame);
       const event = record(parseJson(text));
       if (event?.type === 'ping') return [];
       if (event?.type === 'error') return [awsException('serviceUnavailableException', overloaded)];
       const metrics = { 'amazon-bedrock-invocationMetrics': { inputTokenCount: plan.usage.prompt } };
-      const told = event?.type === 'message_stop' ? JSON.stringify({ ...event, ...metrics }) : text;
-      return [awsEvent('chunk', { bytes: Buffer.from(told).toString('base64'), p: 'abcdefgh' })];
+      const events = event?.type === 'message_stop' ? JSON.stringify({ ...event, ...metrics }) : text;
+      return [awsEvent('chunk', { bytes: Buffer.from(events).toString('base64'), p: 'abcdefgh' })];
     }),
 };
 
@@ -71,13 +71,13 @@ function whole(plan: Plan): Item {
 }
 
 /** Texts and thoughts have no start of their own. */
-function frames(plan: Plan, telling: LeaseMessages): Uint8Array[] {
-  const told: Uint8Array[] = [awsEvent('messageStart', { role: 'assistant' })];
+function frames(plan: Plan, context: ReplyContext): Uint8Array[] {
+  const events: Uint8Array[] = [awsEvent('messageStart', { role: 'assistant' })];
   let contentBlockIndex = 0;
   const block = (deltas: readonly Item[], start?: Item) => {
-    if (start !== undefined) told.push(awsEvent('contentBlockStart', { contentBlockIndex, start }));
-    for (const delta of deltas) told.push(awsEvent('contentBlockDelta', { contentBlockIndex, delta }));
-    told.push(awsEvent('contentBlockStop', { contentBlockIndex }));
+    if (start !== undefined) events.push(awsEvent('contentBlockStart', { contentBlockIndex, start }));
+    for (const delta of deltas) events.push(awsEvent('contentBlockDelta', { contentBlockIndex, delta }));
+    events.push(awsEvent('contentBlockStop', { contentBlockIndex }));
     contentBlockIndex++;
   };
   if (plan.thoughts.length > 0) block(plan.thoughts.map((text) => ({ reasoningContent: { text } })));
@@ -87,9 +87,9 @@ function frames(plan: Plan, telling: LeaseMessages): Uint8Array[] {
       torn(args).map((input) => ({ toolUse: { input } })),
       { toolUse: { toolUseId: id, name } },
     );
-  if (telling.breaks) return [...told.slice(0, 3), awsException('modelStreamErrorException', overloaded)];
+  if (context.breaks) return [...events.slice(0, 3), awsException('modelStreamErrorException', overloaded)];
   return [
-    ...told,
+    ...events,
     awsEvent('messageStop', { stopReason: stopOf(plan) }),
     awsEvent('metadata', { usage: usageOf(plan), metrics: { latencyMs: 1 } }),
   ];

@@ -1,7 +1,7 @@
 /** Chat completions as their many providers speak them: one dialect, and the habits that tell them apart. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import { created, data, events, type LeaseMessages, named, type Wire } from '../wire.ts';
+import { created, data, events, named, type ReplyContext, type Wire } from '../wire.ts';
 
 export interface ChatHabits {
   /** Where thoughts are told. */
@@ -54,7 +54,7 @@ function receive(body: Json, stream: boolean, model: string, habits: ChatHabits)
   };
 }
 
-function usageOf({ usage }: Plan, { overCached }: LeaseMessages): Item {
+function usageOf({ usage }: Plan, { overCached }: ReplyContext): Item {
   const { prompt, cached, output, thought } = usage;
   return {
     prompt_tokens: prompt,
@@ -83,7 +83,7 @@ function thoughtMembers(habits: ChatHabits, text: string): Item {
 }
 
 const finishOf = (plan: Plan): string => (plan.calls.length > 0 ? 'tool_calls' : 'stop');
-const envelope = (object: string, { model }: LeaseMessages, habits: ChatHabits): Item => ({
+const envelope = (object: string, { model }: ReplyContext, habits: ChatHabits): Item => ({
   id: 'chatcmpl-practice',
   object,
   created,
@@ -94,21 +94,24 @@ const envelope = (object: string, { model }: LeaseMessages, habits: ChatHabits):
 function messageOf(plan: Plan, habits: ChatHabits): Item {
   const thoughts = plan.thoughts.join('');
   const words = plan.words.join('');
-  const told = thoughts === '' ? {} : thoughtMembers(habits, thoughts);
+  const thoughtFields = thoughts === '' ? {} : thoughtMembers(habits, thoughts);
   const tagged =
     habits.thoughts === 'think-tag' && thoughts !== '' ? `<think>\n${thoughts}</think>\n\n${words}` : words;
-  const content = 'content' in told ? [...(told.content as readonly Item[]), { type: 'text', text: words }] : tagged;
+  const content =
+    'content' in thoughtFields
+      ? [...(thoughtFields.content as readonly Item[]), { type: 'text', text: words }]
+      : tagged;
   const calls = plan.calls.map(({ id, name, args }) => ({
     id,
     type: 'function',
     function: { name, arguments: JSON.stringify(args) },
   }));
-  return { role: 'assistant', ...told, content, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
+  return { role: 'assistant', ...thoughtFields, content, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
 }
 
-function whole(plan: Plan, telling: LeaseMessages, habits: ChatHabits): unknown {
+function whole(plan: Plan, context: ReplyContext, habits: ChatHabits): unknown {
   return {
-    ...envelope('chat.completion', telling, habits),
+    ...envelope('chat.completion', context, habits),
     choices: [
       {
         index: 0,
@@ -118,7 +121,7 @@ function whole(plan: Plan, telling: LeaseMessages, habits: ChatHabits): unknown 
         finish_reason: finishOf(plan),
       },
     ],
-    usage: usageOf(plan, telling),
+    usage: usageOf(plan, context),
   };
 }
 
@@ -150,9 +153,9 @@ const overloaded = 'The server is overloaded, practice';
 const usualBreak = (message: string): string =>
   data({ error: { message, type: 'server_error', param: null, code: 'server_error' } });
 
-function frames(plan: Plan, telling: LeaseMessages, habits: ChatHabits): string[] {
+function frames(plan: Plan, context: ReplyContext, habits: ChatHabits): string[] {
   const chunk = (choices: readonly unknown[], more: Item = {}) =>
-    data({ ...envelope('chat.completion.chunk', telling, habits), choices, ...more });
+    data({ ...envelope('chat.completion.chunk', context, habits), choices, ...more });
   const choice = (delta: Item, finish: string | null): Item => ({
     index: 0,
     delta,
@@ -160,10 +163,10 @@ function frames(plan: Plan, telling: LeaseMessages, habits: ChatHabits): string[
     finish_reason: finish,
   });
   const deltas = deltasOf(plan, habits).map((delta) => chunk([choice(delta, null)]));
-  if (telling.breaks) return [...deltas.slice(0, 3), (habits.breaks ?? usualBreak)(overloaded)];
-  const usage = { usage: usageOf(plan, telling) };
+  if (context.breaks) return [...deltas.slice(0, 3), (habits.breaks ?? usualBreak)(overloaded)];
+  const usage = { usage: usageOf(plan, context) };
   const last = chunk([choice({}, finishOf(plan))], habits.usageInLast === true ? usage : {});
-  const counted = telling.received.usageFrame && habits.usageInLast !== true ? [chunk([], usage)] : [];
+  const counted = context.received.usageFrame && habits.usageInLast !== true ? [chunk([], usage)] : [];
   return [...deltas, last, ...counted, 'data: [DONE]\n\n'];
 }
 
@@ -174,7 +177,7 @@ export const chatWire = (habits: ChatHabits): Wire => ({
   id: 'openai-chat',
   receive: (body, stream, model) => receive(body, stream, model, habits),
   callId: habits.callId ?? idWith('call_', 24),
-  whole: (plan, telling) => whole(plan, telling, habits),
-  frames: (plan, telling) => frames(plan, telling, habits),
+  whole: (plan, context) => whole(plan, context, habits),
+  frames: (plan, context) => frames(plan, context, habits),
   contentType: events,
 });

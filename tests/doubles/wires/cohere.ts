@@ -1,8 +1,8 @@
-/** Cohere's second chat: plans before calls, usage told twice. */
+/** Cohere's second chat: plans before calls, usage reported twice. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, type Plan, torn } from '../plan.ts';
 import { nameFrom } from '../seal.ts';
-import { events, type LeaseMessages, named, type Wire } from '../wire.ts';
+import { events, named, type ReplyContext, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -53,37 +53,37 @@ function whole(plan: Plan): Item {
   };
 }
 
-function frames(plan: Plan, telling: LeaseMessages): string[] {
+function frames(plan: Plan, context: ReplyContext): string[] {
   const event = (type: string, more: Item) => named(type, { type, ...more });
   const message = (content: Item) => ({ delta: { message: content } });
   const calling = plan.calls.length > 0;
-  const told = [
+  const stream = [
     event('message-start', { id: 'practice', ...message({ role: 'assistant', content: [], tool_calls: [] }) }),
   ];
   let index = 0;
   const block = (type: 'thinking' | 'text', chunks: readonly string[]) => {
-    told.push(event('content-start', { index, ...message({ content: { type, [type]: '' } }) }));
+    stream.push(event('content-start', { index, ...message({ content: { type, [type]: '' } }) }));
     for (const chunk of chunks)
-      told.push(event('content-delta', { index, ...message({ content: { [type]: chunk } }) }));
-    told.push(event('content-end', { index }));
+      stream.push(event('content-delta', { index, ...message({ content: { [type]: chunk } }) }));
+    stream.push(event('content-end', { index }));
     index++;
   };
   if (plan.thoughts.length > 0) block('thinking', plan.thoughts);
-  if (calling) for (const tool_plan of plan.words) told.push(event('tool-plan-delta', message({ tool_plan })));
+  if (calling) for (const tool_plan of plan.words) stream.push(event('tool-plan-delta', message({ tool_plan })));
   else block('text', plan.words);
   for (const [at, { id, name, args }] of plan.calls.entries()) {
     const tool_calls = { id, type: 'function', function: { name, arguments: '' } };
-    told.push(event('tool-call-start', { index: at, ...message({ tool_calls }) }));
+    stream.push(event('tool-call-start', { index: at, ...message({ tool_calls }) }));
     for (const chunk of torn(args))
-      told.push(
+      stream.push(
         event('tool-call-delta', { index: at, ...message({ tool_calls: { function: { arguments: chunk } } }) }),
       );
-    told.push(event('tool-call-end', { index: at }));
+    stream.push(event('tool-call-end', { index: at }));
   }
   const end = (finish_reason: string, more: Item = {}) =>
     event('message-end', { delta: { finish_reason, usage: usageOf(plan), ...more } });
-  if (telling.breaks) return [...told.slice(0, 3), end('ERROR', { error: 'the model failed, practice' })];
-  return [...told, end(finishOf(plan))];
+  if (context.breaks) return [...stream.slice(0, 3), end('ERROR', { error: 'the model failed, practice' })];
+  return [...stream, end(finishOf(plan))];
 }
 
 export const cohereWire: Wire = {

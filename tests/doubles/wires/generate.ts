@@ -1,7 +1,7 @@
 /** generateContent as Google answers it: signatures on calls and at the end of texts, arguments in parts where they are asked for. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, type SaidCall } from '../plan.ts';
-import { data, events, type LeaseMessages, type Wire } from '../wire.ts';
+import { data, events, type ReplyContext, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -51,36 +51,36 @@ function receive(body: Json, stream: boolean, model: string): Heard {
 const shown = (body: Json): boolean =>
   either(either(either(body, 'generationConfig'), 'thinkingConfig'), 'includeThoughts') === true;
 
-const signs = ({ received }: LeaseMessages): boolean => received.thinks;
+const signs = ({ received }: ReplyContext): boolean => received.thinks;
 
 /** Only the first of several calls is signed. */
-function callPart({ id, name, args }: SaidCall, at: number, telling: LeaseMessages): Item {
-  const signature = signs(telling) && at === 0 ? { thoughtSignature: telling.seals.sign('call', name) } : {};
-  return { functionCall: { ...(levelled(telling.model) ? { id } : {}), name, args }, ...signature };
+function callPart({ id, name, args }: SaidCall, at: number, context: ReplyContext): Item {
+  const signature = signs(context) && at === 0 ? { thoughtSignature: context.seals.sign('call', name) } : {};
+  return { functionCall: { ...(levelled(context.model) ? { id } : {}), name, args }, ...signature };
 }
 
-function partsSaid(plan: Plan, telling: LeaseMessages): Item[] {
-  const thoughts = shown(telling.body) ? plan.thoughts.map((text) => ({ text, thought: true })) : [];
+function partsSaid(plan: Plan, context: ReplyContext): Item[] {
+  const thoughts = shown(context.body) ? plan.thoughts.map((text) => ({ text, thought: true })) : [];
   const words = plan.words.map((text) => ({ text }));
-  const calls = plan.calls.map((call, at) => callPart(call, at, telling));
+  const calls = plan.calls.map((call, at) => callPart(call, at, context));
   // A signature without a call comes with a text of nothing.
   const last =
-    signs(telling) && calls.length === 0 ? [{ text: '', thoughtSignature: telling.seals.sign('text', '') }] : [];
+    signs(context) && calls.length === 0 ? [{ text: '', thoughtSignature: context.seals.sign('text', '') }] : [];
   return [...thoughts, ...words, ...calls, ...last];
 }
 
-function answerOf(plan: Plan, telling: LeaseMessages, parts: readonly Item[], last: boolean): Item {
+function answerOf(plan: Plan, context: ReplyContext, parts: readonly Item[], last: boolean): Item {
   const { prompt, cached, output, thought } = plan.usage;
   return {
     candidates: [{ index: 0, content: { role: 'model', parts }, ...(last ? { finishReason: 'STOP' } : {}) }],
     usageMetadata: {
       promptTokenCount: prompt,
-      cachedContentTokenCount: telling.overCached ? prompt + 7 : cached,
+      cachedContentTokenCount: context.overCached ? prompt + 7 : cached,
       ...(last ? { candidatesTokenCount: output - thought, thoughtsTokenCount: thought } : {}),
       totalTokenCount: last ? prompt + output : prompt,
       promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
     },
-    modelVersion: telling.model,
+    modelVersion: context.model,
     responseId: 'practice',
   };
 }
@@ -110,21 +110,21 @@ function inChunks(part: Item): Item[] {
   ];
 }
 
-function frames(plan: Plan, telling: LeaseMessages): string[] {
-  const calling = either(either(telling.body, 'toolConfig'), 'functionCallingConfig');
+function frames(plan: Plan, context: ReplyContext): string[] {
+  const calling = either(either(context.body, 'toolConfig'), 'functionCallingConfig');
   const partial = either(calling, 'streamFunctionCallArguments') === true;
-  const parts = partsSaid(plan, telling).flatMap((part) => (partial ? inChunks(part) : [part]));
-  const told = parts.map((part, at) => data(answerOf(plan, telling, [part], at === parts.length - 1)));
-  if (!telling.breaks) return told;
+  const parts = partsSaid(plan, context).flatMap((part) => (partial ? inChunks(part) : [part]));
+  const stream = parts.map((part, at) => data(answerOf(plan, context, [part], at === parts.length - 1)));
+  if (!context.breaks) return stream;
   const error = { code: 503, message: 'The model is overloaded, practice', status: 'UNAVAILABLE' };
-  return [...told.slice(0, 2), data({ error })];
+  return [...stream.slice(0, 2), data({ error })];
 }
 
 export const generateWire: Wire = {
   id: 'gemini-generate',
   receive,
   callId: idWith('', 8),
-  whole: (plan, telling) => answerOf(plan, telling, joined(partsSaid(plan, telling)), true),
+  whole: (plan, context) => answerOf(plan, context, joined(partsSaid(plan, context)), true),
   frames,
   contentType: events,
 };

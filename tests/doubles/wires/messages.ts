@@ -1,7 +1,7 @@
 /** Anthropic's Messages as their maker answers them: signed thoughts, calls in pieces, usage with its iterations. */
 import { type Json, list, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
-import { events, type LeaseMessages, named, type Wire } from '../wire.ts';
+import { events, named, type ReplyContext, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -36,7 +36,7 @@ function receive(body: Json, stream: boolean): Heard {
   };
 }
 
-function blocksOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
+function blocksOf(plan: Plan, { seals, body }: ReplyContext): Item[] {
   const text = plan.thoughts.join('');
   const shown = thoughtOf(body) === 'hidden' ? '' : text;
   const thoughts = text === '' ? [] : [{ type: 'thinking', thinking: shown, signature: seals.sign('thinking', shown) }];
@@ -44,7 +44,7 @@ function blocksOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
   return [...thoughts, { type: 'text', text: plan.words.join('') }, ...calls];
 }
 
-function usageOf({ usage }: Plan, output: number, { overCached }: LeaseMessages): Item {
+function usageOf({ usage }: Plan, output: number, { overCached }: ReplyContext): Item {
   const fresh = usage.prompt - usage.cached;
   const counts = {
     input_tokens: overCached ? 0 : fresh,
@@ -56,16 +56,16 @@ function usageOf({ usage }: Plan, output: number, { overCached }: LeaseMessages)
   return { ...counts, service_tier: 'standard', iterations: [{ type: 'message', ...counts }] };
 }
 
-function messageOf(plan: Plan, telling: LeaseMessages): Item {
+function messageOf(plan: Plan, context: ReplyContext): Item {
   return {
     id: 'msg_practice',
     type: 'message',
     role: 'assistant',
-    model: telling.model,
-    content: blocksOf(plan, telling),
+    model: context.model,
+    content: blocksOf(plan, context),
     stop_reason: plan.calls.length > 0 ? 'tool_use' : 'end_turn',
     stop_sequence: null,
-    usage: usageOf(plan, plan.usage.output, telling),
+    usage: usageOf(plan, plan.usage.output, context),
   };
 }
 
@@ -89,30 +89,30 @@ const emptied: Readonly<Record<string, Item>> = {
   tool_use: { input: {} },
 };
 
-function frames(plan: Plan, telling: LeaseMessages): string[] {
+function frames(plan: Plan, context: ReplyContext): string[] {
   const event = (type: string, more: Item = {}) => named(type, { type, ...more });
-  const message = messageOf(plan, telling);
-  const told = [
+  const message = messageOf(plan, context);
+  const stream = [
     event('message_start', {
-      message: { ...message, content: [], stop_reason: null, usage: usageOf(plan, 1, telling) },
+      message: { ...message, content: [], stop_reason: null, usage: usageOf(plan, 1, context) },
     }),
     event('ping'),
   ];
-  for (const [index, block] of blocksOf(plan, telling).entries()) {
-    told.push(event('content_block_start', { index, content_block: { ...block, ...emptied[String(block.type)] } }));
-    for (const delta of piecesOf(block, plan)) told.push(event('content_block_delta', { index, delta }));
-    told.push(event('content_block_stop', { index }));
+  for (const [index, block] of blocksOf(plan, context).entries()) {
+    stream.push(event('content_block_start', { index, content_block: { ...block, ...emptied[String(block.type)] } }));
+    for (const delta of piecesOf(block, plan)) stream.push(event('content_block_delta', { index, delta }));
+    stream.push(event('content_block_stop', { index }));
   }
-  if (telling.breaks)
+  if (context.breaks)
     return [
-      ...told.slice(0, 6),
+      ...stream.slice(0, 6),
       event('error', {
         error: { type: 'overloaded_error', message: 'Overloaded, practice' },
         request_id: 'req_practice',
       }),
     ];
   const { stop_reason, stop_sequence, usage } = message;
-  return [...told, event('message_delta', { delta: { stop_reason, stop_sequence }, usage }), event('message_stop')];
+  return [...stream, event('message_delta', { delta: { stop_reason, stop_sequence }, usage }), event('message_stop')];
 }
 
 export const messagesWire: Wire = {

@@ -1,7 +1,7 @@
 /** Ollama's own chat: a line of JSON for each piece, calls without ids, arguments as objects. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan } from '../plan.ts';
-import type { LeaseMessages, Wire } from '../wire.ts';
+import type { ReplyContext, Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -21,7 +21,7 @@ function receive(body: Json, stream: boolean): Heard {
   };
 }
 
-const line = (message: Item, { model }: LeaseMessages, more: Item = {}): Item => ({
+const line = (message: Item, { model }: ReplyContext, more: Item = {}): Item => ({
   model,
   created_at: '2023-11-14T22:13:20Z',
   message: { role: 'assistant', content: '', ...message },
@@ -39,7 +39,7 @@ const ending = ({ usage }: Plan): Item => ({
 
 const callsOf = (plan: Plan): Item[] => plan.calls.map(({ name, args }) => ({ function: { name, arguments: args } }));
 
-function whole(plan: Plan, telling: LeaseMessages): Item {
+function whole(plan: Plan, context: ReplyContext): Item {
   const calls = callsOf(plan);
   const thinking = plan.thoughts.join('');
   const message = {
@@ -47,18 +47,18 @@ function whole(plan: Plan, telling: LeaseMessages): Item {
     ...(thinking === '' ? {} : { thinking }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-  return line(message, telling, ending(plan));
+  return line(message, context, ending(plan));
 }
 
-function frames(plan: Plan, telling: LeaseMessages): string[] {
-  const told = [
-    ...plan.thoughts.map((thinking) => line({ thinking }, telling)),
-    ...plan.words.map((content) => line({ content }, telling)),
-    ...callsOf(plan).map((call) => line({ tool_calls: [call] }, telling)),
+function frames(plan: Plan, context: ReplyContext): string[] {
+  const lines = [
+    ...plan.thoughts.map((thinking) => line({ thinking }, context)),
+    ...plan.words.map((content) => line({ content }, context)),
+    ...callsOf(plan).map((call) => line({ tool_calls: [call] }, context)),
   ];
-  const whole = telling.breaks
-    ? [...told.slice(0, 2), { error: 'the model failed, practice' }]
-    : [...told, line({}, telling, ending(plan))];
+  const whole = context.breaks
+    ? [...lines.slice(0, 2), { error: 'the model failed, practice' }]
+    : [...lines, line({}, context, ending(plan))];
   return whole.map((one) => `${JSON.stringify(one)}\n`);
 }
 

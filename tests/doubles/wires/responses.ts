@@ -2,7 +2,7 @@
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
 import { type Heard, idWith, type Plan, torn } from '../plan.ts';
 import { nameFrom } from '../seal.ts';
-import { created, events, type LeaseMessages, named, type Wire } from '../wire.ts';
+import { created, events, named, type ReplyContext, type Wire } from '../wire.ts';
 
 type Item = Record<string, unknown>;
 
@@ -31,7 +31,7 @@ function receive(body: Json, stream: boolean, thinks: boolean): Heard {
 const compacts = (body: Json): boolean => inputOf(body).at(-1)?.type === 'compaction_trigger';
 
 /** The answer's items; ids follow from the request. */
-function itemsOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
+function itemsOf(plan: Plan, { seals, body }: ReplyContext): Item[] {
   const id = (prefix: string, at = 0) => `${prefix}_${nameFrom(`${prefix} ${at} ${JSON.stringify(body)}`, 48)}`;
   if (compacts(body)) {
     const cmp = id('cmp');
@@ -69,10 +69,10 @@ function itemsOf(plan: Plan, { seals, body }: LeaseMessages): Item[] {
   return [...thoughts, message, ...calls];
 }
 
-function responseOf(plan: Plan, telling: LeaseMessages, status: string): Item {
+function responseOf(plan: Plan, context: ReplyContext, status: string): Item {
   const { prompt, cached, output, thought } = plan.usage;
   const done = status === 'completed';
-  const { body, model } = telling;
+  const { body, model } = context;
   return {
     id: `resp_${nameFrom(JSON.stringify(body), 48)}`,
     object: 'response',
@@ -83,7 +83,7 @@ function responseOf(plan: Plan, telling: LeaseMessages, status: string): Item {
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     model,
-    output: done ? itemsOf(plan, telling) : [],
+    output: done ? itemsOf(plan, context) : [],
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
     reasoning: { effort: record(body.reasoning)?.effort ?? null, summary: null },
@@ -97,7 +97,7 @@ function responseOf(plan: Plan, telling: LeaseMessages, status: string): Item {
     usage: done
       ? {
           input_tokens: prompt,
-          input_tokens_details: { cached_tokens: telling.overCached ? prompt + 7 : cached },
+          input_tokens_details: { cached_tokens: context.overCached ? prompt + 7 : cached },
           output_tokens: output,
           output_tokens_details: { reasoning_tokens: thought },
           total_tokens: prompt + output,
@@ -111,7 +111,7 @@ function responseOf(plan: Plan, telling: LeaseMessages, status: string): Item {
 type Event = readonly [type: string, members: Item];
 
 /** One item, from its announcement to its end. */
-function told(item: Item, output_index: number, plan: Plan): Event[] {
+function itemEvents(item: Item, output_index: number, plan: Plan): Event[] {
   const at = { item_id: item.id, output_index };
   const added = (shown: Item): Event => ['response.output_item.added', { output_index, item: shown }];
   const done: Event = ['response.output_item.done', { output_index, item }];
@@ -155,18 +155,18 @@ function told(item: Item, output_index: number, plan: Plan): Event[] {
   }
 }
 
-function frames(plan: Plan, telling: LeaseMessages): string[] {
-  const items = itemsOf(plan, telling);
+function frames(plan: Plan, context: ReplyContext): string[] {
+  const items = itemsOf(plan, context);
   const startedOf: Event[] = [
-    ['response.created', { response: responseOf(plan, telling, 'in_progress') }],
-    ['response.in_progress', { response: responseOf(plan, telling, 'in_progress') }],
-    ...items.flatMap((item, at) => told(item, at, plan)),
+    ['response.created', { response: responseOf(plan, context, 'in_progress') }],
+    ['response.in_progress', { response: responseOf(plan, context, 'in_progress') }],
+    ...items.flatMap((item, at) => itemEvents(item, at, plan)),
   ];
   const error = { code: 'server_error', message: 'The server had an error, practice' };
-  const ended: Event[] = telling.breaks
-    ? [['response.failed', { response: { ...responseOf(plan, telling, 'failed'), error } }]]
-    : [['response.completed', { response: responseOf(plan, telling, 'completed') }]];
-  const all = telling.breaks ? [...startedOf.slice(0, 6), ...ended] : [...startedOf, ...ended];
+  const ended: Event[] = context.breaks
+    ? [['response.failed', { response: { ...responseOf(plan, context, 'failed'), error } }]]
+    : [['response.completed', { response: responseOf(plan, context, 'completed') }]];
+  const all = context.breaks ? [...startedOf.slice(0, 6), ...ended] : [...startedOf, ...ended];
   return all.map(([type, members], sequence_number) => named(type, { type, sequence_number, ...members }));
 }
 
@@ -174,7 +174,7 @@ export const responsesWireWith = (thinks: (model: string, body: Json) => boolean
   id: 'openai-responses',
   receive: (body, stream, model) => receive(body, stream, thinks(model, body)),
   callId: idWith('call_', 24),
-  whole: (plan, telling) => responseOf(plan, telling, 'completed'),
+  whole: (plan, context) => responseOf(plan, context, 'completed'),
   frames,
   contentType: events,
 });

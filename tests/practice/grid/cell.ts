@@ -107,7 +107,7 @@ const same = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === 
 function differencesOf(
   { said }: Exchange,
   got: Got,
-  told: { readonly ids: boolean; readonly thoughts: boolean },
+  visible: { readonly ids: boolean; readonly thoughts: boolean },
 ): string[] {
   if (said === null) return [];
   const differences: string[] = [];
@@ -122,10 +122,10 @@ function differencesOf(
     if (one === undefined) continue;
     if (one.name !== call.name) differences.push(`name ${one.name}`);
     if (!same(one.args, call.args)) differences.push(`arguments ${JSON.stringify(one.args)}`);
-    if (told.ids && one.id !== null && one.id !== call.id) differences.push(`id ${one.id} instead of ${call.id}`);
+    if (visible.ids && one.id !== null && one.id !== call.id) differences.push(`id ${one.id} instead of ${call.id}`);
   }
   const thoughts = said.thoughts.join('');
-  if (told.thoughts && got.thoughts.trim() !== thoughts.trim())
+  if (visible.thoughts && got.thoughts.trim() !== thoughts.trim())
     differences.push(`thoughts "${got.thoughts.slice(0, 30)}"`);
   const { usage } = said;
   if (got.usage === null || got.usage.prompt !== usage.prompt || got.usage.output !== usage.output)
@@ -134,7 +134,7 @@ function differencesOf(
 }
 
 /** What a double keeps to itself on its wire. */
-function toldBy(exchange: Exchange, driver: Driver): { readonly ids: boolean; readonly thoughts: boolean } {
+function visibleBy(exchange: Exchange, driver: Driver): { readonly ids: boolean; readonly thoughts: boolean } {
   const { body, path, model } = exchange;
   const text = JSON.stringify(body);
   const google = path.includes('enerateContent');
@@ -183,7 +183,7 @@ export async function runCell(
   const unsent = missingIn(first, second, scenario);
   const unseen = exchanges.flatMap((exchange, at) => {
     const one = got[at];
-    return one === undefined ? [`turn ${at + 1}`] : differencesOf(exchange, one, toldBy(exchange, driver));
+    return one === undefined ? [`turn ${at + 1}`] : differencesOf(exchange, one, visibleBy(exchange, driver));
   });
   if (unseen.length > 0) return result('lost', unseen.join('; '));
   if (unsent.length === 0) return result('well');
