@@ -86,8 +86,11 @@ function withQuery(url: string, requested: string): string {
   return remaining === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${remaining}`;
 }
 
-/** Request headers that carry features of the dialects and pass through. */
-const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'];
+/**
+ * Request headers that carry features of the dialects and pass through. A key of idempotency is none of them: an
+ * upstream, which knows all callers as one, would answer one with what it made for another.
+ */
+const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'accept'];
 const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
 /** A response in any other form could not be read here: its upstream would have worked for nothing, and look broken. */
 const readable =

@@ -129,7 +129,7 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
     // Headers that name the user and the session pass; the rest would let the client speak for us.
     const known =
-      /^(host|connection|accept|accept-encoding|user-agent|content-(type|length)|authorization|anthropic-(version|beta)|openai-beta|idempotency-key)$/;
+      /^(host|connection|accept|accept-encoding|user-agent|content-(type|length)|authorization|anthropic-(version|beta)|openai-beta)$/;
     const agents = new Set(agentHeaders.map(({ name }) => name));
     const others = Object.keys(received?.headers ?? {}).filter((name) => !known.test(name) && !agents.has(name));
     expect(others).toEqual([]);

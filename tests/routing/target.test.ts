@@ -116,7 +116,6 @@ test('headers of the client’s dialect and of its agent go to its own dialect a
     'anthropic-version': '2023-06-01',
     'x-api-key': 'k',
     'anthropic-beta': 'b',
-    'idempotency-key': 'i',
     version: '1',
   });
   expect(headers('mistral')).toEqual({
@@ -124,8 +123,16 @@ test('headers of the client’s dialect and of its agent go to its own dialect a
     'accept-encoding': 'identity',
     'user-agent': 'agent',
     authorization: 'Bearer k',
-    'idempotency-key': 'i',
   });
+});
+
+test('no header of a caller makes an upstream answer it with what another was answered', () => {
+  const names = ['idempotency-key', 'x-idempotency-key', 'x-stainless-idempotency-key', 'x-request-id', 'request-id'];
+  const clientHeaders = new Headers(names.map((name): [string, string] => [name, 'theirs']));
+  for (const slug of ['openai', 'anthropic', 'custom', 'mistral', 'gemini', 'azure']) {
+    const sent = headersOf(compiled(slug, {}, plain).headers, 'k', clientHeaders, undefined);
+    expect(Object.keys(sent).filter((name) => names.includes(name))).toEqual([]);
+  }
 });
 
 test('headers are shared by requests that send the same, and by no others', () => {
