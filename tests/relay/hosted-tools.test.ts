@@ -31,6 +31,14 @@ const response = (output: readonly object[] = [], more: object = {}) => ({
   usage: { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 },
   ...more,
 });
+const message = {
+  id: 'msg',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 10, output_tokens: 1 },
+};
 /** gpt-4.1: $2 in, $8 out. */
 const tokensOnly = 1_400;
 const flat = (dollars: number): number => Math.round(dollars * 500_000);
@@ -350,6 +358,33 @@ describe('what the provider gives the model to read is held for', () => {
     await (path === '/v1/messages' ? claude() : channel());
     // Two dollars a million: a quota a token.
     expect((await heldAt(path, more)) - (await heldAt(path, {}))).toBeGreaterThanOrEqual(tokens);
+  });
+
+  test.each([
+    ['/v1/responses', 'web_search'],
+    ['/v1/chat/completions', 'web_search'],
+    ['/v1/messages', 'web_search_20250305'],
+  ])('and no less of it by a limit that not every host heeds: %s', async (path, type) => {
+    await (path === '/v1/messages' ? claude() : channel());
+    const usual = await heldAt(path, { tools: [{ type, name: 'web_search' }] });
+    const limited = await heldAt(path, { tools: [{ type, name: 'web_search', max_uses: 1 }] });
+    expect(limited).toBeGreaterThanOrEqual(usual);
+  });
+
+  test.each([
+    ['gpt-5.4', '/v1/responses', { type: 'web_search' }],
+    ['gpt-5-codex', '/v1/responses', { type: 'web_search' }],
+    ['claude-sonnet-4-5', '/v1/messages', { type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
+    ['claude-opus-4-6', '/v1/messages', { type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
+  ])('an agent that may always search works with a dollar: %s', async (model, path, tool) => {
+    await gateway.close();
+    gateway = await createTestGateway({ quota: flat(1) });
+    await gateway.channel(upstream.url, { type: path === '/v1/messages' ? 14 : 1, models: model });
+    upstream.script((reply) => sendJson(reply, path === '/v1/messages' ? message : response()));
+    const words = 'word '.repeat(10_000);
+    const said =
+      path === '/v1/messages' ? { max_tokens: 32_000, messages: [{ role: 'user', content: words }] } : { input: words };
+    expect((await ask(path, { model, ...said, tools: [tool] })).status).toBe(200);
   });
 
   test('a summary of the conversation reads all of it again', async () => {

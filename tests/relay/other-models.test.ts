@@ -96,6 +96,15 @@ test('an adviser reads as often as the request lets it', async () => {
   expect(held).toBeGreaterThan(8 * once);
 });
 
+test('an adviser writes as much as the request lets it', async () => {
+  await claude();
+  await ask(adviser('claude-opus-4-6', { max_uses: 1 }));
+  const usual = held;
+  await ask(adviser('claude-opus-4-6', { max_uses: 1, max_tokens: 60_000 }));
+  // Opus costs 2.5 a token that it reads, and five times that for one that it writes.
+  expect(held - usual).toBeGreaterThan(50_000 * 12.5);
+});
+
 test('a member that is not sent upstream needs no right', async () => {
   await claude();
   expect((await ask(fallback('claude-opus-4-6'), haikuOnly)).status).toBe(200);

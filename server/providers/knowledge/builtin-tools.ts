@@ -120,7 +120,11 @@ export function selectsHost(name: string, value: unknown): readonly string[] {
   return own === null ? none : Object.keys(own).filter((key) => !harmless.has(looseName(key)) && isOn(own[key]));
 }
 
-/** What a search gives the model to read, in tokens; typical for the providers' own. */
+/**
+ * What a search gives the model to read, in tokens, with some room: OpenAI bills 8,000 where it bills by the search, and
+ * Anthropic's example reads 7,000. Sources: https://platform.openai.com/docs/pricing,
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+ */
 const searchTokens = 10_000;
 /** As much as the model takes: pages, files, and what other servers answer. */
 const endless = Number.POSITIVE_INFINITY;
@@ -197,7 +201,10 @@ export interface OtherModel {
   readonly writes: number | null;
 }
 
-/** An adviser's words seldom take more. Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool */
+/**
+ * An adviser's words and thoughts seldom take more, unless the request lets them: 1,400 to 1,800 tokens are usual.
+ * Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool
+ */
 const adviceTokens = 4096;
 const adviser = /^advisor(?:_\d+)?$/;
 
@@ -207,7 +214,8 @@ export const advisersIn = (value: unknown): readonly OtherModel[] =>
     const tool = record(item);
     const model = text(tool?.model);
     if (tool === null || model === null || !valuesOf(tool, 'type').some((type) => adviser.test(word(type)))) return [];
-    return [{ model, calls: largest(valuesOf(tool, 'maxuses'), defaultCalls), writes: adviceTokens }];
+    const named = Math.max(0, ...valuesOf(tool, 'maxtokens').map(Number).filter(Number.isFinite));
+    return [{ model, calls: largest(valuesOf(tool, 'maxuses'), defaultCalls), writes: Math.max(named, adviceTokens) }];
   });
 
 /** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
@@ -236,13 +244,15 @@ function typed(type: string, tool: Readonly<Record<string, unknown>>): Hosted {
     return { uses: [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { max: 1, listed: true })], reads: 0 };
   }
   const found = types.find((row) => row.type.test(type));
+  // Fewer than usual are held for by no word of the client's: few hosts heed it, and translations leave it out.
   const limit = largest(valuesOf(tool, 'maxuses'), 0);
-  const calls = limit === 0 ? defaultCalls : limit;
+  const calls = Math.max(limit, defaultCalls);
   if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
   if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool)))
     return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
   const reads = calls * (found.reads ?? searchTokens);
-  const bounds = limit === 0 ? {} : { max: limit * (found.row?.units ?? 1) };
+  const most = found.row?.max ?? defaultCalls;
+  const bounds = { max: Math.max(most, limit * (found.row?.units ?? 1)) };
   const memory = found.row === container ? memoryOf(tool) : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
   return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })], reads };
