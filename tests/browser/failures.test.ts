@@ -102,6 +102,8 @@ async function visit(path: string): Promise<{ readonly reads: readonly string[];
   const requested = await page.evaluate(() => [...window.faults.requested]);
   // The sidebar of the page before may still ask; the home page has none.
   const others = path === '' ? ['/api/status', '/api/traffic/channels'] : ['/api/status'];
+  // No read: the page's language is saved for its user, without being asked to, once.
+  others.push('PUT /api/user/setting');
   return { reads: requested.filter((one) => !others.includes(one)), text };
 }
 
