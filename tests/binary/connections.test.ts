@@ -120,7 +120,7 @@ test('serving takes as many descriptors as it may have, and says how many', { ti
   const reader = served?.stderr.getReader();
   let said = '';
   while (!said.includes('stop')) said += new TextDecoder().decode((await reader?.read())?.value);
-  expect(said).toContain('Open files and connections: 700');
+  expect(said).toContain('Limit of open files and connections: 700');
   expect(readFileSync(`/proc/${served?.pid}/limits`, 'utf8')).toMatch(/Max open files +700 +700/);
 });
 

@@ -51,6 +51,6 @@ export function printReady({ output, dataDir, say }: Context, { gateway, link, m
       ),
     );
   if (gateway.descriptors !== null)
-    output.note(`${say('可同时打开的文件与连接', 'Open files and connections')}: ${gateway.descriptors}`);
+    output.note(`${say('文件与连接数上限', 'Limit of open files and connections')}: ${gateway.descriptors}`);
   output.note(say('Ctrl-C 停止', 'Ctrl-C to stop'));
 }
