@@ -199,9 +199,9 @@ test('compared models show the cheaper price and the larger context', async () =
   expect(priced).toContain(i18next.t('pricing.margin'));
 });
 
-test('on a phone a model keeps its name and its prices in and out', async () => {
+test('on a phone a model keeps its name, and its prices in and out share a place', async () => {
   const { modelColumns } = await import('../../web/features/pricing/model-columns.tsx');
   const options = { t: i18next.t, admin: false, onPrice: () => undefined } as unknown;
   const columns = modelColumns(options as Parameters<typeof modelColumns>[0]);
-  expect(columns.filter(({ key }) => key).map(({ id }) => id)).toEqual(['model', 'input', 'output']);
+  expect(columns.filter(({ key }) => key).map(({ id }) => id)).toEqual(['model', 'output']);
 });
