@@ -7,12 +7,22 @@ export type ThinkingForm = (typeof thinkingForms)[number];
 /** Members of the common form that a model may refuse. */
 export type ModelParameter = (typeof modelParameters)[number];
 
+/** A thought that stands beside the longest answer. */
+export interface ApartThought {
+  /** Tokens at most. */
+  readonly most: number;
+  /** The member `thinking_budget` allows fewer. */
+  readonly bounded?: true;
+}
+
 export interface Target {
   /** Tokens of the longest answer. */
   readonly outputCap: number | null;
   /** Tokens of the longest prompt. */
   readonly inputLimit: number | null;
   readonly thinking: ThinkingForm | null;
+  /** What it thinks is counted by no limit of the answer. */
+  readonly apartThought: ApartThought | null;
   /** Its thinking cannot be switched off. */
   readonly thinkingRequired: boolean;
   /** It thinks where a request does not mention thinking. */
@@ -48,6 +58,7 @@ export const unknownTarget: Target = {
   outputCap: null,
   inputLimit: null,
   thinking: null,
+  apartThought: null,
   thinkingRequired: false,
   thinkingByDefault: false,
   thoughtsVisible: false,

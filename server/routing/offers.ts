@@ -1,5 +1,5 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
-import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
+import { bareName, type ModelLimits, modelLimits } from '../contract/model-limits.ts';
 import {
   isPlainTerm,
   type PriceModifiers,
@@ -14,7 +14,11 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { LimitMembers } from '../protocols/definition.ts';
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';
+import type { ApartThought } from '../protocols/target.ts';
+import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
+import { modelRows } from '../providers/knowledge/models.ts';
+import { targetFor } from '../providers/knowledge/target.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 
@@ -86,6 +90,22 @@ export function choicesOf(body: Members): number {
   return Math.min(max, maxChoices);
 }
 
+/** Whether a request asks for thinking, in any dialect. */
+export function requestsThinking(body: Members): boolean {
+  const reasoning = record(body.reasoning);
+  const effort = body.reasoning_effort ?? reasoning?.effort;
+  if (typeof effort === 'string' && effort !== 'none') return true;
+  if (reasoning !== null && (reasoning.enabled === true || limitIn(reasoning.max_tokens) > 0)) return true;
+  const thinking = record(body.thinking);
+  if (thinking !== null && thinking.type !== 'disabled') return true;
+  const config = record(body.generationConfig) ?? record(body.generation_config);
+  const budget = record(config?.thinkingConfig) ?? record(config?.thinking_config);
+  if (budget !== null && budget.thinkingBudget !== 0 && budget.thinking_budget !== 0) return true;
+  const template = record(body.chat_template_kwargs);
+  if (template?.enable_thinking === true || template?.thinking === true) return true;
+  return body.enable_thinking === true || (body.think !== undefined && body.think !== null && body.think !== false);
+}
+
 /** What follows from a channel's settings alone; the same object for channels whose settings are alike. */
 interface ChannelCapabilities {
   /** Members of the operator's override, which wins over the client's. */
@@ -101,6 +121,33 @@ interface ChannelCapabilities {
   readonly refusesFiles: boolean;
   /** It calls some models otherwise. */
   readonly maps: boolean;
+  /** Slug of its provider, where some models' thoughts stand beside the longest answer. */
+  readonly apartFrom: string | null;
+}
+
+const apartProviders: ReadonlySet<string> = new Set(
+  modelRows.flatMap(({ provider, apartThought }) =>
+    provider === undefined || apartThought === undefined ? [] : [provider],
+  ),
+);
+
+function apartFrom({ type }: ChannelSnapshot): string | null {
+  const slug = providerByType(type)?.slug ?? '';
+  return apartProviders.has(slug) ? slug : null;
+}
+
+/** A thought of a model that no limit of the answer counts. */
+export interface OfferedThought extends ApartThought {
+  /** The model thinks unless it is told not to. */
+  readonly unasked: boolean;
+}
+
+function thoughtAt(provider: string, model: string): OfferedThought | null {
+  const { thinking, apartThought, thinkingByDefault, thinkingRequired } = targetFor(provider, model);
+  const limits = modelLimits(model);
+  if (apartThought === null || thinking === 'none' || (limits.known && !limits.thinking)) return null;
+  const hybrid = /^qwen(?:3-max|-)/.test(bareName(model)) && !/-thinking/.test(model);
+  return { ...apartThought, unasked: thinkingByDefault || thinkingRequired || !hybrid };
 }
 
 const known = new WeakMap<ChannelSnapshot, ChannelCapabilities>();
@@ -127,6 +174,7 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
     stopsOnCancel: setting.drain === undefined || setting.drain === false,
     refusesFiles: setting.unknown_ids === 'refuse',
     maps: Object.keys(modelMapping).length > 0,
+    apartFrom: apartFrom(channel),
   };
   const capabilities = overrides ? made : shared(made);
   known.set(channel, capabilities);
@@ -271,6 +319,8 @@ export class Offers {
   readonly keepLimits: boolean = true;
   /** One of them refuses requests that name files and the like. */
   readonly refuseFiles: boolean = false;
+  /** The longest thought beside the answer. */
+  readonly thought: OfferedThought | null = null;
   /** The dearest modifiers of a request that sets none. */
   readonly surcharges: readonly Surcharge[];
 
@@ -303,6 +353,8 @@ export class Offers {
         this.keepLimits &&= capabilities.keepsLimit;
         this.overriddenLimit = Math.max(this.overriddenLimit, capabilities.limit);
         this.overriddenChoices = Math.max(this.overriddenChoices, capabilities.choices);
+        const thought = capabilities.apartFrom === null ? null : thoughtAt(capabilities.apartFrom, upstreamModel);
+        this.thought = kinds.size === 1 ? thought : longerThought(this.thought, thought);
         if (upstreamModel !== model) limits = widest(limits, modelLimits(upstreamModel));
       }
     this.kinds = [...kinds.values()];
@@ -338,6 +390,14 @@ export class Offers {
       }
     return units;
   }
+}
+
+/** A member that not every channel knows bounds none. */
+function longerThought(one: OfferedThought | null, other: OfferedThought | null): OfferedThought | null {
+  if (one === null && other === null) return null;
+  const most = Math.max(one?.most ?? 0, other?.most ?? 0);
+  const unasked = one?.unasked === true || other?.unasked === true;
+  return one?.bounded === true && other?.bounded === true ? { most, unasked, bounded: true } : { most, unasked };
 }
 
 function widest(one: ModelLimits, other: ModelLimits): ModelLimits {

@@ -47,7 +47,9 @@ describe('rows', () => {
           rows.filter((other) => other !== row),
         );
         const thinksAlike =
-          whole.tokensPerSecond === without.tokensPerSecond && whole.thoughtsVisible === without.thoughtsVisible;
+          whole.tokensPerSecond === without.tokensPerSecond &&
+          whole.thoughtsVisible === without.thoughtsVisible &&
+          whole.apartThought === without.apartThought;
         if (!sameDemands(whole, without) || !thinksAlike) open.delete(row);
       }
     }

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { foldedName } from '../../server/protocols/shared/member-name.ts';
-import { requestsThinking } from '../../server/relay/admission/answer-limit.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { keptIds, referencedIds } from '../../server/relay/routing/affinity.ts';
 import { Feature, featuresIn, firstFileIn } from '../../server/routing/features.ts';
+import { requestsThinking } from '../../server/routing/offers.ts';
 import { often } from '../support/often.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];

@@ -25,6 +25,7 @@ export const definition: ProtocolDefinition = {
     others: ['n_predict', 'num_predict', 'max_new_tokens', 'max_output_tokens'],
     thoughts: thoughtBudgets,
   },
+  gate: { names: ['enable_thinking', 'thinking_budget'], objects: [], inObjects: [] },
   matches: {
     turns: 'messages',
     members: [

@@ -81,7 +81,7 @@ const demands = new WeakMap<Target, string>();
 function demandsOf(target: Target): string {
   const known = demands.get(target);
   if (known !== undefined) return known;
-  const { unsupported, unsupportedWithThinking, thoughtsVisible, tokensPerSecond, ...rest } = target;
+  const { unsupported, unsupportedWithThinking, thoughtsVisible, tokensPerSecond, apartThought, ...rest } = target;
   const made = JSON.stringify([rest, [...unsupported].toSorted(), [...unsupportedWithThinking].toSorted()]);
   demands.set(target, made);
   return made;

@@ -6,7 +6,7 @@ import { record } from '../../protocols/shared/json.ts';
 import { keepsLimit, limitIn, wrappedIn, wrapper } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
-import { type Estimate, minThinking, reserveFor } from './meter.ts';
+import { type AnswerLimit, type Estimate, minThinking, reserveFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -44,6 +44,10 @@ export function minWorth({ answer }: Estimate, body: ParsedRequest['body']): num
   return Math.min(answer.tokens, isThinking ? minWithThinking : minResponseTokens);
 }
 
+/** The shortest thought beside an answer. */
+export const leastThought = ({ thought, thoughtMember }: AnswerLimit): number =>
+  thoughtMember === null ? thought : Math.min(thought, minThinking);
+
 /**
  * The same request with a limit that can be paid for: what half of the free quota affords, so that the next request finds
  * some as well; down to the shortest answer of worth.
@@ -58,16 +62,26 @@ export function shorten(
   const { answer } = estimate;
   if (answer === null) return null;
   const min = minWorth(estimate, parsed.body);
-  if (reserveFor(estimate, min * answer.choices) > available) return null;
+  const least = leastThought(answer);
+  if (reserveFor(estimate, (min + least) * answer.choices) > available) return null;
   const requested = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
   const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
-  const limit = Math.max(min, Math.min(half, requested));
+  const thought = Math.min(answer.thought, Math.max(least, Math.min(Math.floor(half / 2), half - min)));
+  const limit = Math.max(min, Math.min(half - thought, requested));
   const { route } = plan;
   const { keepLimits } = route.offers;
   const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);
-  const shorter = candidates.length === 0 ? null : withLimit(parsed, limit, answer.model);
+  const shorter =
+    candidates.length === 0
+      ? null
+      : withLimit(
+          parsed,
+          limit,
+          answer.model,
+          thought < answer.thought ? { [answer.thoughtMember ?? '']: thought } : {},
+        );
   if (shorter === null) return null;
-  const maxTokens = limit * answer.choices;
+  const maxTokens = (limit + thought) * answer.choices;
   const reserveAmount = reserveFor(estimate, maxTokens);
   return {
     parsed: shorter,
@@ -75,7 +89,7 @@ export function shorten(
       ...plan,
       candidates,
       route: keepLimits ? route : route.filter(keepsLimit),
-      estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit } },
+      estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit, thought } },
       reserveAmount,
       max: reserveAmount,
       reserved: maxTokens,
@@ -86,9 +100,15 @@ export function shorten(
 /**
  * The same request with `limit` as the longest answer, in the member its dialect has for it.
  * @param model a thinking model whose words are counted here refuses the older of two members.
+ * @param more other numbers to write.
  * @returns null when it cannot be determined, or leaves no room for the requested thinking.
  */
-export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimits): ParsedRequest | null {
+export function withLimit(
+  parsed: ParsedRequest,
+  limit: number,
+  model: ModelLimits,
+  more: Readonly<Record<string, number>> = {},
+): ParsedRequest | null {
   const { body, protocol, json } = parsed;
   if (json === null) return null;
   const edits = new Map<string, string>();
@@ -100,6 +120,7 @@ export function withLimit(parsed: ParsedRequest, limit: number, model: ModelLimi
     for (const name of present.length === 0 ? nested.objects.slice(0, 1) : present)
       edits.set(name, JSON.stringify(configWith(record(exact[name]) ?? {}, limit, members)));
   } else if (!topWithLimit(edits, body, { limit, members, model })) return null;
+  for (const [name, value] of Object.entries(more)) edits.set(name, String(value));
   const text = editMembers(json.text, json.shape, edits);
   const shape = outline(text);
   if (!shape.ok) return null;
@@ -157,20 +178,4 @@ function configWith(config: Members, limit: number, { nested, thoughts }: LimitM
       thought.push([name, { ...thinking, [member]: Math.floor(limit / 2) }]);
   }
   return { ...config, ...Object.fromEntries([...lowered, ...thought]) };
-}
-
-/** Whether a request asks for thinking, in any dialect. */
-export function requestsThinking(body: Members): boolean {
-  const reasoning = record(body.reasoning);
-  const effort = body.reasoning_effort ?? reasoning?.effort;
-  if (typeof effort === 'string' && effort !== 'none') return true;
-  if (reasoning !== null && (reasoning.enabled === true || limitIn(reasoning.max_tokens) > 0)) return true;
-  const thinking = record(body.thinking);
-  if (thinking !== null && thinking.type !== 'disabled') return true;
-  const config = record(body.generationConfig) ?? record(body.generation_config);
-  const budget = record(config?.thinkingConfig) ?? record(config?.thinking_config);
-  if (budget !== null && budget.thinkingBudget !== 0 && budget.thinking_budget !== 0) return true;
-  const template = record(body.chat_template_kwargs);
-  if (template?.enable_thinking === true || template?.thinking === true) return true;
-  return body.enable_thinking === true || (body.think !== undefined && body.think !== null && body.think !== false);
 }

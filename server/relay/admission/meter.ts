@@ -6,13 +6,21 @@ import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserv
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
-import { codecFor } from '../../protocols/registry.ts';
+import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import type { RequestedFeatures } from '../../routing/features.ts';
-import { choicesOf, limitIn, namedLimit, type Offers } from '../../routing/offers.ts';
+import {
+  choicesOf,
+  limitIn,
+  namedLimit,
+  type OfferedThought,
+  type Offers,
+  requestsThinking,
+  wrappedIn,
+} from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import {
@@ -66,6 +74,10 @@ export interface AnswerLimit {
   /** The client named the limit. */
   readonly named: boolean;
   readonly choices: number;
+  /** Tokens of the thought of one answer that its limit does not count. */
+  readonly thought: number;
+  /** The member that may allow a shorter one. */
+  readonly thoughtMember: string | null;
 }
 
 /** An answer as far as its price depends on it. */
@@ -130,7 +142,7 @@ export function estimate(
     media: mediaWithin(prompt, context, answer.model.picture),
     files: filesWithin(prompt, own, context),
     caches: prompt.caches,
-    maxTokens: answer.tokens * answer.choices,
+    maxTokens: (answer.tokens + answer.thought) * answer.choices,
     hasAudio: hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
@@ -163,7 +175,8 @@ export function answerLimit(
     limits: model,
     overriddenLimit,
     overriddenChoices,
-  }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices'>,
+    thought: offered,
+  }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices' | 'thought'>,
 ): AnswerLimit {
   const { definition, translation } = codecFor(protocol);
   const { limit } = definition;
@@ -175,8 +188,28 @@ export function answerLimit(
   // A share of the answer, by the operator's choice or the usual one, and the room beside it.
   const share = requested.endsWith('-thinking') ? named : thought < 0 ? Math.floor(named * usualShare) : 0;
   const shared = share > 0 ? Math.max(share, minThinking) + minThinking : 0;
-  return { model, tokens: Math.max(limited, thought, shared), named: named > 0, choices };
+  const apart = offered === null ? noThought : apartThought(body, protocol, offered);
+  return { model, tokens: Math.max(limited, thought, shared), named: named > 0, choices, ...apart };
 }
+
+const noThought: Pick<AnswerLimit, 'thought' | 'thoughtMember'> = { thought: 0, thoughtMember: null };
+
+/** Where only chat completions say so, what an upstream may not read allows more, and never less. */
+function apartThought(
+  body: ParsedRequest['body'],
+  protocol: ParsedRequest['protocol'],
+  { most, bounded, unasked }: OfferedThought,
+): Pick<AnswerLimit, 'thought' | 'thoughtMember'> {
+  const wrapped = wrappedIn(body) ?? {};
+  const isAsked = requestsThinking(body) || requestsThinking(wrapped);
+  if (!isAsked && (!unasked || (protocol === commonProtocol && body.enable_thinking === false))) return noThought;
+  if (bounded !== true || protocol !== commonProtocol) return { thought: most, thoughtMember: null };
+  const named = limitIn(body[thinkingBudget]);
+  const thought = named === 0 ? most : Math.min(most, Math.max(named, limitIn(wrapped[thinkingBudget])));
+  // Its hosts take no word besides.
+  return { thought, thoughtMember: body.reasoning_effort === undefined ? thinkingBudget : null };
+}
+const thinkingBudget = 'thinking_budget';
 
 /**
  * A translation gives a thought its room above a limit that is too tight for it.

@@ -4,12 +4,13 @@ import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
+import { requestsThinking } from '../../routing/offers.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
-import { affordableOutput, minWorth, requestsThinking, shorten } from './answer-limit.ts';
+import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
 import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
@@ -248,7 +249,9 @@ function availableFor(one: Reservation): number {
 
 /** Quota of the shortest answer that is worth asking for. */
 function minFor({ plan: { estimate: size }, max, parsed: { body } }: Reservation): number {
-  return size.answer === null ? max : reserveFor(size, minWorth(size, body) * size.answer.choices);
+  return size.answer === null
+    ? max
+    : reserveFor(size, (minWorth(size, body) + leastThought(size.answer)) * size.answer.choices);
 }
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */

@@ -4,7 +4,7 @@ import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
-import { requestsThinking } from '../admission/answer-limit.ts';
+import { requestsThinking } from '../../routing/offers.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Thinking } from './frame-relay.ts';

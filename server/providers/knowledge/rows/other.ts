@@ -190,6 +190,14 @@ const moonshot: readonly ModelRow[] = [
 ];
 
 const xai: readonly ModelRow[] = [
+  // The limit "only applies to visible output tokens"; how long a thought gets is said nowhere.
+  {
+    models: /^grok-(?!.*non-reasoning)/,
+    provider: 'xai',
+    apartThought: { most: 32_768 },
+    source: 'https://docs.x.ai/developers/rest-api-reference/inference/chat',
+    assumed: true,
+  },
   {
     models: /^grok-(?:3-mini|4|build|code)/,
     thinking: 'effort',
@@ -345,7 +353,23 @@ const fireworks: readonly ModelRow[] = [
 
 const dashscope = 'https://github.com/BerriAI/litellm/pull/40720';
 
+/** "max_tokens does not limit the length of the chain-of-thought", which is as long as the model's longest unless told. */
+const qwenChat = 'https://www.alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions';
+
 const ali: readonly ModelRow[] = [
+  { models: /^/, provider: 'ali', apartThought: { most: 32_768, bounded: true }, source: qwenChat },
+  {
+    models: /^(?:qwen|kimi)/,
+    provider: 'ali',
+    apartThought: { most: 81_920, bounded: true },
+    source: 'https://help.aliyun.com/zh/model-studio/qwen-plus',
+  },
+  {
+    models: /^qwen(?:3\.(?:6-(?:flash|max)|[7-9])|[4-9])/,
+    provider: 'ali',
+    apartThought: { most: 262_144, bounded: true },
+    source: 'https://help.aliyun.com/zh/model-studio/qwen3-7-plus',
+  },
   { models: /^q(?:wen|wq|vq)/, provider: 'ali', thinking: 'effort', efforts: [], source: dashscope, assumed: true },
   {
     models: /^qwen3(?:\.[5-9]|-(?!coder|max|.*instruct))/,
@@ -356,7 +380,16 @@ const ali: readonly ModelRow[] = [
   },
 ];
 
+const siliconflowThought = 'https://docs.siliconflow.cn/en/userguide/capabilities/reasoning';
+
 const siliconflow: readonly ModelRow[] = [
+  { models: /^/, provider: 'siliconflow', apartThought: { most: 32_768 }, source: siliconflowThought },
+  {
+    models: /^qwen3/,
+    provider: 'siliconflow',
+    apartThought: { most: 32_768, bounded: true },
+    source: siliconflowThought,
+  },
   {
     models: /^(?:qwen3-(?:8b|14b|32b)|hunyuan-a13b|glm-4\.[5-9]|glm-5|deepseek-v3\.[1-9]|deepseek-v4)/,
     provider: 'siliconflow',
