@@ -222,6 +222,6 @@ function secondsOf(text: string | undefined): number {
 }
 
 export function languageOf(flag: string | undefined, env: Environment): Language {
-  const requested = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
-  return languageNamed(requested.replace(/[_.].*/, '')) ?? 'en';
+  const locale = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
+  return languageNamed(locale.replace(/[_.].*/, '')) ?? 'en';
 }

@@ -29,8 +29,8 @@ const chineseTitles: Readonly<Record<string, string>> = {
 const helpWidth = 80;
 
 /** @param args what will be parsed: where it names a command or its noun, the others are left out. Absent = all are there. */
-export function createProgram(input: ProgramDeps, args?: readonly string[]): Command {
-  const deps = { ...input, streams: guarded(input.streams) };
+export function createProgram(programDeps: ProgramDeps, args?: readonly string[]): Command {
+  const deps = { ...programDeps, streams: guarded(programDeps.streams) };
   const say = (zh: string, en: string) => textIn({ zh, en }, deps.language);
   const program = new Command('gateway')
     .description(
@@ -71,9 +71,9 @@ export function createProgram(input: ProgramDeps, args?: readonly string[]): Com
     known.set(name, noun);
     return noun;
   };
-  const requested = commands.find((row) => row.name.split(' ')[0] === args?.[0])?.name.split(' ')[0];
+  const only = commands.find((row) => row.name.split(' ')[0] === args?.[0])?.name.split(' ')[0];
   for (const row of commands) {
-    if (requested !== undefined && row.name.split(' ')[0] !== requested) continue;
+    if (only !== undefined && row.name.split(' ')[0] !== only) continue;
     const path = row.name.split(' ');
     const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
     addOptions(leaf, row, deps.language);
@@ -93,8 +93,8 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
   if (row.passThrough === true) leaf.passThroughOptions();
   leaf.addHelpText('after', examplesOf(row, deps.language));
   leaf.action(async (...received: unknown[]) => {
-    const input = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
-    const all = input.map(String);
+    const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
+    const all = given.map(String);
     const values = leaf.opts<FlagValues>();
     const context = createContext(values as GlobalFlags, deps.env, deps.streams, deps.stdin, (typed) =>
       commandLine(row, typed),

@@ -113,8 +113,8 @@ export async function waitForResponse(
   url: string,
   isExpected: (status: number) => boolean = () => true,
 ): Promise<number> {
-  const track = performance.now();
-  while (performance.now() - track < readyMs) {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < readyMs) {
     const status = await fetch(url).then(
       async (response) => {
         await response.arrayBuffer();
@@ -122,7 +122,7 @@ export async function waitForResponse(
       },
       () => 0,
     );
-    if (status > 0 && isExpected(status)) return performance.now() - track;
+    if (status > 0 && isExpected(status)) return performance.now() - startedAt;
     await Bun.sleep(3);
   }
   throw new Error(`nothing answers at ${url}`);

@@ -85,14 +85,16 @@ export function prepareRun(agent: Agent, facts: AgentSettings, home: string): Ag
     folders.push(made);
     return made;
   };
-  const input = (file: AgentFile): string => {
+  const variableFor = (file: AgentFile): string => {
     if (file.once?.as === 'content') return file.text;
     if (file.once?.as === 'home') return homeFile(home, folder(), file);
     const place = join(folder(), basename(file.path));
     writeFileSync(place, file.text, { mode: 0o600 });
     return place;
   };
-  const more = files.flatMap((file) => (file.once === undefined ? [] : [[file.once.variable, input(file)] as const]));
+  const more = files.flatMap((file) =>
+    file.once === undefined ? [] : [[file.once.variable, variableFor(file)] as const],
+  );
   return {
     environment: {
       ...Object.fromEntries(agent.unset.map((name) => [name, undefined])),

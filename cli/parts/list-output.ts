@@ -74,9 +74,9 @@ export function columnsOf<Id extends ListId>(id: Id, columns: Columns<RowOf<Id>>
     if (/_(time|at)$/.test(field)) return { name, value: (row) => isoTime(row[field] as number) };
     return { name, value: (row) => String(row[field]), ...(fields[field]?.def.type === 'number' && { right: true }) };
   };
-  return Object.entries(columns).map(([name, input]): Column<Row> => {
-    if (typeof input === 'object' && 'value' in input) return { ...input, name };
-    const [cell, priority] = typeof input === 'object' ? input : [input];
+  return Object.entries(columns).map(([name, spec]): Column<Row> => {
+    if (typeof spec === 'object' && 'value' in spec) return { ...spec, name };
+    const [cell, priority] = typeof spec === 'object' ? spec : [spec];
     const column = typeof cell === 'function' ? { name, value: cell } : ofField(name, cell as keyof Row & string);
     return priority === undefined ? column : { ...column, priority };
   });

@@ -36,10 +36,10 @@ function press(state: TailState, character: string): TailState {
 }
 
 function arrive(state: TailState, rows: readonly Log[]): TailState {
-  const requested = rows.filter((row) => wordsOf(row).includes(state.filter));
+  const matching = rows.filter((row) => wordsOf(row).includes(state.filter));
   return state.paused
-    ? { ...state, waiting: [...state.waiting, ...requested] }
-    : { ...state, visible: [...state.visible, ...requested] };
+    ? { ...state, waiting: [...state.waiting, ...matching] }
+    : { ...state, visible: [...state.visible, ...matching] };
 }
 
 const reduce = (state: TailState, news: string | readonly Log[]): TailState =>

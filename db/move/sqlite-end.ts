@@ -92,8 +92,8 @@ export function sqliteEnd(database: SqliteDatabase, busy: () => boolean = () => 
         .transaction(() => {
           for (const [name, seq] of numbers) {
             const { changes } = raw.prepare('UPDATE sqlite_sequence SET seq = ? WHERE name = ?').run(seq, name);
-            const counts = raw.prepare("SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE '%AUTOINCREMENT%'");
-            if (changes === 0 && counts.get(name) !== undefined)
+            const numbered = raw.prepare("SELECT 1 FROM sqlite_master WHERE name = ? AND sql LIKE '%AUTOINCREMENT%'");
+            if (changes === 0 && numbered.get(name) !== undefined)
               raw.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(name, seq);
           }
           // Runs are numbered on: what a run of nodes left open belongs to one that has ended.

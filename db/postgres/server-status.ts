@@ -40,7 +40,7 @@ async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> 
   client.on('error', () => undefined);
   const channel = `gateway_doctor_${process.pid}`;
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timedOut = setTimeout(() => resolve(false), listenMs);
+  const timer = setTimeout(() => resolve(false), listenMs);
   try {
     client.on('notification', () => resolve(true));
     await client.connect();
@@ -48,7 +48,7 @@ async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> 
     await pool.query('SELECT pg_notify($1, $2)', [channel, '']);
     return await promise;
   } finally {
-    clearTimeout(timedOut);
+    clearTimeout(timer);
     await client.end().catch(() => undefined);
   }
 }

@@ -41,7 +41,7 @@ const readMs = 250;
 
 const recent = "clock_timestamp() - interval '5 s'";
 const written = `SELECT text FROM node_messages WHERE at > ${recent}`;
-/** A heartbeat that leaves no rows behind which nothing reads any more. */
+/** A heartbeat that also deletes messages that are no longer read. */
 const ping = `DELETE FROM node_messages WHERE at <= ${recent}`;
 const notifyQuery = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
 
@@ -106,12 +106,12 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
   void connect();
   // A dead connection does not report itself.
   const pings = setInterval(() => {
-    const requested = client;
-    if (requested === null) return;
-    const timedOut = setTimeout(() => cut(requested), answerWithinMs);
-    requested.query(ping).then(
-      () => clearTimeout(timedOut),
-      () => clearTimeout(timedOut),
+    const pinged = client;
+    if (pinged === null) return;
+    const limit = setTimeout(() => cut(pinged), answerWithinMs);
+    pinged.query(ping).then(
+      () => clearTimeout(limit),
+      () => clearTimeout(limit),
     );
   }, pingMs);
   const readings = setInterval(() => {
@@ -162,9 +162,9 @@ function createSelfCheck({ notify, changed, name }: Omit<WireDeps, 'receive'>) {
         () => true,
         () => false,
       );
-      const timedOut = setTimeout(() => self.resolve(false), timeoutMs);
+      const limit = setTimeout(() => self.resolve(false), timeoutMs);
       const arrives = sent && (await self.promise);
-      clearTimeout(timedOut);
+      clearTimeout(limit);
       // Without a message or without a listener, nothing is known.
       if (sent && holds()) judge(arrives);
       return isListening || misses >= maxMisses ? checkMs : againMs;
@@ -172,8 +172,8 @@ function createSelfCheck({ notify, changed, name }: Omit<WireDeps, 'receive'>) {
   };
 }
 
-/** @param isNew is called with messages from before the first read: those are not new. */
-function createReader(received: (text: string) => void, isNew: (text: string) => boolean) {
+/** @param earlier receives messages from before the first read, which are not new. */
+function createReader(received: (text: string) => void, earlier: (text: string) => boolean) {
   let started = false;
   let reading = false;
   return {
@@ -182,7 +182,7 @@ function createReader(received: (text: string) => void, isNew: (text: string) =>
       reading = true;
       try {
         const { rows } = await client.query<{ text: string }>(written);
-        for (const { text } of rows) (started ? received : isNew)(text);
+        for (const { text } of rows) (started ? received : earlier)(text);
         started = true;
       } catch {
         // The connection is gone, and the next one reads on.

@@ -4,16 +4,16 @@ const dots = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 
 /** Names hold slashes at some upstreams, but no step upwards, no control characters and nothing that is no text. */
 export function isModelName(name: string): boolean {
-  const known = isPartCache.get(name);
+  const known = checkedNames.get(name);
   if (known !== undefined) return known;
-  if (isPartCache.size >= maxChecked) isPartCache.clear();
+  if (checkedNames.size >= maxChecked) checkedNames.clear();
   const fine = name.isWellFormed() && !/\p{Cc}/u.test(name) && !dots.test(name);
-  isPartCache.set(name, fine);
+  checkedNames.set(name, fine);
   return fine;
 }
 
 /** Each request asks for its model three times, and few models are asked for. */
-const isPartCache = new Map<string, boolean>();
+const checkedNames = new Map<string, boolean>();
 const maxChecked = 1000;
 
 /** A version, a region, an account: one plain word. */

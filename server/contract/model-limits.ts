@@ -50,7 +50,7 @@ export const bareName = (name: string): string =>
     .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
 let models: Map<string, ModelLimits> | null = null;
-const requested = new Map<string, ModelLimits>();
+const cached = new Map<string, ModelLimits>();
 /** Clients choose the names that are asked for. */
 const maxRequested = 5000;
 
@@ -95,7 +95,7 @@ export function modelModalities(name: string): readonly string[] {
 }
 
 export function modelLimits(name: string): ModelLimits {
-  const known = requested.get(name);
+  const known = cached.get(name);
   if (known !== undefined) return known;
   models ??= compiled();
   const limits = longestKnown(models, name) ?? unknownModel;
@@ -103,7 +103,7 @@ export function modelLimits(name: string): ModelLimits {
   const picture = finePictures.find(([model]) => model.test(bare))?.[1] ?? usualPicture;
   const fine = picture === usualPicture ? limits : { ...limits, picture };
   const made = settings.test(name) ? { ...fine, thinking: true } : fine;
-  if (requested.size >= maxRequested) requested.clear();
-  requested.set(name, made);
+  if (cached.size >= maxRequested) cached.clear();
+  cached.set(name, made);
   return made;
 }

@@ -75,7 +75,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   let leaving = false;
   let draining = false;
   const forwarding = createForwarding();
-  const requested = createOpenRequests();
+  const openRequests = createOpenRequests();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
@@ -138,7 +138,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     }
     const going = connections.begin(request);
     const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.isTrustedProxy(direct()) ? direct() : '';
-    return closing(going, requested.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
+    return closing(going, openRequests.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
   };
 
   const probed = (request: Request, path: string): Response => {
@@ -179,16 +179,16 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     },
     pause() {
       forwarding.pause();
-      return requested.none();
+      return openRequests.none();
     },
     forwardTo: forwarding.forwardTo,
     forwardedSocket: () => (forwarding.isOver() ? server.pendingRequests : 0),
     async stop(graceMs) {
       leaving = true;
       draining = true;
-      const timedOut = performance.now() + graceMs;
+      const deadline = performance.now() + graceMs;
       const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
-      while (busy() && performance.now() < timedOut) await Bun.sleep(10);
+      while (busy() && performance.now() < deadline) await Bun.sleep(10);
       connections.stop();
       // Refuses new connections; its promise would also wait for idle keep-alive ones.
       void server.stop(false);

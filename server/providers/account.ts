@@ -92,11 +92,11 @@ export function modelsLookup(provider: Provider, baseUrl: string, key: string): 
   const version = /\/v\d+$/.exec(base)?.[0];
   const own = version !== undefined && provider.modelsPath.startsWith(`${version}/`);
   const first = keysIn(key)[0] ?? '';
-  const credential = keyHeader(provider);
+  const header = keyHeader(provider);
   const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).definition.headers;
   return {
     url: own ? base.slice(0, -version.length) + provider.modelsPath : base + provider.modelsPath,
-    headers: { ...(credential === null ? {} : { [credential.name]: credential.before + first }), ...dialect },
+    headers: { ...(header === null ? {} : { [header.name]: header.before + first }), ...dialect },
   };
 }
 

@@ -276,7 +276,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** Ends what the request holds. @returns what the caller is sent. */
   private async fail(error: unknown): Promise<Response> {
     const { core, request, path, peer, requestId, admission, reservation } = this;
-    const displayed = clientError(error, requestId);
+    const shown = clientError(error, requestId);
     if (reservation !== null) {
       this.disconnect?.upstream.abort();
       await finishBroken(reservation, error);
@@ -286,7 +286,7 @@ export class RelayRequest implements ReservationOwner, Seen {
         if (this.isRead) core.gate.rollBack(admission);
         else core.gate.ended(admission, false);
       }
-      const { code, status } = displayed;
+      const { code, status } = shown;
       core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,
@@ -294,11 +294,10 @@ export class RelayRequest implements ReservationOwner, Seen {
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
-      if (peer !== null)
-        core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => displayed });
+      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => shown });
     }
     this.over();
-    return sealed(this.refusal({ clientError: displayed, retryAfter: retryAfterOf(error) }));
+    return sealed(this.refusal({ clientError: shown, retryAfter: retryAfterOf(error) }));
   }
 
   private refusal(refusal: Refusal): Response {

@@ -104,8 +104,8 @@ function headersFor(
   { request, channel, provider, codec, translated, form, options }: CallDetails,
   own: Endpoint,
 ): HeaderPlan {
-  const credential = keyHeader(provider);
-  const keys = credential === null ? [] : [credential];
+  const header = keyHeader(provider);
+  const keys = header === null ? [] : [header];
   // Where the client has none of its own: the network library must not send its name.
   const agent: Record<string, string> = { 'user-agent': 'gateway' };
   if (channel.organization !== '') agent['openai-organization'] = channel.organization;

@@ -140,8 +140,8 @@ test(`${rounds} times kill -9 under streams, redemptions and payments: nothing t
         await (code === undefined ? Bun.sleep(5) : redeem(api, code, seen));
       }),
       until(gone, async () => {
-        const timedOut = open.pop();
-        await (timedOut === undefined ? payOrder(api, seen) : notify(url, timedOut, seen));
+        const again = open.pop();
+        await (again === undefined ? payOrder(api, seen) : notify(url, again, seen));
       }),
     ];
     // Every second round something of each kind must have come through, however busy the machine is.

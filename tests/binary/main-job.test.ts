@@ -134,7 +134,7 @@ test('two thousand streams are open at once and all of them end', async () => {
   let open = 0;
   let max = 0;
   /** On a busy machine a burst of so many is shed in part; then they ask again, as clients do. */
-  const startedOf = async (): Promise<Response> => {
+  const openStream = async (): Promise<Response> => {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
@@ -143,11 +143,11 @@ test('two thousand streams are open at once and all of them end', async () => {
     if (response.status !== 503) return response;
     await response.text();
     await Bun.sleep(Number(response.headers.get('retry-after')) * 1000);
-    return startedOf();
+    return openStream();
   };
   const ends = await Promise.all(
     Array.from({ length: 2000 }, async () => {
-      const response = await startedOf();
+      const response = await openStream();
       open++;
       max = Math.max(max, open);
       const text = await response.text();

@@ -71,10 +71,10 @@ export function createSandbox() {
         stdout: 'pipe',
         stderr: 'pipe',
       });
-      const timedOut = setTimeout(() => child.kill('SIGKILL'), ms);
+      const timer = setTimeout(() => child.kill('SIGKILL'), ms);
       const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
       const code = await child.exited;
-      clearTimeout(timedOut);
+      clearTimeout(timer);
       return child.signalCode === 'SIGKILL' ? null : { code, out, err };
     },
     /** Starts something that stays, and waits for its first line. */

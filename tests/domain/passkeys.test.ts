@@ -11,7 +11,7 @@ afterAll(() => gateway.close());
 test('one account has so many passkeys and no more', async () => {
   const { userId, services, database } = gateway;
   const user = await database.query.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow();
-  const startedOf = () => services.passkeys.registerOptions(user as never, 'https://site.example');
+  const optionsOf = () => services.passkeys.registerOptions(user as never, 'https://site.example');
   const add = (id: number) =>
     database.query
       .insertInto('passkeys')
@@ -29,7 +29,7 @@ test('one account has so many passkeys and no more', async () => {
   let failure: unknown = null;
   let kept = 0;
   while (failure === null && kept < 100) {
-    failure = await startedOf().then(
+    failure = await optionsOf().then(
       () => null,
       (error: unknown) => error,
     );

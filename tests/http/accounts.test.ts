@@ -99,10 +99,10 @@ test('with verification on, the code that was mailed is needed, once, within thr
   expect((await api.send('GET', '/api/user/self', undefined, headers)).body.data).toMatchObject({ email });
 
   await sendCode('late@people.example');
-  const timedOut = lastCode();
+  const lateCode = lastCode();
   clock += 180_001;
   expect(
-    (await register({ username: 'late', email: 'late@people.example', verification_code: timedOut })).body.message,
+    (await register({ username: 'late', email: 'late@people.example', verification_code: lateCode })).body.message,
   ).toBe('验证码错误或已过期');
 });
 

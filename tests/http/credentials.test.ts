@@ -33,12 +33,12 @@ const columns = (fields: object) =>
 /** Everything that opens the account: a session elsewhere, both kinds of access tokens, a passkey; and an API key, which opens none. */
 async function waysIn() {
   const device = createAuthenticator(api.base);
-  const startedOf = (await api.send('POST', '/api/passkey/options', {}, ann.headers)).body.data as {
+  const started = (await api.send('POST', '/api/passkey/options', {}, ann.headers)).body.data as {
     ticket: string;
     options: { challenge: string };
   };
-  const response = device.register(startedOf.options);
-  await api.send('POST', '/api/passkey/', { ticket: startedOf.ticket, name: '', response }, ann.headers);
+  const response = device.register(started.options);
+  await api.send('POST', '/api/passkey/', { ticket: started.ticket, name: '', response }, ann.headers);
   const management = String((await api.send('POST', '/api/user/token', {}, ann.headers)).body.data);
   const scoped = (await api.send('POST', '/api/access_token/', { name: 's', scopes: 'read' }, ann.headers)).body
     .data as { token: string };
@@ -50,7 +50,7 @@ async function waysIn() {
   return {
     elsewhere: elsewhere,
     async open() {
-      const requested = (await api.send('POST', '/api/passkey/login/options', {})).body.data as typeof startedOf;
+      const requested = (await api.send('POST', '/api/passkey/login/options', {})).body.data as typeof started;
       const signed = device.sign(requested.options, String(ann.id));
       const passkey = await api.send('POST', '/api/passkey/login', { ticket: requested.ticket, response: signed });
       await api.gateway.sync();
@@ -117,8 +117,8 @@ test('a new password alone is enough right after a login, unless a second factor
   expect(await put({ password: 'password2' })).toMatchObject({ success: true });
   const fresh = await api.login('ann', 'password2');
   const code = new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
-  const startedOf = await api.send('POST', '/api/user/2fa/enable', { code }, fresh);
-  expect(startedOf.body.success).toBe(true);
+  const started = await api.send('POST', '/api/user/2fa/enable', { code }, fresh);
+  expect(started.body.success).toBe(true);
   expect(await put({ password: 'password3' }, fresh)).toMatchObject({ code: 'password_proof_needed' });
   expect(await put({ password: 'password3', original_password: 'password2' }, fresh)).toMatchObject({ success: true });
 });
@@ -222,7 +222,7 @@ test('sessions are listed and ended one by one or all others together', async ()
   };
   clock += 120_000;
   const phone = await enter();
-  const startedOf = clock / 1000;
+  const startedAt = clock / 1000;
   clock += 120_000;
   const desk = await enter();
   clock += 120_000;
@@ -232,7 +232,7 @@ test('sessions are listed and ended one by one or all others together', async ()
   expect(listed.filter(({ current }) => current)).toHaveLength(1);
   expect(listed.find(({ ip }) => ip === '203.0.113.5')).toMatchObject({
     browser: 'Firefox · Linux',
-    created_time: Math.floor(startedOf),
+    created_time: Math.floor(startedAt),
     last_seen_time: Math.floor(clock / 1000),
     current: false,
   });

@@ -185,8 +185,8 @@ const codeAt = (secret: string): string =>
   new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 }).generate({ timestamp: clock });
 
 async function turnOnSecondFactor() {
-  const startedOf = await api.send('POST', '/api/user/2fa', {}, owner.headers);
-  const { secret } = startedOf.body.data as { secret: string };
+  const started = await api.send('POST', '/api/user/2fa', {}, owner.headers);
+  const { secret } = started.body.data as { secret: string };
   const enabled = await api.send('POST', '/api/user/2fa/enable', { code: codeAt(secret) }, owner.headers);
   const { recovery_codes: codes } = enabled.body.data as { recovery_codes: string[] };
   clock += 60_000;
@@ -251,9 +251,9 @@ test('other clients neither use up nor replace a code that was mailed', async ()
   expect(await register(from(home), code)).toMatchObject({ success: true });
   expect(await register(from(home), code, 'second')).toMatchObject({ code: 'code_wrong' });
   // Whoever guesses spends tries of its own.
-  const timedOut = codeIn(mailbox.letters.at(-1)?.text);
+  const lateCode = codeIn(mailbox.letters.at(-1)?.text);
   for (let n = 0; n < 5; n++) await register(unknownClient(99), 'AAAAAA', 'third');
-  expect(await register(unknownClient(99), timedOut, 'third')).toMatchObject({ code: 'code_wrong' });
+  expect(await register(unknownClient(99), lateCode, 'third')).toMatchObject({ code: 'code_wrong' });
 });
 
 test('other clients cannot keep letters from a mailbox, nor fill it', async () => {
@@ -287,14 +287,13 @@ test('wrong reset links from everywhere leave the right one alone', async () => 
 
 test('thousands of sign-ins that are begun push out no other sign-in', async () => {
   const device = createAuthenticator(api.base);
-  const startedOf = (await api.send('POST', '/api/passkey/options', {}, owner.headers)).body.data as {
+  const started = (await api.send('POST', '/api/passkey/options', {}, owner.headers)).body.data as {
     ticket: string;
     options: { challenge: string };
   };
-  const response = device.register(startedOf.options);
-  await api.send('POST', '/api/passkey/', { ticket: startedOf.ticket, name: '', response }, owner.headers);
-  const requested = (await api.send('POST', '/api/passkey/login/options', {}, from(home))).body
-    .data as typeof startedOf;
+  const response = device.register(started.options);
+  await api.send('POST', '/api/passkey/', { ticket: started.ticket, name: '', response }, owner.headers);
+  const requested = (await api.send('POST', '/api/passkey/login/options', {}, from(home))).body.data as typeof started;
   const left = await api.send('GET', '/api/oauth/state', undefined, from(home));
   const cookie = left.headers.get('set-cookie')?.split(';')[0] ?? '';
   const { oauth, passkeys } = api.gateway.services;

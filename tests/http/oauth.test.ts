@@ -113,10 +113,10 @@ test('a state belongs to the browser that asked for it, is used once, and for te
   const back = () => api.send('GET', `/api/oauth/github?code=c&state=${requested.body.data}`, undefined, { cookie });
   expect((await back()).body.success).toBe(true);
   expect((await back()).status).toBe(403);
-  const timedOut = await api.send('GET', '/api/oauth/state');
+  const state = await api.send('GET', '/api/oauth/state');
   clock += 10 * 60_000;
-  const after = await api.send('GET', `/api/oauth/github?code=c&state=${timedOut.body.data}`, undefined, {
-    cookie: timedOut.headers.get('set-cookie')?.split(';')[0] ?? '',
+  const after = await api.send('GET', `/api/oauth/github?code=c&state=${state.body.data}`, undefined, {
+    cookie: state.headers.get('set-cookie')?.split(';')[0] ?? '',
   });
   expect(after.status).toBe(403);
   expect((await api.send('GET', '/api/oauth/github?code=c&state=')).status).toBe(403);
@@ -206,10 +206,10 @@ const signed = (fields: Record<string, string> = {}) =>
 
 /** Leaves for Telegram as our console does. @returns what the browser brings back besides the signed fields. */
 async function leaveForTelegram(as: HeaderFields = {}) {
-  const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'telegram' }, as);
-  const { url } = startedOf.body.data as { url: string };
+  const started = await api.send('POST', '/api/oauth/begin', { type: 'telegram' }, as);
+  const { url } = started.body.data as { url: string };
   const back = new URL(new URL(url).searchParams.get('return_to') ?? '');
-  const cookie = startedOf.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const cookie = started.headers.get('set-cookie')?.split(';')[0] ?? '';
   return {
     back,
     state: back.searchParams.get('state') ?? '',
@@ -347,9 +347,9 @@ async function openProvider(person: () => Person, strict: boolean) {
     },
     /** As our console: the server says where to go. */
     async leave(as: HeaderFields = {}) {
-      const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'oidc' }, as);
-      const { url } = startedOf.body.data as { url: string };
-      const cookie = startedOf.headers.get('set-cookie')?.split(';')[0] ?? '';
+      const started = await api.send('POST', '/api/oauth/begin', { type: 'oidc' }, as);
+      const { url } = started.body.data as { url: string };
+      const cookie = started.headers.get('set-cookie')?.split(';')[0] ?? '';
       return { url, state: new URL(url).searchParams.get('state') ?? '', cookie };
     },
     async signIn(as: HeaderFields = {}) {
@@ -522,8 +522,8 @@ test.each([
   }))
     await set(key, value);
   const enter = async (wrong: object) => {
-    const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'oidc' });
-    const url = new URL((startedOf.body.data as { url: string }).url);
+    const started = await api.send('POST', '/api/oauth/begin', { type: 'oidc' });
+    const url = new URL((started.body.data as { url: string }).url);
     const claims = {
       iss: idp,
       aud: 'gateway',
@@ -537,7 +537,7 @@ test.each([
     services[`${idp}/me`] = () => ({ sub: 's', preferred_username: 'ann' });
     return (
       await api.send('GET', `/api/oauth/oidc?code=c&state=${url.searchParams.get('state')}`, undefined, {
-        cookie: startedOf.headers.get('set-cookie')?.split(';')[0] ?? '',
+        cookie: started.headers.get('set-cookie')?.split(';')[0] ?? '',
       })
     ).body;
   };
@@ -546,11 +546,11 @@ test.each([
 });
 
 test('GitHub gets a challenge, and the verifier with the code', async () => {
-  const startedOf = await api.send('POST', '/api/oauth/begin', { type: 'github' });
-  const url = new URL((startedOf.body.data as { url: string }).url);
+  const started = await api.send('POST', '/api/oauth/begin', { type: 'github' });
+  const url = new URL((started.body.data as { url: string }).url);
   expect(`${url.origin}${url.pathname}`).toBe('https://github.com/login/oauth/authorize');
   await api.send('GET', `/api/oauth/github?code=c&state=${url.searchParams.get('state')}`, undefined, {
-    cookie: startedOf.headers.get('set-cookie')?.split(';')[0] ?? '',
+    cookie: started.headers.get('set-cookie')?.split(';')[0] ?? '',
   });
   const verifier = new URLSearchParams(String(calls[0]?.init.body)).get('code_verifier') ?? '';
   expect(createHash('sha256').update(verifier).digest('base64url')).toBe(url.searchParams.get('code_challenge'));

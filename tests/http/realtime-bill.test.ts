@@ -48,7 +48,7 @@ async function converse(apiKey = key) {
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await eventOf('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, closed, told: eventOf, leave: () => socket.close() };
+  return { send, heard: received, closed, eventOf, leave: () => socket.close() };
 }
 
 const ask = { type: 'response.create' };
@@ -68,7 +68,7 @@ const words = (count: number) => 'word '.repeat(count);
 
 test('a client that leaves before the end of an answer pays what the upstream says it cost', async () => {
   upstream.script({ answer: (answer) => answer.print(words(5000)), cancelled: realtimeUsage(40, 5200) });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(ask);
   await eventOf('response.output_text.delta');
   leave();
@@ -89,7 +89,7 @@ test('where the upstream does not say, what was delivered is counted: words, sou
       answer.call('{"city": "Ulm"}');
     },
   });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(print('how is the weather'));
   send({ type: 'input_audio_buffer.append', audio: Buffer.from(sound(2)).toString('base64') });
   send({ type: 'input_audio_buffer.commit' });
@@ -110,7 +110,7 @@ test('where the upstream does not say, what was delivered is counted: words, sou
 
 test('an upstream that goes without a word has its delivered answer charged', async () => {
   upstream.script({ answer: (answer) => answer.print(words(100)) });
-  const { send, told: eventOf, closed } = await converse();
+  const { send, eventOf, closed } = await converse();
   send(ask);
   await eventOf('response.output_text.delta');
   await upstream.stop();
@@ -132,7 +132,7 @@ test('finished and open answers of one conversation are charged together', async
       if (turn === 2) answer.done(null);
     },
   });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(ask);
   await eventOf('response.done');
   send({ type: 'response.create', response: { conversation: 'none', instructions: 'one two three' } });
@@ -148,7 +148,7 @@ test('finished and open answers of one conversation are charged together', async
 
 test('an answer the client cancels is charged by its own end', async () => {
   upstream.script({ answer: (answer) => answer.print(words(30)), cancelled: realtimeUsage(5, 33) });
-  const { send, told: eventOf, leave, heard: received } = await converse();
+  const { send, eventOf, leave, heard: received } = await converse();
   send(ask);
   await eventOf('response.output_text.delta');
   send({ type: 'response.cancel' });
@@ -168,7 +168,7 @@ test('a crash in the middle of an answer charges what was delivered', async () =
       answer.print('more ');
     },
   });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(print('a b c'));
   send(ask);
   await eventOf('response.output_text.delta', 2);
@@ -222,7 +222,7 @@ const poorKey = async (quota: number) => (await gateway.token({ unlimited_quota:
 
 test('an answer that the balance does not carry is asked for shorter, in the words of the session', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
-  const { send, told: eventOf, leave } = await converse(await poorKey(50_000));
+  const { send, eventOf, leave } = await converse(await poorKey(50_000));
   send({ type: 'response.create', response: { instructions: 'be kind' } });
   await eventOf('response.done');
   expect(upstream.heard).toEqual([
@@ -244,7 +244,7 @@ test('an answer that the balance does not carry is asked for shorter, in the wor
 
 test('an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
-  const { send, told: eventOf, closed, heard: received } = await converse(await poorKey(8_000));
+  const { send, eventOf, closed, heard: received } = await converse(await poorKey(8_000));
   send(ask);
   await eventOf('response.output_audio.delta');
   send({ ...ask, response: { instructions: words(400) } });
@@ -255,7 +255,7 @@ test('an answer of which nothing is carried is not asked for; the one before it 
 });
 
 test('where answers begin unasked, the session gets its output limit before the sound goes on', async () => {
-  const { send, told: eventOf, closed, heard: received } = await converse(await poorKey(50_000));
+  const { send, eventOf, closed, heard: received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
   await expect.poll(() => upstream.heard.length).toBe(2);
@@ -275,7 +275,7 @@ test('where answers begin unasked, the session gets its output limit before the 
 test('what costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
-  const { send, told: eventOf, closed, heard: received } = await converse(await poorKey(8000));
+  const { send, eventOf, closed, heard: received } = await converse(await poorKey(8000));
   send(ask);
   await eventOf('response.done');
   send(print('go on'));
@@ -294,7 +294,7 @@ test('what costs as much as there is goes on, one quota more ends it', async () 
 
 test('what listening along costs is charged at the price of the model that listens', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send({
     type: 'session.update',
     session: { type: 'realtime', audio: { input: { transcription: { model: 'whisper-1' } } } },
@@ -324,7 +324,7 @@ test('what listening along costs is charged at the price of the model that liste
 });
 
 test('listening along without a price of its own is charged at the conversationâ€™s', async () => {
-  const { told: eventOf, leave } = await converse();
+  const { eventOf, leave } = await converse();
   upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
@@ -346,7 +346,7 @@ test('listening along without a price of its own is charged at the conversationâ
 test('a usage that contradicts itself keeps its totals', async () => {
   const usage = { ...realtimeUsage(10, 5), input_token_details: { cached_tokens: 40, audio_tokens: 90 } };
   upstream.script({ answer: (answer) => answer.done(usage) });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(ask);
   await eventOf('response.done');
   leave();
@@ -382,7 +382,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   'a user who %s is disconnected from an open conversation, and pays for what was said',
   async (_what, change, code) => {
     upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
-    const { send, told: eventOf, closed, heard: received } = await converse();
+    const { send, eventOf, closed, heard: received } = await converse();
     send(ask);
     await eventOf('response.output_text.delta');
     await change();
@@ -404,7 +404,7 @@ const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.user
 
 test('a key whose time runs out speaks no further turn', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, told: eventOf, closed } = await converse();
+  const { send, eventOf, closed } = await converse();
   send(ask);
   await eventOf('response.done');
   const at = Math.floor(Date.now() / 1000);
@@ -424,7 +424,7 @@ test.each<[string, string]>([
   ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
 ])('another model for %s goes no further', async (_what, event) => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, told: eventOf, leave, heard: received } = await converse();
+  const { send, eventOf, leave, heard: received } = await converse();
   send(JSON.parse(event) as Record<string, unknown>);
   await eventOf('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
@@ -439,7 +439,7 @@ test.each<[string, string]>([
 test('a model that listens along must be one the key may use', async () => {
   await changeToken({ model_limits_enabled: true, model_limits: model });
   await gateway.sync();
-  const { send, told: eventOf, heard: received, leave } = await converse();
+  const { send, eventOf, heard: received, leave } = await converse();
   send({ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } });
   await eventOf('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
@@ -454,7 +454,7 @@ test('every turn counts as a request where requests are limited', async () => {
   await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
   await gateway.option('ModelRequestRateLimitCount', '2');
   await gateway.option('ModelRequestRateLimitSuccessCount', '100');
-  const { send, told: eventOf, heard: received, leave } = await converse();
+  const { send, eventOf, heard: received, leave } = await converse();
   send(ask);
   await eventOf('response.done');
   send(ask);

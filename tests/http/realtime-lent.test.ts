@@ -70,7 +70,7 @@ async function converse() {
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await eventOf('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, told: eventOf, leave: () => socket.close() };
+  return { send, heard: received, eventOf, leave: () => socket.close() };
 }
 const ask = { type: 'response.create', response: { max_output_tokens: 4000 } };
 const sound = (seconds: number) => ({
@@ -80,7 +80,7 @@ const sound = (seconds: number) => ({
 const askedForALoan = () => expect.poll(() => loans).toBeGreaterThan(0);
 
 test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
-  const { send, heard: received, told: eventOf, leave } = await converse();
+  const { send, heard: received, eventOf, leave } = await converse();
   send(ask);
   await eventOf('response.done');
   nothingHere();
@@ -97,7 +97,7 @@ test('what the client asks waits for its loan, keeps its order and goes out as i
 });
 
 test('sound that a balance elsewhere carries goes on', async () => {
-  const { send, heard: received, told: eventOf, leave } = await converse();
+  const { send, heard: received, eventOf, leave } = await converse();
   nothingHere();
   send(sound(200));
   send({ type: 'input_audio_buffer.commit' });
@@ -117,7 +117,7 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
       answer.done(realtimeUsage(10, 60_000));
     },
   });
-  const { send, heard: received, told: eventOf, leave } = await converse();
+  const { send, heard: received, eventOf, leave } = await converse();
   nothingHere();
   send(ask);
   await askedForALoan();
@@ -131,7 +131,7 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
 });
 
 test('who writes down what is said has a bill of its own, as soon as its money is here', async () => {
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   nothingHere();
   const update = {
     type: 'session.update',
@@ -184,7 +184,7 @@ test('an answer that is withheld until its client has left and its bill is writt
       answer.print('word');
     },
   });
-  const { send, told: eventOf, leave } = await converse();
+  const { send, eventOf, leave } = await converse();
   send(ask);
   await eventOf('response.output_text.delta');
   nothingHere();

@@ -136,12 +136,12 @@ test('the secret lies sealed in the database', async () => {
 test('a passkey logs in without a password, past the second factor', async () => {
   await turnOn();
   const device = createAuthenticator(api.base);
-  const startedOf = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
-  const response = device.register(startedOf.options);
-  expect(await post('/api/passkey/', { ticket: startedOf.ticket, name: 'phone', response })).toMatchObject({
+  const started = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
+  const response = device.register(started.options);
+  expect(await post('/api/passkey/', { ticket: started.ticket, name: 'phone', response })).toMatchObject({
     success: true,
   });
-  expect((await post('/api/passkey/', { ticket: startedOf.ticket, name: 'phone', response })).message).toBe(
+  expect((await post('/api/passkey/', { ticket: started.ticket, name: 'phone', response })).message).toBe(
     '登录已过期，请重新开始',
   );
   const [kept] = (await api.send('GET', '/api/passkey/', undefined, me)).body.data as { id: number; name: string }[];
@@ -166,8 +166,8 @@ test('a passkey logs in without a password, past the second factor', async () =>
 
 test('passkeys are renamed and removed by their owner alone', async () => {
   const device = createAuthenticator(api.base);
-  const startedOf = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
-  await post('/api/passkey/', { ticket: startedOf.ticket, name: '', response: device.register(startedOf.options) });
+  const started = (await post('/api/passkey/options', {})).data as { ticket: string; options: { challenge: string } };
+  await post('/api/passkey/', { ticket: started.ticket, name: '', response: device.register(started.options) });
   const [kept] = (await api.send('GET', '/api/passkey/', undefined, me)).body.data as { id: number }[];
   const id = kept?.id ?? 0;
   expect((await api.send('PUT', `/api/passkey/${id}`, { name: 'x' }, root)).body.success).toBe(false);

@@ -223,11 +223,11 @@ test('whose caller follows it is followed whatever the share, and belongs to the
   await traces.stop();
   expect(new Set(collector.spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
   expect(collector.spans.find(({ kind }) => kind === 2)?.parentSpanId).toBe('00f067aa0ba902b7');
-  const attributes = good.requests.map(({ headers }) => String(headers.traceparent ?? ''));
-  expect(attributes[0]).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
-  expect(attributes[1]).toBe('');
+  const parents = good.requests.map(({ headers }) => String(headers.traceparent ?? ''));
+  expect(parents[0]).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
+  expect(parents[1]).toBe('');
   // Not followed, and said so.
-  expect(attributes[2]).toMatch(new RegExp(`^00-${traceId.replace('4', '5')}-\\w{16}-00$`));
+  expect(parents[2]).toMatch(new RegExp(`^00-${traceId.replace('4', '5')}-\\w{16}-00$`));
 });
 
 test('a collector that is gone harms no request', async () => {

@@ -9,19 +9,19 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let door: HttpServer;
 let isOverloaded = false;
-let startedOf: string[] = [];
+let calls: string[] = [];
 
 const seen = (connections: Connections): Connections => ({
   ...connections,
   begin(request) {
-    startedOf.push(request.url);
+    calls.push(request.url);
     return connections.begin(request);
   },
 });
 
 beforeEach(async () => {
   isOverloaded = false;
-  startedOf = [];
+  calls = [];
   gateway = await createTestGateway({ relay: { isOverloaded: () => isOverloaded } });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
@@ -72,12 +72,12 @@ test('nothing is kept of who is turned away, and the connection serves on, whate
   // Its second half comes when the answer is there already.
   line.send(request.slice(0, -10_000));
   await expect.poll(line.statuses).toEqual([503, 503]);
-  expect(startedOf).toEqual([]);
+  expect(calls).toEqual([]);
   isOverloaded = false;
   line.send(request.slice(-10_000));
   line.send(request);
   await expect.poll(line.statuses).toEqual([503, 503, 200]);
-  expect(startedOf).toHaveLength(1);
+  expect(calls).toHaveLength(1);
   expect(upstream.requests).toHaveLength(1);
   line.end();
 });

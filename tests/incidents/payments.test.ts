@@ -101,9 +101,9 @@ incident(
     };
     const signed = new URLSearchParams({ ...fields, sign: epaySign(fields, key), sign_type: 'MD5' });
     const notify = () => fetch(`${api.base}/api/user/epay/notify?${signed}`).then((response) => response.text());
-    const text = await Promise.all(Array.from({ length: 20 }, notify));
-    text.push(await notify());
-    expect(new Set(text)).toEqual(new Set(['success']));
+    const responses = await Promise.all(Array.from({ length: 20 }, notify));
+    responses.push(await notify());
+    expect(new Set(responses)).toEqual(new Set(['success']));
     expect(await balanceOf(id)).toBe(before + 2 * 500_000);
   },
 );

@@ -256,8 +256,8 @@ incident('new-api: main.go', 'a stop cut every stream without a word, and charge
   await Bun.sleep(20);
   const reason = new AppError('shutting_down', { seconds: 5 });
   gateway.relay.close(reason);
-  const timedOut = await ask();
-  expect([timedOut.status, timedOut.headers.get('retry-after')]).toEqual([503, '5']);
+  const refused = await ask();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
   gateway.relay.cut(reason);
   expect(await text).toContain('shutting_down');
   expect((await rows())[0]).toMatchObject({ end_reason: 'stopped' });

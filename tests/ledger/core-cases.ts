@@ -84,7 +84,7 @@ const usage = (change: object) => ({
   at: 7201,
   ...change,
 });
-const timedOut = (command: ReturnType<typeof settle>) => ({ ...command, at: 7201 });
+const late = (command: ReturnType<typeof settle>) => ({ ...command, at: 7201 });
 const settled = posting('r', { amount: 20, tokenId: 1, channelId: 1, at: 7201 });
 const noted = log('note', 1, 1);
 const withFact = (row: LogEntry, field: object): LogEntry => ({
@@ -96,22 +96,22 @@ const withFact = (row: LogEntry, field: object): LogEntry => ({
 const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision])[] => [
   [
     'settle',
-    timedOut(settle('r', 1, 20)),
+    late(settle('r', 1, 20)),
     writes({ posting: settled, log: log('r', 1, 20), usage: usage({}), dropsHold: true }),
   ],
   [
     'settle nothing',
-    timedOut(settle('r', 1, 0)),
+    late(settle('r', 1, 0)),
     writes({ log: log('r', 1, 0), usage: usage({ tokens: 1, quota: 0 }), dropsHold: true }),
   ],
   [
     'settle a call without tokens',
-    { ...timedOut(settle('r', 1, 20)), tokens: 0 },
+    { ...late(settle('r', 1, 20)), tokens: 0 },
     writes({ posting: settled, log: log('r', 1, 20), usage: usage({ tokens: 0 }), dropsHold: true }),
   ],
   [
     'settle one without tokens',
-    { ...timedOut(settle('r', 1, 1)), tokens: 0 },
+    { ...late(settle('r', 1, 1)), tokens: 0 },
     writes({
       posting: { ...settled, amount: 1 },
       log: log('r', 1, 1),
@@ -123,7 +123,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ['settle a channel test', settle('r', 0, 0), writes({ log: log('r', 0, 0), dropsHold: true })],
   [
     'settle for an unknown user',
-    { ...timedOut(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
+    { ...late(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: -3 },
       log: log('r', 3, 20),
@@ -142,7 +142,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
     ([name, userId, amount, rest]) =>
       [
         `settle beyond the balance: ${name}`,
-        { ...timedOut(settle('r', userId, amount)), tokenId: 1, channelId: 1 },
+        { ...late(settle('r', userId, amount)), tokenId: 1, channelId: 1 },
         writes({
           posting: { ...settled, debit: userId, amount },
           paired: { ...settled, ref: 'overrun:r', debit: -3, credit: userId, amount: rest, kind: 'overrun' },
@@ -154,7 +154,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ),
   [
     'settle all there is',
-    timedOut(settle('r', 1, 100)),
+    late(settle('r', 1, 100)),
     writes({
       posting: { ...settled, amount: 100 },
       log: log('r', 1, 100),
@@ -164,7 +164,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ],
   [
     'settle on the house',
-    { ...timedOut(settle('r', 1, 20)), house: true },
+    { ...late(settle('r', 1, 20)), house: true },
     writes({
       posting: settled,
       paired: { ...settled, ref: 'house:r', debit: -6, credit: 1, kind: 'house' },
@@ -175,7 +175,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ],
   [
     'settle beyond the balance without a row',
-    { ...timedOut(settle('r', 2, 20)), log: null, tokenId: 1, channelId: 1 },
+    { ...late(settle('r', 2, 20)), log: null, tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: 2 },
       paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
@@ -185,7 +185,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ],
   [
     'settle with an empty row',
-    { ...timedOut(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 },
+    { ...late(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 },
     writes({
       posting: { ...settled, debit: 2 },
       paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
@@ -230,7 +230,7 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
   ['settle too much', { ...settle('r', 1, 1), amount: max + 1 }, refuses('invalid', `amount ${max + 1}`)],
   [
     'settle the most',
-    { ...timedOut(settle('r', 1, 20)), amount: max },
+    { ...late(settle('r', 1, 20)), amount: max },
     writes({
       posting: { ...settled, amount: max },
       paired: { ...settled, ref: 'overrun:r', debit: -3, credit: 1, amount: max - 100, kind: 'overrun' },

@@ -87,19 +87,19 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   leases.onResponse(account, holder, 1);
   await pass(100);
   expect(await first).toBe('exhausted');
-  let answers: LeaseAnswer | null = null;
+  let answered: LeaseAnswer | null = null;
   void ask().then((answer) => {
-    answers = answer;
+    answered = answer;
   });
   await pass(100);
   expect(marks).toEqual([1, 2]);
   // Received late, or read again where NOTIFY does not arrive.
   leases.onResponse(account, holder, 1);
   await pass(300);
-  expect([answers, marks]).toEqual([null, [1, 2]]);
+  expect([answered, marks]).toEqual([null, [1, 2]]);
   leases.onResponse(account, holder, 2);
   await pass(100);
-  expect(answers).toBe('exhausted');
+  expect(answered).toBe('exhausted');
 });
 
 test('what is returned after a refusal serves the next request at once', async () => {

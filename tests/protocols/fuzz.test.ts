@@ -180,10 +180,10 @@ test.each(dialects)('%s: damaged streams', (id) => {
 
 test.each(dialects)('%s: frames of anything', (id) => {
   const frame = fc.tuple(fc.constantFrom('', 'error', 'message_start', 'response.completed'), strange);
-  const expectedCodes = fc.array(fc.oneof(frame, fc.tuple(fc.constant(''), fc.constantFrom(...answers(id)))), {
+  const streams = fc.array(fc.oneof(frame, fc.tuple(fc.constant(''), fc.constantFrom(...answers(id)))), {
     maxLength: 6,
   });
-  fuzz(700, expectedCodes, (frames) => {
+  fuzz(700, streams, (frames) => {
     const reader = codecs[id].upstream.reader();
     const events = frames.flatMap(([event, value]) => reader.feed({ event, data: JSON.stringify(value) ?? '' }));
     checkEvents([...events, ...reader.end()]);

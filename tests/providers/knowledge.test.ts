@@ -180,9 +180,9 @@ describe('targets', () => {
 });
 
 describe('provider rules', () => {
-  const applied = (provider: string, body: Record<string, unknown>, model = 'm', reports = true) => {
+  const applied = (provider: string, body: Record<string, unknown>, model = 'm', translated = true) => {
     const dropped: string[] = [];
-    const within = withinRules(body, rulesFor(provider, 'openai-chat', reports, model), dropped);
+    const within = withinRules(body, rulesFor(provider, 'openai-chat', translated, model), dropped);
     return { within, dropped, edits: editsBetween(body, within) };
   };
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
@@ -193,8 +193,8 @@ describe('provider rules', () => {
     [0.5, 0.5],
     [1, 1],
     [1.5, 1],
-  ])('MiniMax asked for the temperature %d gets %d', (temperature, reports) => {
-    expect(applied('minimax', { messages: [], temperature }).within.temperature).toBe(reports);
+  ])('MiniMax asked for the temperature %d gets %d', (temperature, expected) => {
+    expect(applied('minimax', { messages: [], temperature }).within.temperature).toBe(expected);
   });
 
   test('Volcengine has not heard of developers, and of everybody else', () => {
@@ -340,12 +340,12 @@ describe('provider rules', () => {
       { role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text' }] },
       { role: 'assistant', content: null, tool_calls: [{ ...call('a'), extra_content: { google: {} } }] },
     ];
-    for (const reports of [true, false]) {
-      expect(applied('openai', { messages }, 'gpt-5', reports).within.messages).toEqual([
+    for (const translated of [true, false]) {
+      expect(applied('openai', { messages }, 'gpt-5', translated).within.messages).toEqual([
         { role: 'assistant', content: 'a' },
         { role: 'assistant', content: null, tool_calls: [call('a')] },
       ]);
-      expect(applied('openai', { messages }, 'deepseek-v4-pro', reports).within.messages).toBe(messages);
+      expect(applied('openai', { messages }, 'deepseek-v4-pro', translated).within.messages).toBe(messages);
     }
   });
 

@@ -6,7 +6,7 @@ import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
 const user = { role: 'user', content: 'hi' };
-const startedOf = { role: 'assistant', content: '{' };
+const prefill = { role: 'assistant', content: '{' };
 
 function translated(dialect: ProtocolId, [provider, model]: readonly [string, string], messages: readonly unknown[]) {
   const dropped: string[] = [];
@@ -21,13 +21,13 @@ test.each([
   ['anthropic-messages', ['aws', 'claude-sonnet-5']],
   ['openai-chat', ['perplexity', 'sonar']],
 ] as const)('words to go on from are followed by a wish to go on: %s, %s', (dialect, place) => {
-  const { roles, dropped } = translated(dialect, place, [user, startedOf]);
+  const { roles, dropped } = translated(dialect, place, [user, prefill]);
   expect(roles).toEqual(['user', 'assistant', 'user']);
   expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
 });
 
 test('a model that goes on from them gets them last', () => {
-  const { roles, dropped } = translated('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, startedOf]);
+  const { roles, dropped } = translated('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, prefill]);
   expect(roles).toEqual(['user', 'assistant']);
   expect(dropped).toEqual([]);
 });
@@ -52,6 +52,6 @@ test('what one side says in a row is one message where sides must take turns', (
   expect(roles).toEqual(['system', 'system', 'assistant', 'user']);
   expect((body.messages as readonly { content: unknown }[])[2]?.content).toBe('a\n\nb');
   expect(dropped).toContain('/messages: what one side says in a row is one message here');
-  const calm = [user, startedOf, user];
+  const calm = [user, prefill, user];
   expect(withinRules({ messages: calm }, rules, []).messages).toBe(calm);
 });

@@ -161,8 +161,8 @@ test.each(failing)(
         response.end(JSON.stringify(failed));
       });
       expect([whole.status, whole.text]).toEqual([422, expect.stringContaining(finishMessage)]);
-      const timedOut = await received(client, 'gemini-generate', (response) => events(response, [thought, failed]));
-      expect([client, timedOut.events.at(-1)?.type]).toEqual([client, 'error']);
+      const outcome = await received(client, 'gemini-generate', (response) => events(response, [thought, failed]));
+      expect([client, outcome.events.at(-1)?.type]).toEqual([client, 'error']);
     }
     const own = await received('gemini-generate', 'gemini-generate', (response) => events(response, [failed]));
     expect([own.status, own.text]).toEqual([200, expect.stringContaining(finishMessage)]);

@@ -8,16 +8,16 @@ const head = 'Content-Disposition: form-data; name="model"';
 
 test('headers of a part that never end are refused, and so are those that end too late', () => {
   const rejected = expect.objectContaining({ code: 'body_invalid' });
-  const startedOf = () => {
+  const newScan = () => {
     const scan = scanForm('b');
     scan.push(bytes('--b\r\n'));
     return scan;
   };
-  const open = startedOf();
+  const open = newScan();
   open.push(bytes(`${head}\r\nX: ${'a'.repeat(1000)}`));
   expect(() => open.push(bytes('a'.repeat(maxLength)))).toThrow(rejected);
-  expect(() => startedOf().push(bytes(`${head}\r\nX: ${'a'.repeat(maxLength)}\r\n\r\n`))).toThrow(rejected);
-  const whole = startedOf();
+  expect(() => newScan().push(bytes(`${head}\r\nX: ${'a'.repeat(maxLength)}\r\n\r\n`))).toThrow(rejected);
+  const whole = newScan();
   whole.push(bytes(`${head}\r\n\r\nm\r\n--b--\r\n`));
   whole.end();
   expect(whole.fields.get('model')).toBe('m');

@@ -66,10 +66,10 @@ describe('a fault behind 9 MiB', () => {
     'a boundary inside': `--${mark}`,
   };
   test.each(Object.entries(faults))('%s ends the upstream call unbilled', async (_, rest) => {
-    const startedOf = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     const broken = Promise.withResolvers<boolean>();
     const server = createServer((request, response) => {
-      startedOf.resolve();
+      started.resolve();
       request.on('data', () => undefined);
       request.on('error', () => undefined);
       request.on('close', () => broken.resolve(!request.complete));
@@ -81,7 +81,7 @@ describe('a fault behind 9 MiB', () => {
     const response = await transcribe(field('model', 'cheap') + file('file', large) + rest);
     expect(response.status).toBe(400);
     expect(await codeOf(response)).toBe('body_invalid');
-    await startedOf.promise;
+    await started.promise;
     expect(await broken.promise, 'the upstream sees that the body is not whole').toBe(true);
     expect(await gateway.balance()).toBe(before);
     expect(gateway.relay.channelStatuses([id])).toEqual([{ condition: 'up', waitMs: 0 }]);

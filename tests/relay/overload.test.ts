@@ -316,7 +316,7 @@ test('what can just be served is not turned away, nor is a crowd that comes once
   expect(rests()).toBe(true);
 });
 
-const timedOut = (beatsTogether: number) => {
+const lateBeats = (beatsTogether: number) => {
   let now = 0;
   let beat: () => void = () => undefined;
   const overload = createOverload(
@@ -346,10 +346,10 @@ const timedOut = (beatsTogether: number) => {
 };
 
 test('beats that were missed and come together do not hide that the loop is late; few are never a crowd', () => {
-  expect(timedOut(2).letIn(5000)).toBeLessThan(30);
-  expect(timedOut(2).letIn(64)).toBe(1000);
+  expect(lateBeats(2).letIn(5000)).toBeLessThan(30);
+  expect(lateBeats(2).letIn(64)).toBe(1000);
   // All in time.
-  expect(timedOut(15).letIn(5000)).toBe(1000);
+  expect(lateBeats(15).letIn(5000)).toBe(1000);
 });
 
 test('the line is taken up in its order, for so long in each turn, while all others have theirs', async () => {

@@ -113,11 +113,11 @@ test.each([
 
 test('without another channel the request waits on, unless the channel sets a timeout', async () => {
   let begin: () => void = () => undefined;
-  const startedOf = new Promise<void>((resolve) => {
+  const started = new Promise<void>((resolve) => {
     begin = resolve;
   });
   upstream.script(async (response) => {
-    await startedOf;
+    await started;
     sendJson(response, completion(3, 2));
   });
   await gateway.option('general_setting.first_answer_seconds', '1');

@@ -329,9 +329,9 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
       await works('GET', '/api/verification?email=a@b.example', undefined, {});
       return /<strong>(\w{6})<\/strong>/.exec(letters.at(-1)?.html ?? '')?.[1] ?? '';
     };
-    const timedOut = await fresh();
+    const expired = await fresh();
     clock += 180_000;
-    await isSet('验证码错误或已过期', 'GET', path(timedOut), undefined, plain);
+    await isSet('验证码错误或已过期', 'GET', path(expired), undefined, plain);
     const timely = await fresh();
     clock += 179_000;
     await works('GET', path(timely), undefined, plain);

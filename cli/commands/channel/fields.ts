@@ -72,10 +72,10 @@ export async function selectedChannels(client: Client, flags: FlagValues, refs: 
 /** `status=enabled,group=vip`: all must hold; list fields hold when they have the word. @throws AppError usage */
 export function filterOf(filter: string): (channel: Channel) => boolean {
   const conditions = filter.split(',').map((condition) => {
-    const [field = '', requested] = condition.split('=');
-    if (requested === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
+    const [field = '', word] = condition.split('=');
+    if (word === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
       throw new AppError('usage', { detail: `--filter ${condition}: status, group, model, type, tag, name` });
-    return { field, requested };
+    return { field, word };
   });
   const valuesOf = (channel: Channel, field: string): readonly string[] => {
     if (field === 'status') return [statusWord(channel.status)];
@@ -83,7 +83,7 @@ export function filterOf(filter: string): (channel: Channel) => boolean {
     if (field === 'model') return channel.models.split(',');
     return [String(channel[field as 'type' | 'tag' | 'name'])];
   };
-  return (channel) => conditions.every(({ field, requested }) => valuesOf(channel, field).includes(requested));
+  return (channel) => conditions.every(({ field, word }) => valuesOf(channel, field).includes(word));
 }
 
 /** Types as commands take them. */
@@ -98,16 +98,16 @@ export async function typeOf(
   value: string | undefined,
 ): Promise<{ readonly type: number; readonly models: readonly string[] }> {
   const types = await client.call('channel.types');
-  const requested = value ?? 'openai';
-  const found = types.find((one) => one.slug === requested || String(one.type) === requested);
+  const name = value ?? 'openai';
+  const found = types.find((one) => one.slug === name || String(one.type) === name);
   if (found === undefined) {
     const slugs = types.map((one) => one.slug);
-    const meant = bestMatch(requested, slugs);
+    const meant = bestMatch(name, slugs);
     const all = slugs.join(', ');
     throw new AppError('usage', {
-      detail: `--type ${requested}`,
-      detail_zh: `--type ${requested}：${meant === null ? all : `是否指 ${meant}？可用：${all}`}`,
-      detail_en: `--type ${requested}: ${meant === null ? all : `did you mean ${meant}? There are: ${all}`}`,
+      detail: `--type ${name}`,
+      detail_zh: `--type ${name}：${meant === null ? all : `是否指 ${meant}？可用：${all}`}`,
+      detail_en: `--type ${name}: ${meant === null ? all : `did you mean ${meant}? There are: ${all}`}`,
     });
   }
   return found;
@@ -139,12 +139,12 @@ export const fieldsOf = (flags: FlagValues) => ({
 
 /** Whether channels of this type can speak the dialect that a flag names. @throws AppError usage */
 export async function checkDialect(client: Client, flags: FlagValues, types: readonly number[]): Promise<void> {
-  const requested = text(flags.dialect);
-  if (requested === undefined || requested === 'auto') return;
+  const dialect = text(flags.dialect);
+  if (dialect === undefined || dialect === 'auto') return;
   const offered = (await client.call('channel.types')).filter(({ type }) => types.includes(type));
   for (const { dialects } of offered)
-    if (!dialects.includes(requested))
-      throw new AppError('usage', { detail: `--dialect ${requested}: ${['auto', ...dialects].join(', ')}` });
+    if (!dialects.includes(dialect))
+      throw new AppError('usage', { detail: `--dialect ${dialect}: ${['auto', ...dialects].join(', ')}` });
 }
 
 /** A flag that is one of some words. @throws AppError usage */

@@ -17,13 +17,13 @@ const isAudience = (name: string): name is Audience => dialects.includes(name);
 
 /** Which client `--for` means: an agent, or any client of a dialect; null = no particular one. @throws AppError usage */
 function clientOf(flags: FlagValues): Agent | Audience | null {
-  const requested = text(flags.for);
-  if (requested === undefined) return null;
-  const agent = agents.find(({ name }) => name === requested);
+  const target = text(flags.for);
+  if (target === undefined) return null;
+  const agent = agents.find(({ name }) => name === target);
   if (agent !== undefined) return agent;
-  if (isAudience(requested)) return requested;
+  if (isAudience(target)) return target;
   const known = [...audiences, ...agents.map(({ name }) => name)];
-  throw new AppError('usage', { detail: `--for ${requested}: ${known.join(', ')}` });
+  throw new AppError('usage', { detail: `--for ${target}: ${known.join(', ')}` });
 }
 
 /**
@@ -56,13 +56,13 @@ async function agentSettings(context: Context, flags: FlagValues, agent: Agent):
 }
 
 async function variablesOf(context: Context, flags: FlagValues): Promise<Record<string, string>> {
-  const requested = clientOf(flags);
-  if (requested !== null && typeof requested !== 'string') {
-    const { environment = {} } = requested.always(await agentSettings(context, flags, requested));
+  const client = clientOf(flags);
+  if (client !== null && typeof client !== 'string') {
+    const { environment = {} } = client.always(await agentSettings(context, flags, client));
     return { ...environment };
   }
   const { key } = await tokenFor(context, text(flags.token));
-  return variablesFor(requested, addressOf(context), key);
+  return variablesFor(client, addressOf(context), key);
 }
 
 const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
@@ -94,8 +94,8 @@ const defaultRun = (environment: AgentRun['environment']): AgentRun => ({
 });
 
 export const exec: CommandRun = async (context, flags, first, command) => {
-  const requested = clientOf(flags);
-  const agent = requested === null ? agentOf(first) : typeof requested === 'string' ? undefined : requested;
+  const client = clientOf(flags);
+  const agent = client === null ? agentOf(first) : typeof client === 'string' ? undefined : client;
   const run =
     agent === undefined
       ? defaultRun(await variablesOf(context, flags))
@@ -122,11 +122,11 @@ export const exec: CommandRun = async (context, flags, first, command) => {
 
 /** Prints a key on purpose, as `env` does. */
 export const list: CommandRun = async (context, flags, name) => {
-  const requested = name === '' ? agents : agents.filter((agent) => agent.name === name);
-  if (requested.length === 0)
+  const selected = name === '' ? agents : agents.filter((agent) => agent.name === name);
+  if (selected.length === 0)
     throw new AppError('usage', { detail: `${name}: ${agents.map((agent) => agent.name).join(', ')}` });
   const rows = [];
-  for (const agent of requested) {
+  for (const agent of selected) {
     const steps = setupSteps(agent, await agentSettings(context, flags, agent));
     rows.push({ name: agent.name, label: agent.label, run: `gateway exec -- ${agent.program}`, steps });
   }
@@ -134,7 +134,7 @@ export const list: CommandRun = async (context, flags, name) => {
   const lines = rows.flatMap(({ label, run, steps }, index) => [
     ...(index === 0 ? [] : ['']),
     `${label}: ${run}`,
-    ...noteOf(requested[index], context),
+    ...noteOf(selected[index], context),
     ...steps.flatMap(({ path, text: content }) => [
       '',
       `# ${path === '' ? shell : path}`,

@@ -104,9 +104,9 @@ export const importFile: CommandRun = async (context, flags, file) => {
   for (const key of groupMaps) {
     if (typeof own[key] !== 'object') continue;
     const now = options.find((option) => option.key === key)?.value || '{}';
-    const requested = JSON.stringify({ ...(JSON.parse(now) as object), ...own[key] });
-    const differing = pricesDiffer(key, now, requested);
-    if (differing.length > 0) values[key] = requested;
+    const next = JSON.stringify({ ...(JSON.parse(now) as object), ...own[key] });
+    const differing = pricesDiffer(key, now, next);
+    if (differing.length > 0) values[key] = next;
     changes.push(...differing);
   }
   showChanges(context, changes);

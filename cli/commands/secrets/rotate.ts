@@ -7,13 +7,13 @@ export const rotate: CommandRun = async (context, flags) => {
   if (context.url !== '')
     throw new AppError('usage', { detail: '--url: the master key is changed on the machine itself' });
   const { hasEnvironmentKey, rotateMasterKey, serverOf } = await import('../../../server/app/data-dir-commands.ts');
-  const input = hasEnvironmentKey(context.env);
+  const fromEnvironment = hasEnvironmentKey(context.env);
   const to = (await context.secret(flags, 'key', 'GATEWAY_NEW_SECRET_KEY')) ?? '';
   // A key that only this process knew would be lost with it.
-  if (input && to === '') throw new AppError('input_needed', { flags: '--key-stdin' });
+  if (fromEnvironment && to === '') throw new AppError('input_needed', { flags: '--key-stdin' });
   const keepOld = flags.keepOld === true;
   await context.confirm(
-    keepOld || input
+    keepOld || fromEnvironment
       ? context.say('更换主密钥？', 'Change the master key?')
       : context.say(
           '更换主密钥并删除旧密钥？之前的备份将无法解密（--keep-old 保留旧密钥）',
@@ -24,13 +24,14 @@ export const rotate: CommandRun = async (context, flags) => {
   const { values, kept } = await rotateMasterKey({ dataDir: context.dataDir, env: context.env, to, keepOld });
   const lines = [context.say(`已重新加密 ${values} 项机密`, `${values} secrets re-encrypted`)];
   if (kept !== '') lines.push(context.say(`旧密钥：${kept}`, `old key: ${kept}`));
-  if (!input && serverOf(context.env) !== null)
+  if (!fromEnvironment && serverOf(context.env) !== null)
     lines.push(
       context.say(
         '请把新的 secret.key 复制到其他节点后再启动它们',
         'now copy the new secret.key to the other nodes before you start them',
       ),
     );
-  if (input) lines.push(context.say('请更新 GATEWAY_SECRET_KEY', 'now set GATEWAY_SECRET_KEY to the new key'));
+  if (fromEnvironment)
+    lines.push(context.say('请更新 GATEWAY_SECRET_KEY', 'now set GATEWAY_SECRET_KEY to the new key'));
   context.output.object({ result: 'updated', values, kept }, lines, String(values));
 };

@@ -44,8 +44,8 @@ async function document(context: Context, client: Client): Promise<string[]> {
   const { GATEWAY_CONFIG: file } = context.env;
   if (file === undefined) return [];
   const { readDocument } = await import('../provisioning/document.ts');
-  const requested = await readDocument(context, file);
-  const changes = await client.call('provision.apply', { document: requested, prune: false, dry_run: false });
+  const content = await readDocument(context, file);
+  const changes = await client.call('provision.apply', { document: content, prune: false, dry_run: false });
   const moved = changes.filter((change) => change.action !== 'unchanged').length;
   return [`${file}: ${context.say(`${moved} 处修改`, `${moved} changes`)}`];
 }

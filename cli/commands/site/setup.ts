@@ -35,8 +35,8 @@ async function administrator(context: Context, client: Client, flags: FlagValues
 }
 
 async function channel(context: Context, client: Client, flags: FlagValues): Promise<number | undefined> {
-  const requested = text(flags.channelType);
-  if (requested === undefined) return undefined;
+  const typeName = text(flags.channelType);
+  if (typeName === undefined) return undefined;
   const { '--channel-key-stdin': key } = needed({
     '--channel-key-stdin': await context.secret(
       { keyStdin: flags.channelKeyStdin, keyFile: flags.channelKeyFile },
@@ -44,8 +44,8 @@ async function channel(context: Context, client: Client, flags: FlagValues): Pro
       'GATEWAY_CHANNEL_KEY',
     ),
   });
-  const { type, models } = await typeOf(client, requested);
-  const name = text(flags.channelName) ?? requested;
+  const { type, models } = await typeOf(client, typeName);
+  const name = text(flags.channelName) ?? typeName;
   const known = (await client.call('channel.search', { keyword: name })).find((one) => one.name === name);
   if (known !== undefined) return known.id;
   const [made] = await client.call('channel.create', {

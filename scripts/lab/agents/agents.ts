@@ -54,13 +54,13 @@ async function runFor(
 ): Promise<Ended> {
   const started = performance.now();
   const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  const timedOut = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  clearTimeout(timedOut);
+  clearTimeout(timer);
   return {
     code: child.signalCode === 'SIGKILL' ? null : code,
     seconds: (performance.now() - started) / 1000,
@@ -68,7 +68,7 @@ async function runFor(
   };
 }
 
-async function runs(command: readonly string[]): Promise<boolean> {
+async function succeeds(command: readonly string[]): Promise<boolean> {
   try {
     const child = Bun.spawn([...command], { cwd: agentsFolder, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
     return (await child.exited) === 0;
@@ -84,8 +84,8 @@ async function installedFromPython(name: string, program: string): Promise<boole
   mkdirSync(agentsFolder, { recursive: true });
   if (existsSync(join(venv, 'bin', program))) return true;
   return (
-    (await runs(['python3', '-m', 'venv', venv])) &&
-    (await runs([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
+    (await succeeds(['python3', '-m', 'venv', venv])) &&
+    (await succeeds([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
   );
 }
 
@@ -95,7 +95,7 @@ async function installed(name: string): Promise<boolean> {
   if (!existsSync(join(agentsFolder, 'package.json')))
     writeFileSync(join(agentsFolder, 'package.json'), '{"private":true}');
   if (existsSync(join(agentsFolder, 'node_modules', name.replace(/@\d+$/, '')))) return true;
-  return runs(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
+  return succeeds(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
 }
 
 const wrong = 'sk-no-such-key';

@@ -86,13 +86,13 @@ async function runProgram(command: readonly string[], home: string, work: string
     stderr: Bun.file(`${out}.err`),
     detached: true,
   });
-  const timedOut = setInterval(() => {
+  const timer = setInterval(() => {
     const sinceMs = performance.now();
     if (sinceMs - startedMs < startLimitMs && (firstMs === null || sinceMs - firstMs < limitMs)) return;
     process.kill(-child.pid, 'SIGKILL');
   }, 250);
   await child.exited;
-  clearInterval(timedOut);
+  clearInterval(timer);
   return readFileSync(out, 'utf8') + readFileSync(`${out}.err`, 'utf8');
 }
 

@@ -171,7 +171,7 @@ export function exchangeView(
 
 const contextLength = 70;
 /** The first stretch where two lines part, with some of what they share. */
-function aligned(a: string, b: string): readonly [string, string] {
+function excerpts(a: string, b: string): readonly [string, string] {
   let from = 0;
   while (from < a.length && from < b.length && a[from] === b[from]) from++;
   let end = 0;
@@ -194,7 +194,7 @@ export function differences({ id, name }: Case, reference: View, tree: View): Di
       (index) => a[index] !== b[index],
     );
     if (at === undefined) continue;
-    const [left, right] = aligned(a[at] ?? '(no line)', b[at] ?? '(no line)');
+    const [left, right] = excerpts(a[at] ?? '(no line)', b[at] ?? '(no line)');
     const shape = (text: string) => text.replace(/\d+/g, '#').replace(/…/g, '').slice(0, 120);
     // What a member is called says more than what stands around it.
     const member = /"([A-Za-z_]+)":[^:]*$/.exec((a[at] ?? '').slice(0, firstMismatch(a[at] ?? '', b[at] ?? '')))?.[1];

@@ -171,10 +171,10 @@ function responsesStream(modelOutput: ModelOutput): Written {
   let sequence = 0;
   const event = (type: string, more: Json): string => named({ type, sequence_number: sequence++, ...more });
   const whole = responsesObject(modelOutput);
-  const startedOf = { ...whole, status: 'in_progress', output: [], usage: null };
+  const started = { ...whole, status: 'in_progress', output: [], usage: null };
   const frames = [
-    event('response.created', { response: startedOf }),
-    event('response.in_progress', { response: startedOf }),
+    event('response.created', { response: started }),
+    event('response.in_progress', { response: started }),
   ];
   for (const [output_index, item] of responsesItems(modelOutput).entries()) {
     const item_id = item.id;

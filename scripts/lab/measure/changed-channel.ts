@@ -95,10 +95,10 @@ function request(model: string): number {
     prompt: readPrompt(body),
     request: new Request('http://relay/'),
   };
-  const startedOf = performance.now();
+  const startedAt = performance.now();
   const plan = makePlan(deps, parsed, principal);
   if (plan.candidates.at(0) === undefined) throw new Error('no channel');
-  const took = performance.now() - startedOf;
+  const took = performance.now() - startedAt;
   const expected = ratios[model];
   if (plan.prices.modelRatio !== expected) throw new Error(`${model} at ${plan.prices.modelRatio}`);
   return took;
@@ -124,9 +124,9 @@ for (let round = 0; round < iterations; round++) {
     options: {},
     removed: { users: [], tokens: [], channels: [] },
   };
-  const startedOf = performance.now();
+  const startedAt = performance.now();
   state.apply(delta);
-  before.push(performance.now() - startedOf);
+  before.push(performance.now() - startedAt);
   after.push(...all());
 }
 console.log(`${count} channels of ${models.length} models, one changed ${iterations} times`);

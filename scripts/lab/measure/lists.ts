@@ -48,9 +48,9 @@ let worst = 0;
 for (const path of calls) {
   const times: number[] = [];
   for (let round = 0; round < iterations; round++) {
-    const startedOf = performance.now();
+    const startedAt = performance.now();
     const { body } = await api.send('GET', path, undefined, headers);
-    times.push(performance.now() - startedOf);
+    times.push(performance.now() - startedAt);
     if (body.success !== true) throw new Error(`${path}: ${body.message}`);
   }
   const p95 = times.sort((one, other) => one - other)[Math.floor(iterations * 0.95)] ?? 0;

@@ -282,8 +282,8 @@ async function openSite(state: string): Promise<Site> {
   };
   const size = states[state] ?? null;
   if (size !== null) await fillSite(stage, ask, size, seed);
-  const selected = state === 'failing' ? 'status=failed' : 'status=retried';
-  const { items } = (await ask('GET', `/api/log/?${selected}&p=1&page_size=100`)) as {
+  const filter = state === 'failing' ? 'status=failed' : 'status=retried';
+  const { items } = (await ask('GET', `/api/log/?${filter}&p=1&page_size=100`)) as {
     items: { id: number; other: string }[];
   };
   // A bill with a line of each kind says the most.
@@ -307,11 +307,11 @@ async function enter(stage: Stage, page: Page, language: string): Promise<void> 
 }
 
 const inTheme = (page: Page, theme: string): Promise<void> =>
-  page.evaluate((selected) => {
-    localStorage.setItem('theme-mode', selected);
-    if (document.documentElement.dataset.theme === selected) return;
+  page.evaluate((theme) => {
+    localStorage.setItem('theme-mode', theme);
+    if (document.documentElement.dataset.theme === theme) return;
     const button = document.querySelector<HTMLElement>('header button[aria-pressed]');
-    if (button === null) document.documentElement.dataset.theme = selected;
+    if (button === null) document.documentElement.dataset.theme = theme;
     else button.click();
   }, theme);
 

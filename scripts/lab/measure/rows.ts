@@ -18,10 +18,10 @@ for (const size of sizes)
     await table.fill(size);
     for (const width of widths) {
       await inside.page.setViewportSize({ width, height: 800 });
-      const startedOf = performance.now();
+      const startedAt = performance.now();
       const seen = await rowsSeen(inside, table);
       if (seen !== size) failures++;
-      const seconds = ((performance.now() - startedOf) / 1000).toFixed(1);
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(
         `${seen === size ? 'ok  ' : 'FAIL'} ${name.padEnd(24)} ${width} px: ${seen} of ${size} rows, ${seconds} s`,
       );

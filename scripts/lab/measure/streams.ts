@@ -176,9 +176,9 @@ async function measureStall(pid: number, port: number, token: string): Promise<S
     if (tail.endsWith('0\r\n\r\n')) resolve();
   });
   socket.on('close', () => resolve());
-  const timedOut = setTimeout(resolve, 240_000);
+  const timer = setTimeout(resolve, 240_000);
   await over;
-  clearTimeout(timedOut);
+  clearTimeout(timer);
   clearInterval(sampler);
   const ended = tail.includes('data: [DONE]');
   socket.destroy();

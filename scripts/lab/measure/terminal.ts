@@ -50,9 +50,9 @@ function timed(args: readonly string[]): number {
 function once(args: readonly string[]): number {
   return median(
     Array.from({ length: samples }, () => {
-      const startedOf = performance.now();
+      const startedAt = performance.now();
       run(args);
-      return performance.now() - startedOf;
+      return performance.now() - startedAt;
     }),
   );
 }
@@ -67,7 +67,7 @@ function timedGoal(goal: string, max: number, args: readonly string[]): void {
 
 const secret = join(dir, 'secret');
 writeFileSync(secret, 'password1');
-const commandLines = [
+const channelFlags = [
   '--channel-type',
   'practice',
   '--channel-base-url',
@@ -83,7 +83,7 @@ run([
   secret,
   '--mode',
   'self',
-  ...commandLines,
+  ...channelFlags,
   '--token-name',
   'ci',
 ]);
@@ -101,7 +101,7 @@ interface ServerStart {
 /** From nothing to the line that says where, and what it holds a second later. */
 async function startServer(): Promise<ServerStart> {
   const data = mkdtempSync(join(dir, 'fresh-'));
-  const startedOf = performance.now();
+  const startedAt = performance.now();
   const child = Bun.spawn(['gateway', 'serve', '--port', '0', '--data-dir', data], {
     env,
     stdin: 'ignore',
@@ -110,7 +110,7 @@ async function startServer(): Promise<ServerStart> {
   });
   const reader = child.stdout.getReader();
   await reader.read();
-  const ms = performance.now() - startedOf;
+  const ms = performance.now() - startedAt;
   await Bun.sleep(1000);
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   child.kill('SIGTERM');
@@ -198,10 +198,10 @@ async function completed(shell: keyof typeof completionScripts): Promise<number 
     child.terminal?.write('gateway tok');
     await Bun.sleep(150);
     screen = '';
-    const startedOf = performance.now();
+    const startedAt = performance.now();
     child.terminal?.write('\t');
     await until('en');
-    times.push(performance.now() - startedOf);
+    times.push(performance.now() - startedAt);
     // Ctrl-U: a clean line again.
     child.terminal?.write('\u0015');
   }

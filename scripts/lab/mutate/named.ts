@@ -309,8 +309,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a balance leased by another node counts as used up',
       'server/relay/admission/lease-client.ts',
-      "if (lease === 'elsewhere' || lease === 'lent') return",
-      "if (lease === 'lent') return",
+      "if (outcome === 'elsewhere' || outcome === 'lent') return",
+      "if (outcome === 'lent') return",
       'relay/lease-client',
     ],
     [

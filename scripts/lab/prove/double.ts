@@ -68,12 +68,12 @@ export const requestOf = (token: string, model: string, content: string, stream:
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 };
 
-export interface PendingRequest {
+export interface SiteAccess {
   readonly url: string;
   readonly token: string;
 }
 
-export const ask = async ({ url, token }: PendingRequest, model: string, content: string, stream: boolean) => {
+export const ask = async ({ url, token }: SiteAccess, model: string, content: string, stream: boolean) => {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

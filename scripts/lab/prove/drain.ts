@@ -87,7 +87,7 @@ async function receive(port: number, request: string, counts: Counts): Promise<v
 }
 
 /** Asks again and again over connections of its own. */
-function streamAnswers(url: string, token: string, codes: Map<string, number>) {
+function startProbe(url: string, token: string, codes: Map<string, number>) {
   let over = false;
   const headers = { authorization: `Bearer ${token}`, connection: 'close' };
   const running = (async () => {
@@ -141,7 +141,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   while (counts.started < streams) await Bun.sleep(20);
 
   const codes = new Map<string, number>();
-  const probe = streamAnswers(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
+  const probe = startProbe(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
   await Bun.sleep(1000);
   const signalled = performance.now();
   site.signal('SIGTERM');

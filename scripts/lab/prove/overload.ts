@@ -91,7 +91,7 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   for (const model of ['m', 'n']) await load(site, { model, connections: 48, phases: [], ms: warmupMs });
   const full = await load(site, { model: 'n', connections: 48, phases: [], ms: 4000 });
   const capacity = full.perSecond;
-  console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.timedOut)}`);
+  console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.lateness)}`);
   await upstream.report<UpstreamReport>();
   const calm = await load(site, {
     ...{ model: 'm', connections: 1000, ms: 0 },
@@ -100,7 +100,7 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   const [unloaded] = calm.phases as [PhaseReport];
   print(unloaded);
   console.log(
-    `  load late ${ms(calm.timedOut)}; upstream late ${ms((await upstream.report<UpstreamReport>()).timedOut)}`,
+    `  load late ${ms(calm.lateness)}; upstream late ${ms((await upstream.report<UpstreamReport>()).lateness)}`,
   );
   const console_ = part('console', { url: `${site.url}/api/status`, everyMs: 50 });
   await console_.next();
@@ -117,9 +117,11 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
   const [first, over, after] = report.phases as [PhaseReport, PhaseReport, PhaseReport];
   for (const phase of [first, over, after]) print(phase);
   console.log(`console: ${reads.requested} asked, ${reads.failed} failed, ${ms(reads.times)}`);
-  const requested = await upstream.report<UpstreamReport>();
-  console.log(`  late: load ${ms(report.timedOut)}; upstream ${ms(requested.timedOut)}; reader ${ms(reads.timedOut)}`);
-  console.log(`  upstream asked ${requested.requested}; CPU of the gateway's threads: ${threads()}`);
+  const upstreamReport = await upstream.report<UpstreamReport>();
+  console.log(
+    `  late: load ${ms(report.lateness)}; upstream ${ms(upstreamReport.lateness)}; reader ${ms(reads.lateness)}`,
+  );
+  console.log(`  upstream asked ${upstreamReport.requested}; CPU of the gateway's threads: ${threads()}`);
   await site.run(['ledger', 'verify']);
   site.signal('SIGTERM');
   await site.ended();

@@ -41,9 +41,9 @@ export function createRemote(lost: (reason: string) => void): Remote {
     receive(ids, responses) {
       for (const [at, id] of ids.entries()) {
         const answer = responses[at];
-        const requested = waiting.get(id);
+        const pending = waiting.get(id);
         waiting.delete(id);
-        requested?.done(
+        pending?.done(
           typeof answer === 'string'
             ? new AppError('storage_unavailable', { reason: answer, seconds: 5 })
             : (answer ?? done),

@@ -6,7 +6,7 @@ import { number, text } from './fields.ts';
 
 const pagination = { p: number, page_size: number };
 /** `message` is `success` or `error`; after an error `data` is its text. */
-const callbackStatus = z.object({ message: z.string(), data: z.string() });
+const priceOutput = z.object({ message: z.string(), data: z.string() });
 /** Fields of the form that the browser posts to the payment gateway at `url`. */
 const paymentForm = z.object({
   message: z.string(),
@@ -29,7 +29,7 @@ export const walletEndpoints = [
     path: '/api/user/amount',
     access: 'user',
     input: z.object({ amount: number, top_up_code: text }),
-    output: callbackStatus,
+    output: priceOutput,
     summary: { zh: '充值金额', en: 'What a top-up costs' },
     envelope: 'raw',
   }),

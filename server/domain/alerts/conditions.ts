@@ -81,13 +81,13 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
     if (freeBytes === null || freeBytes >= limit * 1e9) return [];
     return [{ subject: '', values: { free: (freeBytes / 1e9).toFixed(1) } }];
   },
-  commits_late: ({ isRecent, storage: { ok, reason, late: timedOut, refused: rejected, waiting } }) =>
+  commits_late: ({ isRecent, storage: { ok, reason, late, refused: rejected, waiting } }) =>
     ok && !isRecent
       ? []
       : [
           {
             subject: '',
-            values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: timedOut + rejected, waiting },
+            values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: late + rejected, waiting },
           },
         ],
   backup_missed: ({ backupMissing }) =>

@@ -60,11 +60,11 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
 
   /** The counts only grow. */
-  const timedOut = { count: 0, at: 0 };
+  const failures = { count: 0, at: 0 };
   const isRecentFailure = ({ late: ends, refused: rejected }: StorageStatus, now: number): boolean => {
-    if (ends + rejected > timedOut.count) timedOut.at = now;
-    timedOut.count = ends + rejected;
-    return timedOut.at > 0 && now - timedOut.at < hourSeconds;
+    if (ends + rejected > failures.count) failures.at = now;
+    failures.count = ends + rejected;
+    return failures.at > 0 && now - failures.at < hourSeconds;
   };
 
   const unpricedOf = (channels: readonly ChannelRow[]): string[] => {

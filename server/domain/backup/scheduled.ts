@@ -106,8 +106,8 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const missing = (): string | null => {
     if (every() === 0) return null;
     if (state.error !== '') return state.error;
-    const timedOut = state.made_at > 0 && seconds() - state.made_at > every() * maxPeriods;
-    return timedOut ? new Date(state.made_at * 1000).toISOString() : null;
+    const isOverdue = state.made_at > 0 && seconds() - state.made_at > every() * maxPeriods;
+    return isOverdue ? new Date(state.made_at * 1000).toISOString() : null;
   };
 
   return {

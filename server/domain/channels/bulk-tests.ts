@@ -75,15 +75,15 @@ export function createBulkTests({ channels, slowSeconds, automaticDisable, turns
     },
     /** Starts a test of all channels that were not disabled by hand, and returns. @throws AppError channel_tests_running */
     async startTests(): Promise<void> {
-      const startedOf = Promise.withResolvers<boolean>();
+      const started = Promise.withResolvers<boolean>();
       const round = async () => {
         const all = await channels.choose({ all: true });
-        startedOf.resolve(true);
+        started.resolve(true);
         const selected = all.filter(({ status }) => status !== ChannelStatus.disabled);
         await inTurns(selected, async (one) => void (await testOne(one, '', false))).catch(report);
       };
-      void turns.take('channel tests', 0, round).then(startedOf.resolve, startedOf.reject);
-      if (!(await startedOf.promise)) throw new AppError('channel_tests_running');
+      void turns.take('channel tests', 0, round).then(started.resolve, started.reject);
+      if (!(await started.promise)) throw new AppError('channel_tests_running');
     },
     /** Refreshes the balance of every enabled channel whose provider reports one. */
     async refreshBalances(): Promise<void> {

@@ -87,12 +87,12 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async register(userId: number, { ticket, name, response }: NewPasskey, cameTo: string): Promise<void> {
-      const requested = await registrations.take(ticket);
-      if (requested === null || requested.userId !== userId) throw new AppError('ticket_late');
+      const pending = await registrations.take(ticket);
+      if (pending === null || pending.userId !== userId) throw new AppError('ticket_late');
       const { verifyRegistrationResponse } = await webAuthn();
       const { registrationInfo } = await verifyRegistrationResponse({
         response: response as RegistrationResponseJSON,
-        expectedChallenge: requested.challenge,
+        expectedChallenge: pending.challenge,
         requireUserVerification: true,
         ...site(cameTo),
       }).catch((error: unknown) => {
@@ -140,8 +140,8 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async login(ticket: string, given: unknown, cameTo: string): Promise<UserRow> {
-      const requested = await logins.take(ticket);
-      if (requested === null) throw new AppError('ticket_late');
+      const pending = await logins.take(ticket);
+      if (pending === null) throw new AppError('ticket_late');
       const response = given as AuthenticationResponseJSON;
       const known = typeof response?.id === 'string' ? await repository.findByCredential(response.id) : undefined;
       const user = known === undefined ? undefined : await deps.users.find(known.user_id);
@@ -149,7 +149,7 @@ export function createPasskeys(deps: {
       const { verifyAuthenticationResponse } = await webAuthn();
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
-        expectedChallenge: requested.challenge,
+        expectedChallenge: pending.challenge,
         requireUserVerification: true,
         credential: {
           id: known.credential_id,

@@ -55,7 +55,7 @@ export function createSetup(deps: {
   const runOnce = async (details: SetupInput): Promise<void> => {
     if (await isDone()) throw new AppError('setup_done');
     // A run that died after creating the administrator is taken up where it ended.
-    const startedOf = await deps.options.meta('setup_begun');
+    const startedBy = await deps.options.meta('setup_begun');
     const root = await deps.users.firstWithRole(Role.root);
     if (root === undefined) {
       const username = details.username.trim();
@@ -71,7 +71,7 @@ export function createSetup(deps: {
         quota: 0,
       });
       await deps.users.startingQuota(id, rootQuota);
-    } else if (startedOf === root.username) await deps.users.startingQuota(root.id, rootQuota);
+    } else if (startedBy === root.username) await deps.users.startingQuota(root.id, rootQuota);
     await deps.options.set('SelfUseModeEnabled', String(details.selfUse), Role.root);
     await deps.options.set('DemoSiteEnabled', String(details.demo), Role.root);
     await deps.options.setMeta('setup_at', String(Math.floor(deps.now() / 1000)));

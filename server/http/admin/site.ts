@@ -6,10 +6,10 @@ import { relayCalls } from '../relay-calls.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 /** @returns what is worth a line: nothing while all is well but that it is. */
-const storageFields = ({ ok, reason, waiting, late: timedOut, refused: rejected }: StorageStatus) => ({
+const storageFields = ({ ok, reason, waiting, late, refused: rejected }: StorageStatus) => ({
   storage: reason === '' ? 'ok' : reason,
   ...(ok ? {} : { settlements_waiting: waiting }),
-  ...(timedOut > 0 ? { late_ends: timedOut } : {}),
+  ...(late > 0 ? { late_ends: late } : {}),
   ...(rejected > 0 ? { settlements_refused: rejected } : {}),
 });
 

@@ -86,9 +86,9 @@ class AnthropicReader implements StreamReader {
 
   take(event: Record<string, unknown>, events: ChatEvent[]): void {
     if (this.ended) {
-      const timedOut = record(event.usage);
-      if (timedOut === null) return;
-      this.usage = mergeUsage(this.usage, timedOut);
+      const usage = record(event.usage);
+      if (usage === null) return;
+      this.usage = mergeUsage(this.usage, usage);
       const counted = readAnthropicUsage(this.usage, this.container);
       if (counted !== null) events.push({ type: 'usage', usage: counted });
       return;

@@ -23,7 +23,7 @@ const frameOf = (item: readonly Uint8Array[]): RawFrame =>
 /** The objects of a list, each as soon as it is whole; an answer that is one object is a list of one. @throws RangeError when one outgrows the limit. */
 export function jsonListFraming(): Framing {
   /** What came of an object in earlier chunks. */
-  let startedOf: Uint8Array[] = [];
+  let partial: Uint8Array[] = [];
   let size = 0;
   let depth = 0;
   let quoted = false;
@@ -40,13 +40,13 @@ export function jsonListFraming(): Framing {
         else if (quoted) continue;
         else if (code === open && depth++ === 0) start = at;
         else if (code === close && depth > 0 && --depth === 0) {
-          frames.push(frameOf([...startedOf, chunk.subarray(start, at + 1)]));
-          startedOf = [];
+          frames.push(frameOf([...partial, chunk.subarray(start, at + 1)]));
+          partial = [];
           size = 0;
         }
       }
       if (depth === 0) return runOf(frames);
-      startedOf.push(chunk.slice(start));
+      partial.push(chunk.slice(start));
       size += chunk.length - start;
       if (size > itemLimit) throw new RangeError('item too long');
       return runOf(frames);

@@ -180,8 +180,8 @@ function createAnswerReader(): AnswerReader {
   return {
     take(body) {
       if (ended) {
-        const timedOut = readGeminiUsage(body);
-        return timedOut === null ? [] : [{ type: 'usage', usage: { ...timedOut, toolCalls: searches } }];
+        const usage = readGeminiUsage(body);
+        return usage === null ? [] : [{ type: 'usage', usage: { ...usage, toolCalls: searches } }];
       }
       const events: ChatEvent[] = [];
       if (body.error !== undefined && body.error !== null) {

@@ -139,8 +139,8 @@ class OpenAiChatReader implements StreamReader {
     const choices: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : noChoices;
     // What it cost may be reported behind the end, or behind an error.
     if (this.ended) {
-      const timedOut = this.usageIn(chunk, choices);
-      return timedOut === null ? [] : [{ type: 'usage', usage: timedOut }];
+      const usage = this.usageIn(chunk, choices);
+      return usage === null ? [] : [{ type: 'usage', usage }];
     }
     if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
     // Why a stream was stopped early.

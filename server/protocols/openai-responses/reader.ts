@@ -203,8 +203,8 @@ export function createReader(): StreamReader {
       if (event === null) return [];
       if (ended) {
         if (!failed) return [];
-        const timedOut = readResponseUsage(event.response);
-        return timedOut === null ? [] : [{ type: 'usage', usage: timedOut }];
+        const usage = readResponseUsage(event.response);
+        return usage === null ? [] : [{ type: 'usage', usage }];
       }
       const events: ChatEvent[] = [];
       const type = text(event.type) ?? frame.event;

@@ -11,7 +11,7 @@ const escaped = /\\u([\da-f]{4})/gi;
 /** Only what is no ASCII, or escaped, can hide a word. */
 const mayHide = /[\x80-\uffff]|\\u/;
 
-const displayed = (text: string): string =>
+const visible = (text: string): string =>
   text
     .replace(escaped, (_whole, code: string) => String.fromCharCode(Number.parseInt(code, 16)).toLowerCase())
     .replace(unseen, '');
@@ -23,7 +23,7 @@ export function checkWords(settings: RelaySettings, prompt: Prompt): void {
   for (const list of [prompt.texts, prompt.frame, prompt.objectTexts, prompt.objectFrame])
     for (const text of list) {
       const lower = text.toLowerCase();
-      const plain = mayHide.test(lower) ? displayed(lower) : lower;
+      const plain = mayHide.test(lower) ? visible(lower) : lower;
       for (const word of blockedWords)
         if (lower.includes(word) || (plain !== lower && plain.includes(word))) throw new AppError('sensitive_words');
     }

@@ -161,12 +161,12 @@ export class Gate {
     refusal: AppError,
   ): Promise<void> {
     const { state, now } = this.core;
-    const lease = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
-    if (lease === 'lent') return;
+    const outcome = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
+    if (outcome === 'lent') return;
     // The machine's balance is below the ledger's: another machine may have taken back the part that was not missing.
     const code =
-      lease === 'token-exhausted' ? 'token_exhausted' : lease === 'exhausted' ? 'user_exhausted' : refusal.code;
+      outcome === 'token-exhausted' ? 'token_exhausted' : outcome === 'exhausted' ? 'user_exhausted' : refusal.code;
     const named = code === refusal.code ? refusal : new AppError(code, shortage(0, 1, state.settings), refusal);
-    throw refusalAfter(lease, named, now() / 1000);
+    throw refusalAfter(outcome, named, now() / 1000);
   }
 }

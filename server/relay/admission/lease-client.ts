@@ -54,7 +54,7 @@ export interface LeaseClient {
 interface Waiter {
   readonly need: number;
   readonly available: () => number;
-  readonly resolve: (lease: LeaseOutcome) => void;
+  readonly resolve: (outcome: LeaseOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -103,13 +103,13 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
       need,
       available,
       reject,
-      resolve(lease) {
-        if (lease === 'lent') rejected.delete(key);
+      resolve(outcome) {
+        if (outcome === 'lent') rejected.delete(key);
         else {
           if (rejected.size >= maxRejected) rejected.clear();
           rejected.add(key);
         }
-        resolve(lease);
+        resolve(outcome);
       },
     };
     if (known !== undefined) known.push(waiter);
@@ -137,11 +137,11 @@ const maxRejected = 10_000;
 export const maxLeases = 8;
 
 /** A granted lease is open to every thread of this machine: another may take it before `holds` does, and there may be more. */
-export async function whenReserved(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
-  for (let loans = 0; loans < maxLeases; loans++) {
+export async function whenReserved(holds: () => boolean, lease: () => Promise<boolean>): Promise<boolean> {
+  for (let leases = 0; leases < maxLeases; leases++) {
     if (holds()) return true;
     // A request that gets no lease may still fit into what there is.
-    if (!(await lent())) break;
+    if (!(await lease())) break;
   }
   return holds();
 }
@@ -154,16 +154,20 @@ export const elsewhere = (error?: unknown): AppError =>
   new AppError('balance_elsewhere', { seconds: remoteSeconds }, error);
 
 /** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
-export const isTakenBalance = (lease: LeaseOutcome, error: unknown): boolean =>
-  (lease === 'token-exhausted' || lease === 'day' || lease === 'month') &&
+export const isTakenBalance = (outcome: LeaseOutcome, error: unknown): boolean =>
+  (outcome === 'token-exhausted' || outcome === 'day' || outcome === 'month') &&
   error instanceof AppError &&
   error.code === 'user_exhausted';
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
-export function refusalAfter(lease: LeaseOutcome, error: unknown, now: number): unknown {
+export function refusalAfter(outcome: LeaseOutcome, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
-  if (lease === 'elsewhere' || lease === 'lent') return elsewhere(error);
-  if (lease === 'exhausted' || lease === 'token-exhausted') return error;
-  const seconds = Math.ceil(nextPeriod(lease, now) - now);
-  return new AppError(lease === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
+  if (outcome === 'elsewhere' || outcome === 'lent') return elsewhere(error);
+  if (outcome === 'exhausted' || outcome === 'token-exhausted') return error;
+  const seconds = Math.ceil(nextPeriod(outcome, now) - now);
+  return new AppError(
+    outcome === 'day' ? 'token_budget_day' : 'token_budget_month',
+    { ...error.params, seconds },
+    error,
+  );
 }

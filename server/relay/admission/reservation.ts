@@ -127,8 +127,8 @@ export class Reservation {
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
 
-  /** Money may lie on other machines. */
-  get borrows(): boolean {
+  /** Other machines may have leased a part of the balance. */
+  get usesLeases(): boolean {
     return this.core.leaseClient !== null;
   }
 

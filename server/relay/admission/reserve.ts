@@ -75,15 +75,15 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = one.staged ? one.overcommit : 1;
   const available = () => Math.floor(availableBalance(one) / times);
-  for (let loans = 1; loans < maxLeases; loans++) {
+  for (let leases = 1; leases < maxLeases; leases++) {
     one.planAgain(parsed, plan);
-    const lease = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
+    const outcome = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
     try {
       // Another thread of this machine may have taken what was leased.
-      if (await tryReserve(core, one, lease !== 'lent')) return;
+      if (await tryReserve(core, one, outcome !== 'lent')) return;
     } catch (error) {
-      if (isTakenBalance(lease, error)) continue;
-      throw refusalAfter(lease, error, core.now() / 1000);
+      if (isTakenBalance(outcome, error)) continue;
+      throw refusalAfter(outcome, error, core.now() / 1000);
     }
   }
   throw elsewhere();
@@ -201,7 +201,7 @@ function openRow(core: ReserveCore, one: Reservation): OpenRequest {
   const { parsed, principal, plan, admission, account } = one;
   const { open, nodeLease } = core.balances.money;
   one.epoch = nodeLease?.epoch() ?? 0;
-  const startedOf = {
+  const started = {
     ref: parsed.requestId,
     group: principal.group,
     startedMs: parsed.startedMs,
@@ -212,10 +212,10 @@ function openRow(core: ReserveCore, one: Reservation): OpenRequest {
     epoch: one.epoch,
   };
   if (admission.open !== noRow) {
-    admission.open.read(startedOf);
+    admission.open.read(started);
     return admission.open;
   }
-  const row = open.begin(account, startedOf);
+  const row = open.begin(account, started);
   if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
   return row;
 }

@@ -36,14 +36,14 @@ export function whenDurable(
 
 function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer> | string): ReadableStream<Uint8Array> {
   const bytes = typeof body === 'string' ? encoder.encode(body) : body;
-  const unheld = Math.max(0, bytes.length - 1);
+  const sentFirst = Math.max(0, bytes.length - 1);
   return new ReadableStream({
     type: 'direct',
     async pull(sink: Sink) {
-      sink.write(bytes.subarray(0, unheld));
+      sink.write(bytes.subarray(0, sentFirst));
       sink.flush();
       await durable;
-      sink.write(bytes.subarray(unheld));
+      sink.write(bytes.subarray(sentFirst));
       sink.end();
     },
   } as unknown as UnderlyingDefaultSource<Uint8Array>);

@@ -61,8 +61,8 @@ async function reject(
   disconnect: ClientDisconnect,
 ): Promise<Response> {
   const { parsed } = one;
-  const { clientError: displayed, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, localizedError(displayed, one.language()), retryAfter);
+  const { clientError: error, retryAfter } = await closeFailed(core, one, outcome, disconnect);
+  const response = errorResponse(parsed.protocol, localizedError(error, one.language()), retryAfter);
   const headers = ownHeaders(one, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
@@ -284,8 +284,8 @@ function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Reco
     headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);
   }
   if (plan.trace !== null) {
-    const requested = attempts.map(({ channelId }) => channelId);
-    headers['x-gateway-trace'] = `${plan.trace}; tried=${requested.join(',')}`;
+    const tried = attempts.map(({ channelId }) => channelId);
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}`;
   }
   return headers;
 }

@@ -258,10 +258,10 @@ export function refusalOf(
       : attempts.length === 0 && !clientGone
         ? new AppError('operation_unsupported', { operation: parsed.operation })
         : new AppError('upstream_unreachable'));
-  const displayed = clientError(error, parsed.requestId, failure);
+  const shown = clientError(error, parsed.requestId, failure);
   return {
     error,
-    clientError: free ? withUpstreamWords(displayed, failure) : displayed,
+    clientError: free ? withUpstreamWords(shown, failure) : shown,
     retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
   };
 }

@@ -560,11 +560,11 @@ export class ResponseStream implements Looking {
   /** @returns whether the stream was cut because these bytes cannot be paid for. */
   private async uncovered(frameRelay: FrameRelay, bytes: number): Promise<boolean> {
     if (this.covers(frameRelay, bytes)) return false;
-    return !(await this.borrows(() => this.covers(frameRelay, bytes)));
+    return !(await this.leaseMore(() => this.covers(frameRelay, bytes)));
   }
 
-  /** @returns false where the stream was cut. */
-  private async borrows(isPaid: () => boolean): Promise<boolean> {
+  /** Leases more where that pays for what was sent. @returns false where the stream was cut. */
+  private async leaseMore(isPaid: () => boolean): Promise<boolean> {
     if (await whenReserved(isPaid, () => this.reservation.ensureLease())) return true;
     const { requestId } = this.reservation.parsed;
     this.disconnect.upstream.abort();
@@ -579,7 +579,7 @@ export class ResponseStream implements Looking {
     if (isDue) this.checkedMs = this.lastByteMs;
     if (!(isDue || frameRelay.unreadBytes > unreadLimit) || frameRelay.isLast || frameRelay.billed) return false;
     if (this.isAffordable(frameRelay.words(), isDue)) return false;
-    return this.borrows(() => this.isAffordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
+    return this.leaseMore(() => this.isAffordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
   }
 
   /** @param durably what is owed is written down too. */

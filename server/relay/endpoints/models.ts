@@ -19,7 +19,7 @@ export interface ListModelsDeps {
 
 const lists = allCodecs.flatMap(({ id, definition: { models } }) => (models === undefined ? [] : [{ id, models }]));
 /** The protocol of callers that identify themselves by nothing comes last. */
-const requested = [
+const ordered = [
   ...lists.filter(({ id }) => id !== commonProtocol),
   ...lists.filter(({ id }) => id === commonProtocol),
 ];
@@ -70,7 +70,7 @@ function namesFor({ state }: ListModelsDeps, { group, token }: Principal): reado
 
 /** In whose form models are listed. */
 const requesterFor = (path: string, headers: Headers) =>
-  requested.find(({ models }) => models.named(path) !== null && models.isRequested(path, headers));
+  ordered.find(({ models }) => models.named(path) !== null && models.isRequested(path, headers));
 
 export const requesterOf = ({ headers }: Request, path: string): ProtocolId =>
   requesterFor(path, headers)?.id ?? commonProtocol;

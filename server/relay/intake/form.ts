@@ -77,11 +77,11 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
     body(model) {
       const first = withModel(head, scan, contentType, model);
       if (done) return first;
-      let startedOf = false;
+      let started = false;
       return new ReadableStream<Uint8Array>({
         async pull(controller) {
-          if (!startedOf) {
-            startedOf = true;
+          if (!started) {
+            started = true;
             controller.enqueue(first);
             return;
           }

@@ -129,9 +129,9 @@ export class Health {
     const state = this.stateOf(channel);
     state.probingUntil = 0;
     if (failure.class === 'key') {
-      const wasTried = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
+      const retryMs = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
       const limited = failure.status === 429;
-      const ms = wasTried ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
+      const ms = retryMs ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
       state.coolUntil[keyIndex] = Math.max(state.coolUntil[keyIndex] ?? 0, this.deps.now() + ms);
       this.report(channel.id, state);
       if (!limited || failure.named === true) this.reportFailure(channel, state, keyIndex, failure);

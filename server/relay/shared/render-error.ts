@@ -63,11 +63,11 @@ const saying = (error: ClientError, message: string): ClientError => ({
 });
 
 /** For the channel's operator: the upstream's own status and words, which its callers never see. */
-export function withUpstreamWords(displayed: ClientError, failure: UpstreamFailure | null): ClientError {
+export function withUpstreamWords(clientError: ClientError, failure: UpstreamFailure | null): ClientError {
   const message = failure?.error?.message ?? '';
-  if (failure?.reason === 'unreachable' && message !== '') return saying(displayed, message);
-  if (failure?.status == null || failure.reason !== 'status') return displayed;
-  return saying(displayed, `HTTP ${failure.status}${message === '' ? '' : `: ${message}`}`);
+  if (failure?.reason === 'unreachable' && message !== '') return saying(clientError, message);
+  if (failure?.status == null || failure.reason !== 'status') return clientError;
+  return saying(clientError, `HTTP ${failure.status}${message === '' ? '' : `: ${message}`}`);
 }
 
 const final = { final: true } as const;
@@ -147,15 +147,15 @@ export function refusalOf(
   { clientError, retryAfter, language }: Refused,
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
-  const displayed = localizedError(clientError, language);
+  const localized = localizedError(clientError, language);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form !== undefined)
     return {
-      text: JSON.stringify(form(displayed)),
-      status: common[displayed.status] ?? displayed.status,
-      headers: { 'content-type': jsonType, ...retryHeaders(displayed, retryAfter) },
+      text: JSON.stringify(form(localized)),
+      status: common[localized.status] ?? localized.status,
+      headers: { 'content-type': jsonType, ...retryHeaders(localized, retryAfter) },
     };
-  const rendered = errorOf(protocol, displayed, retryAfter);
+  const rendered = errorOf(protocol, localized, retryAfter);
   return listsErrors(path, url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 

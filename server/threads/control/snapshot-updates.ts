@@ -84,9 +84,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter = { seq, done: resolve };
     applying.add(waiter);
-    const timedOut = setTimeout(resolve, applyMs);
+    const timer = setTimeout(resolve, applyMs);
     await promise;
-    clearTimeout(timedOut);
+    clearTimeout(timer);
     applying.delete(waiter);
   };
 

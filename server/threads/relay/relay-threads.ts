@@ -342,7 +342,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       const sum = (of: (one: RelayStatus) => number) => all.reduce((total, one) => total + of(one), 0);
       return {
         open: sum(({ open }) => open),
-        late: past.late + sum(({ late: timedOut }) => timedOut),
+        late: past.late + sum(({ late }) => late),
         rejected: past.refused + sum(({ rejected }) => rejected),
         pending: sum(({ pending }) => pending) + deps.ledger.pending().count,
         failure: all.find(({ failure }) => failure !== '')?.failure ?? '',

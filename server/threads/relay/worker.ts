@@ -79,10 +79,10 @@ function start(order: RelayStart): (message: ToRelay) => void {
   setInterval(() => {
     wantRows();
     const now = serving.status();
-    const { open, late: timedOut, rejected, pending, failure } = last;
+    const { open, late, rejected, pending, failure } = last;
     if (
       now.open === open &&
-      now.late === timedOut &&
+      now.late === late &&
       now.rejected === rejected &&
       now.pending === pending &&
       now.failure === failure

@@ -180,10 +180,10 @@ const order: Rule = {
         return invalid(
           `messages.${at}.content.${orphan}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${blocks[orphan]?.tool_use_id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
         );
-      const timedOut = blocks.findIndex(
+      const misplaced = blocks.findIndex(
         ({ type }, place) => type === 'tool_result' && blocks.slice(0, place).some((one) => one.type !== 'tool_result'),
       );
-      if (timedOut >= 0)
+      if (misplaced >= 0)
         return invalid(
           `messages.${at}: Did not find ${results.length} \`tool_result\` block(s) at the beginning of this message.`,
         );

@@ -23,8 +23,8 @@ export const claudeWire: Wire = {
       if (event?.type === 'ping') return [];
       if (event?.type === 'error') return [awsException('serviceUnavailableException', overloaded)];
       const metrics = { 'amazon-bedrock-invocationMetrics': { inputTokenCount: plan.usage.prompt } };
-      const events = event?.type === 'message_stop' ? JSON.stringify({ ...event, ...metrics }) : text;
-      return [awsEvent('chunk', { bytes: Buffer.from(events).toString('base64'), p: 'abcdefgh' })];
+      const json = event?.type === 'message_stop' ? JSON.stringify({ ...event, ...metrics }) : text;
+      return [awsEvent('chunk', { bytes: Buffer.from(json).toString('base64'), p: 'abcdefgh' })];
     }),
 };
 

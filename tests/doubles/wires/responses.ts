@@ -157,7 +157,7 @@ function itemEvents(item: Item, output_index: number, plan: Plan): Event[] {
 
 function frames(plan: Plan, context: ReplyContext): string[] {
   const items = itemsOf(plan, context);
-  const startedOf: Event[] = [
+  const started: Event[] = [
     ['response.created', { response: responseOf(plan, context, 'in_progress') }],
     ['response.in_progress', { response: responseOf(plan, context, 'in_progress') }],
     ...items.flatMap((item, at) => itemEvents(item, at, plan)),
@@ -166,7 +166,7 @@ function frames(plan: Plan, context: ReplyContext): string[] {
   const ended: Event[] = context.breaks
     ? [['response.failed', { response: { ...responseOf(plan, context, 'failed'), error } }]]
     : [['response.completed', { response: responseOf(plan, context, 'completed') }]];
-  const all = context.breaks ? [...startedOf.slice(0, 6), ...ended] : [...startedOf, ...ended];
+  const all = context.breaks ? [...started.slice(0, 6), ...ended] : [...started, ...ended];
   return all.map(([type, members], sequence_number) => named(type, { type, sequence_number, ...members }));
 }
 

@@ -53,12 +53,12 @@ const median = (results: readonly CallResult[], part: number): number =>
 export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
   const iterations = full ? 20 : 5;
   const steps = full ? 1000 : 200;
-  const addUser = (name: string, balance: number) => ({ name, balance });
+  const accountOf = (name: string, balance: number) => ({ name, balance });
   const cluster = await openCluster({
     accounts: [
-      addUser('walker', 1_000_000_000),
-      addUser('narrow', 40_000),
-      ...Array.from({ length: iterations }, (_, n) => addUser(`burst${n}`, 1)),
+      accountOf('walker', 1_000_000_000),
+      accountOf('narrow', 40_000),
+      ...Array.from({ length: iterations }, (_, n) => accountOf(`burst${n}`, 1)),
     ],
   });
   try {

@@ -6,14 +6,14 @@ import type { ReaderOrder, ReaderReport } from './messages.ts';
 const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as ReaderOrder;
 const times: number[] = [];
 let failed = 0;
-const timedOut = watchLoop();
+const lateness = watchLoop();
 const check = async () => {
-  const requested = performance.now();
+  const startedAt = performance.now();
   const isWell = await fetch(url).then(
     async (response) => (await response.arrayBuffer()).byteLength > 0 && response.ok,
     () => false,
   );
-  if (isWell) times.push(performance.now() - requested);
+  if (isWell) times.push(performance.now() - startedAt);
   else failed++;
 };
 await check();
@@ -24,7 +24,7 @@ process.on('message', () => {
     requested: times.length + failed,
     failed,
     times: distributionOf(times),
-    timedOut: timedOut(),
+    lateness: lateness(),
   } satisfies ReaderReport);
 });
 process.send?.({ ready: true });

@@ -12,14 +12,14 @@ const beatMs = 2;
 
 /** Beats of this process's loop, those that were missed among them. @returns how late they were since it began or was asked. */
 export function watchLoop(): () => Distribution {
-  const timedOut: number[] = [];
+  const lateness: number[] = [];
   let before = performance.now();
   const beats = setInterval(() => {
     const now = performance.now();
-    for (let ms = now - before - beatMs; ms > 0; ms -= beatMs) timedOut.push(ms);
-    timedOut.push(0);
+    for (let ms = now - before - beatMs; ms > 0; ms -= beatMs) lateness.push(ms);
+    lateness.push(0);
     before = now;
   }, beatMs);
   beats.unref();
-  return () => distributionOf(timedOut.splice(0));
+  return () => distributionOf(lateness.splice(0));
 }

@@ -103,7 +103,7 @@ async function findCapacity(): Promise<number> {
   return perSecond;
 }
 
-const timedOut = watchLoop();
+const lateness = watchLoop();
 const [phases, perSecond] = order.phases.length === 0 ? [[], await findCapacity()] : [await runPhases(), 0];
-process.send?.({ phases, perSecond, timedOut: timedOut() } satisfies LoadReport);
+process.send?.({ phases, perSecond, lateness: lateness() } satisfies LoadReport);
 process.disconnect?.();

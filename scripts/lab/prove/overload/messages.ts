@@ -47,7 +47,7 @@ export interface LoadReport {
   /** Served per second, where there are no phases. */
   readonly perSecond: number;
   /** How much later than due the process's own loop was. */
-  readonly timedOut: Distribution;
+  readonly lateness: Distribution;
 }
 
 export interface UpstreamOrder {
@@ -61,7 +61,7 @@ export interface UpstreamReady {
 }
 export interface UpstreamReport {
   readonly requested: number;
-  readonly timedOut: Distribution;
+  readonly lateness: Distribution;
 }
 
 export interface ReaderOrder {
@@ -72,5 +72,5 @@ export interface ReaderReport {
   readonly requested: number;
   readonly failed: number;
   readonly times: Distribution;
-  readonly timedOut: Distribution;
+  readonly lateness: Distribution;
 }

@@ -6,11 +6,11 @@ import type { UpstreamOrder, UpstreamReady, UpstreamReport } from './messages.ts
 const { delayMs } = JSON.parse(process.argv[2] ?? '') as UpstreamOrder;
 const slow = double((socket) => setTimeout(() => socket.write(wholeAnswer), delayMs));
 const instant = double((socket) => socket.write(wholeAnswer));
-const timedOut = watchLoop();
+const lateness = watchLoop();
 let reported = 0;
 process.on('message', () => {
   const requested = slow.requested() + instant.requested();
-  process.send?.({ requested: requested - reported, timedOut: timedOut() } satisfies UpstreamReport);
+  process.send?.({ requested: requested - reported, lateness: lateness() } satisfies UpstreamReport);
   reported = requested;
 });
 process.send?.({ slow: slow.url, instant: instant.url } satisfies UpstreamReady);

@@ -215,7 +215,7 @@ export class RealtimeConversation implements Conversation {
     const fresh = this.#turns.committedAudio().pending === 0;
     this.#turns.sent(event);
     const isAffordable = () => [this.#transcriptionCarried(), this.#turnReservation.affordsSpeech()].every((is) => is);
-    return this.#afterLoan(isAffordable, () => {
+    return this.#afterLease(isAffordable, () => {
       const limit = this.#transcriptionCarried() ? this.#turnReservation.update(fresh) : null;
       if (limit === null) return this.#refuseMore();
       if (limit > 0 && this.#socket.readyState === WebSocket.OPEN) {
@@ -235,7 +235,7 @@ export class RealtimeConversation implements Conversation {
   /** @param event as the upstream is to get it. @param frame the same as text. */
   #admitAnswer(event: Json, frame: Frame): Frame | null | Promise<Frame | null> {
     const response = record(event.response);
-    return this.#afterLoan(
+    return this.#afterLease(
       () => this.#turnReservation.affordsAnswer(response),
       () => {
         const held = this.#turnReservation.ask(response);
@@ -336,8 +336,8 @@ export class RealtimeConversation implements Conversation {
   }
 
   /** Balance that another node holds is fetched before anything is refused or shortened. @returns null also when the conversation ended meanwhile. */
-  #afterLoan<T>(isAffordable: () => boolean, then: () => T): T | Promise<T | null> {
-    if (!this.#reservation.borrows || isAffordable()) return then();
+  #afterLease<T>(isAffordable: () => boolean, then: () => T): T | Promise<T | null> {
+    if (!this.#reservation.usesLeases || isAffordable()) return then();
     return whenReserved(
       () => this.#isEnding || isAffordable(),
       () => this.#ensureLease(),
@@ -346,7 +346,7 @@ export class RealtimeConversation implements Conversation {
 
   /** What was delivered is paid for; what follows waits while balance comes from another node. */
   #waitForBalance(): undefined | Promise<unknown> {
-    if (!this.#reservation.borrows) return void this.#cut();
+    if (!this.#reservation.usesLeases) return void this.#cut();
     return whenReserved(
       () => this.#turnReservation.delivered(),
       () => this.#ensureLease(),

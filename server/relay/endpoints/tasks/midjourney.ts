@@ -69,15 +69,15 @@ export async function submitMidjourney(
       paid: taken && !isFree(action),
       action,
       value: code,
-      taskError: taken ? '' : String(response.description ?? ''),
+      reason: taken ? '' : String(response.description ?? ''),
     };
   });
   if ('clientError' in ordered) return ordered;
   const { answer, value: code } = ordered;
   if (accepted.has(code) && String(answer.body.result ?? '') !== '')
     await core.tasks.addDrawing(rowOf(submission, one, answer, { action, code, now: core.now() }));
-  const displayed = accepted.has(code) && !isFree(action) ? 1 : code;
-  return Response.json({ ...answer.body, code: displayed }, { status: answer.status });
+  const shownCode = accepted.has(code) && !isFree(action) ? 1 : code;
+  return Response.json({ ...answer.body, code: shownCode }, { status: answer.status });
 }
 
 /** Returns a drawing's seed from the upstream. */

@@ -129,7 +129,7 @@ export interface Ordered<T> {
   readonly action: string;
   readonly value: T;
   /** Why nothing came of it, in the upstream's words. */
-  readonly taskError: string;
+  readonly reason: string;
 }
 
 /** Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer. */
@@ -140,7 +140,7 @@ export async function orderTask<T>(
 ): Promise<{ readonly answer: TaskAnswer; readonly value: T } | Refusal> {
   const outcome = await new TaskSender(core, one).send();
   if (outcome.kind === 'failed') return finishFailed(one, outcome, { clientGone: false, stopped: null });
-  const { paid, action, value, taskError: words } = judge(outcome);
+  const { paid, action, value, reason: words } = judge(outcome);
   // Money first: a row without its charge would be a gift, a charge without its row would never be refunded.
   await finishRequest(one, outcome.prepared, {
     endReason: paid ? 'completed' : 'upstream_failed',

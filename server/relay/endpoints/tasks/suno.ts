@@ -26,7 +26,7 @@ export async function submitSuno(core: TasksCore, submission: Submission, word: 
   const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);
   const ordered = await orderTask(core, one, ({ body: response }) => {
     const id = response.code === 'success' && typeof response.data === 'string' ? response.data : null;
-    return { paid: id !== null, action, value: id, taskError: id === null ? String(response.message ?? '') : '' };
+    return { paid: id !== null, action, value: id, reason: id === null ? String(response.message ?? '') : '' };
   });
   if ('clientError' in ordered)
     return { ...ordered, clientError: { ...ordered.clientError, code: 'fail_to_fetch_task' } };

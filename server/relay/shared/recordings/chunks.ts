@@ -179,10 +179,10 @@ export function oggSeconds(bytes: Uint8Array, size: number): number | null {
     return samples - granule <= stream.maxLength && named > 0 ? named : Math.max(named, counted);
   };
   const take = (packet: Uint8Array): void => {
-    const startedOf = oggStream(packet);
-    if (startedOf !== null) {
+    const next = oggStream(packet);
+    if (next !== null) {
       before += finished();
-      stream = startedOf;
+      stream = next;
       granule = 0;
       samples = 0;
       return;

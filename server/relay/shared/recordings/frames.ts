@@ -52,7 +52,7 @@ const adtsFrame: FrameReader = (bytes, at) => {
 };
 
 /** Where the row begins: two frames after another, for one alone may be chance. */
-function lengthFrame(bytes: Uint8Array, from: number, read: FrameReader, within = 64 * 1024): number {
+function firstFrame(bytes: Uint8Array, from: number, read: FrameReader, within = 64 * 1024): number {
   const max = Math.min(bytes.length - 4, from + within);
   for (let at = bytes.indexOf(0xff, from); at >= 0 && at <= max; at = bytes.indexOf(0xff, at + 1)) {
     const frame = read(bytes, at);
@@ -70,7 +70,7 @@ function counted(bytes: Uint8Array, start: number, size: number, read: FrameRead
   for (let at = start; at >= 0 && at < bytes.length; ) {
     const frame = read(bytes, at);
     if (frame === null) {
-      at = lengthFrame(bytes, at + 1, read, bytes.length);
+      at = firstFrame(bytes, at + 1, read, bytes.length);
       continue;
     }
     seconds += frame.samples / frame.rate;
@@ -81,7 +81,7 @@ function counted(bytes: Uint8Array, start: number, size: number, read: FrameRead
 }
 
 export function mpegSeconds(bytes: Uint8Array, size: number): number | null {
-  const start = lengthFrame(bytes, tagLength(bytes), mpegFrame);
+  const start = firstFrame(bytes, tagLength(bytes), mpegFrame);
   const frame = start < 0 ? null : mpegFrame(bytes, start);
   if (frame === null) return null;
   const all = counted(bytes, start, size, mpegFrame);
@@ -114,6 +114,6 @@ function silence(bytes: Uint8Array, xing: number, end: number): number {
 }
 
 export function adtsSeconds(bytes: Uint8Array, size: number): number | null {
-  const start = lengthFrame(bytes, tagLength(bytes), adtsFrame);
+  const start = firstFrame(bytes, tagLength(bytes), adtsFrame);
   return start < 0 ? null : counted(bytes, start, size, adtsFrame);
 }
