@@ -32,7 +32,7 @@ export function printReadyAsJson({ output, dataDir }: Context, { gateway, link, 
 export function printReady({ output, dataDir, say }: Context, { gateway, link, metricsHost }: Ready): void {
   const { recovered, pending } = gateway;
   output.line(`${say('地址', 'URL')}: ${gateway.url}`);
-  if (link !== null) output.line(`${say('初始化（仅一次有效的链接）', 'Setup (a link that works once)')}: ${link}`);
+  if (link !== null) output.line(`${say('初始化（链接只能用一次）', 'Setup (a link that works once)')}: ${link}`);
   output.line(`${say('数据目录', 'Data directory')}: ${dataDir}`);
   if (gateway.metricsPort !== null)
     output.note(`${say('监控指标', 'Metrics')}: http://${metricsHost}:${gateway.metricsPort}/metrics`);
