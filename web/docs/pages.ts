@@ -28,7 +28,7 @@ export const docsSections: readonly DocsSection[] = [
       page('quick-start', { en: 'Quick start', zh: '快速开始' }),
       page('install', { en: 'Install', zh: '安装' }),
       page('agents', { en: 'Coding agents', zh: '编程智能体' }),
-      page('migration', { en: 'Moving in', zh: '迁移' }),
+      page('migration', { en: 'Moving from another gateway', zh: '迁移' }),
     ],
   },
   {

@@ -225,7 +225,7 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   令牌密钥、密码、两步验证、额度、渠道、倍率、兑换码与日志都会保留，
   模型价格沿用来源的（--new-prices 采用此处的）。
   先列出此处不起作用的内容，再询问，然后写入；脚本请加 --yes。`,
-    en: `Moving in
+    en: `Moving from another gateway
 
   gateway import new-api one-api.db --dry-run
   Reads: a SQLite file, a MySQL or PostgreSQL dump, a LiteLLM YAML file.
