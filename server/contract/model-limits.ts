@@ -9,6 +9,8 @@ export interface ModelLimits {
   readonly context: number;
   /** Tokens of the finest reading of one picture. */
   readonly picture: number;
+  /** And of one that is as small as most are. */
+  readonly smallPicture: number;
   /** It may think before it answers, and what it thinks need not be seen. */
   readonly thinking: boolean;
   /** Its tokens are counted here as they are there. */
@@ -17,15 +19,19 @@ export interface ModelLimits {
   readonly known: boolean;
 }
 
-/** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
+/** A picture of the finest reading: 4,784 tokens. Source: platform.claude.com/docs/en/build-with-claude/vision, high resolution. */
 export const usualPicture = 5000;
-/** Models that read more from one. */
-const finePictures: readonly (readonly [model: RegExp, tokens: number])[] = [
+/** Pixels of a picture that takes no more than that by its area: 1.2 tokens for 32 x 32, or one for 28 x 28. */
+export const smallPixels = 3800 * 32 * 32;
+/** Models that read more from one; of a small one where they go by tiles. */
+const finePictures: readonly (readonly [model: RegExp, tokens: number, small?: number])[] = [
   // 2,833 and 5,667 for each of 8 tiles. Source: developers.openai.com/api/docs/guides/images-vision
-  [/^gpt-4o-mini/, 48_169],
+  [/^gpt-4o-mini/, 48_169, 48_169],
   // 10,000 patches where the request wants the original. The same source.
-  [/^gpt-5\.[4-9]/, 10_000],
-  // 16,384 with vl_high_resolution_images. Source: help.aliyun.com/zh/model-studio/vision
+  [/^gpt-5\.[45]/, 10_000],
+  // 30,000 patches, of 1.2 tokens each, unless the request wants less. The same source.
+  [/^gpt-(?:5\.[6-9]|[6-9])/, 36_000],
+  // 16,384 with vl_high_resolution_images. Source: www.alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions
   [/^(?:qwen.*-vl|qwen3-?vl|qvq|qwen3\.[5-9])/, 16_384],
 ];
 
@@ -37,6 +43,7 @@ export const unknownModel: ModelLimits = {
   output: 32_768,
   context: Number.POSITIVE_INFINITY,
   picture: usualPicture,
+  smallPicture: usualPicture,
   thinking: false,
   countable: false,
   known: false,
@@ -62,6 +69,7 @@ function compiled(): Map<string, ModelLimits> {
       output: Number(output),
       context: Number(context),
       picture: usualPicture,
+      smallPicture: usualPicture,
       thinking: flags.includes('r'),
       countable: flags.includes('o'),
       known: true,
@@ -100,8 +108,9 @@ export function modelLimits(name: string): ModelLimits {
   models ??= compiled();
   const limits = longestKnown(models, name) ?? unknownModel;
   const bare = bareName(name);
-  const picture = finePictures.find(([model]) => model.test(bare))?.[1] ?? usualPicture;
-  const fine = picture === usualPicture ? limits : { ...limits, picture };
+  const [, picture = usualPicture, smallPicture = usualPicture] =
+    finePictures.find(([model]) => model.test(bare)) ?? [];
+  const fine = picture === usualPicture ? limits : { ...limits, picture, smallPicture };
   const made = settings.test(name) ? { ...fine, thinking: true } : fine;
   if (cached.size >= maxRequested) cached.clear();
   cached.set(name, made);

@@ -406,6 +406,7 @@ function widest(one: ModelLimits, other: ModelLimits): ModelLimits {
     output: Math.max(one.output, other.output),
     context: Math.max(one.context, other.context),
     picture: Math.max(one.picture, other.picture),
+    smallPicture: Math.max(one.smallPicture, other.smallPicture),
     thinking: one.thinking || other.thinking,
     countable: one.countable && other.countable,
     known: one.known && other.known,

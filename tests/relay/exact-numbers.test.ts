@@ -234,6 +234,7 @@ test('a shorter limit that is written beside them leaves them alone', async () =
     thinking: false,
     countable: true,
     picture: 5000,
+    smallPicture: 5000,
     known: true,
   });
   expect(limited?.json?.text).toBe(`{"contents":[],"generationConfig":${config.replace('500', '100')}}`);

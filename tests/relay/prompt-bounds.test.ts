@@ -274,11 +274,20 @@ describe('what a request makes the model read is held for', () => {
       held = quota - gateway.balances.account(gateway.userId, 0).available();
       sendJson(response, {});
     });
-    await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-5.4,qwen3-vl-plus,gpt-4o' });
+    await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-5.4,gpt-5.6,gpt-6-mini,qwen3-vl-plus,gpt-4o' });
     await gateway.channel(upstream.url, { type: 14, models: 'claude-sonnet-4-5' });
     await gateway.channel(upstream.url, { type: 24, models: 'gemini-2.5-flash' });
     await gateway.channel(upstream.url, { type: 38, models: 'rerank' });
-    const models = ['gpt-4o-mini', 'gpt-5.4', 'qwen3-vl-plus', 'gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'];
+    const models = [
+      'gpt-4o-mini',
+      'gpt-5.4',
+      'gpt-5.6',
+      'gpt-6-mini',
+      'qwen3-vl-plus',
+      'gpt-4o',
+      'claude-sonnet-4-5',
+      'gemini-2.5-flash',
+    ];
     const ones = JSON.stringify(Object.fromEntries([...models, 'rerank'].map((model) => [model, 1])));
     await gateway.option('ModelRatio', ones);
     await gateway.option('CompletionRatio', ones);
@@ -296,10 +305,46 @@ describe('what a request makes the model read is held for', () => {
   test.each([
     ['gpt-4o-mini', 48_169],
     ['gpt-5.4', 10_000],
+    ['gpt-5.6', 36_000],
+    ['gpt-6-mini', 36_000],
     ['qwen3-vl-plus', 16_384],
   ])('a picture, as finely as %s reads one', async (model, tokens) => {
     const [path, body] = chat([{ type: 'image_url', image_url: { url: png, detail: 'high' } }], { model });
     expect(await heldFor(String(path), body as object)).toBeGreaterThanOrEqual(tokens);
+  });
+
+  const side = (pixels: number) => Buffer.from([pixels >> 8, pixels & 255]);
+  const asPng = (width: number, height: number, start = '\u0089PNG\r\n\u001a\n') =>
+    Buffer.concat([
+      Buffer.from(`${start.padEnd(11, '\0')}\rIHDR\0\0`, 'latin1'),
+      side(width),
+      Buffer.alloc(2),
+      side(height),
+      Buffer.alloc(80),
+    ]);
+  const asJpeg = (width: number, height: number, before = '\u00ff\u00e0\0\u0004ab') =>
+    Buffer.concat([
+      Buffer.from(`\u00ff\u00d8${before}\u00ff\u00c0\0\u0011\u0008`, 'latin1'),
+      side(height),
+      side(width),
+      Buffer.alloc(80),
+    ]);
+
+  test.each<readonly [string, string, Buffer, number, number]>([
+    ['a screen', 'gpt-5.6', asPng(1920, 1080), 0, 6000],
+    ['a screen', 'gpt-5.6', asJpeg(2560, 1440), 0, 6000],
+    ['a screen', 'gpt-4o-mini', asPng(64, 64), 48_169, 60_000],
+    ['a large one', 'gpt-5.6', asPng(5500, 5500), 36_000, 40_000],
+    ['a large one', 'gpt-5.6', asJpeg(5500, 5500), 36_000, 40_000],
+    ['one that another reader reads otherwise', 'gpt-5.6', asPng(64, 64, 'GIF89a'), 36_000, 40_000],
+    ['one that another reader reads otherwise', 'gpt-5.6', asJpeg(64, 64, '\u00ff\u0001\0\u0004ab'), 36_000, 40_000],
+    ['one without a size', 'gpt-5.6', asJpeg(0, 0), 36_000, 40_000],
+  ])('%s is held for by its size: %s', async (_name, model, picture, least, most) => {
+    const url = `data:image/png;base64,${picture.toString('base64')}`;
+    const [path, body] = chat([{ type: 'image_url', image_url: { url } }], { model });
+    const found = await heldFor(String(path), body as object);
+    expect(found).toBeGreaterThanOrEqual(least);
+    expect(found).toBeLessThan(most);
   });
 
   test.each([

@@ -139,7 +139,7 @@ export function estimate(
   const found = Math.min(requested.reads, most) + (requested.again ? own : 0);
   const size: ReserveSize = {
     promptTokens: own + found,
-    media: mediaWithin(prompt, context, answer.model.picture),
+    media: mediaWithin(prompt, context, answer.model),
     files: filesWithin(prompt, own, context),
     caches: prompt.caches,
     maxTokens: (answer.tokens + answer.thought) * answer.choices,
@@ -256,13 +256,14 @@ function contextOf(
   return wantedContext === undefined ? context : Math.max(context, wantedContext(request.headers, body));
 }
 
-/** No kind of media takes more than all that the model reads. @param picture tokens of one at most. */
-function mediaWithin({ bound }: Prompt, context: number, picture: number): Media {
+/** No kind of media takes more than all that the model reads. */
+function mediaWithin({ bound }: Prompt, context: number, { picture, smallPicture }: ModelLimits): Media {
   if (bound.media === noMedia) return noMedia;
   const within: Record<string, number> = {};
   for (const [name, tokens] of Object.entries(bound.media)) {
-    const times = name === 'imageInput' ? picture / usualPicture : 1;
-    within[name] = Math.min(Math.ceil(tokens * times), context);
+    const all =
+      name === 'imageInput' ? ((tokens - bound.small) * picture + bound.small * smallPicture) / usualPicture : tokens;
+    within[name] = Math.min(Math.ceil(all), context);
   }
   return within;
 }

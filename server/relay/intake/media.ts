@@ -1,5 +1,5 @@
 /** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
-import { usualPicture } from '../../contract/model-limits.ts';
+import { smallPixels, usualPicture } from '../../contract/model-limits.ts';
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
 
@@ -24,6 +24,8 @@ export interface Found {
   readonly units: number;
   /** Words beside it: an address, or what a file of words says. */
   readonly words: string | null;
+  /** A picture that is known to be small. */
+  readonly small?: boolean;
 }
 
 /** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
@@ -196,7 +198,9 @@ function carried(text: string, data: string, { kind, frames }: { kind: Kind; fra
   const head = Buffer.from(data.slice(0, 64), 'base64');
   if (kind === 'image') {
     if (!isImage(head)) return null;
-    return { bucket: 'imageInput', max: usualPicture, fallback: defaultMediaTokens, units, words: null };
+    const pixels = pixelsOf(head, data);
+    const small = pixels !== null && pixels <= smallPixels;
+    return { bucket: 'imageInput', max: usualPicture, fallback: defaultMediaTokens, units, words: null, small };
   }
   if (kind === 'file') return fileOf(data, units);
   if (!(kind === 'audio' ? isAudio(head) : isVideo(head))) return null;
@@ -244,6 +248,32 @@ const isImage = (head: Buffer): boolean => {
   if (start === 'RIFF') return latin(head, 8, 12) === 'WEBP';
   return latin(head, 4, 8) === 'ftyp' && stillBrands.test(latin(head, 8, 12));
 };
+
+/** Of pictures that are common. */
+const frames: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc2]);
+/** Tables and comments, besides what applications add. */
+const segments: ReadonlySet<number> = new Set([0xc4, 0xdb, 0xdd, 0xfe]);
+/** Characters of base64 with all that stands before the size of most pictures. */
+const sizeWithin = 8192;
+
+/** @returns null where it is not seen at once. A side counts as whole patches. Sources: W3C, PNG, 11.2.1; ITU-T T.81, B.2. */
+function pixelsOf(head: Buffer, data: string): number | null {
+  if (latin(head, 0, 4) === '\u0089PNG' && latin(head, 12, 16) === 'IHDR')
+    return area(head.readUInt32BE(16), head.readUInt32BE(20));
+  if (head[0] !== 0xff || head[1] !== 0xd8) return null;
+  const bytes = Buffer.from(data.slice(0, sizeWithin), 'base64');
+  for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; at += 2 + bytes.readUInt16BE(at + 2)) {
+    const marker = bytes[at + 1] ?? 0;
+    if (frames.has(marker)) return area(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5));
+    // After any other a reader may go on elsewhere.
+    if (!segments.has(marker) && (marker & 0xf0) !== 0xe0) return null;
+  }
+  return null;
+}
+
+const patch = 32;
+const area = (width: number, height: number): number | null =>
+  width === 0 || height === 0 ? null : Math.ceil(width / patch) * Math.ceil(height / patch) * patch * patch;
 
 const isContainer = (head: Buffer): boolean =>
   latin(head, 4, 8) === 'ftyp' || latin(head, 0, 4) === '\u001aE\u00df\u00a3' || latin(head, 0, 4) === 'OggS';

@@ -10,6 +10,8 @@ export interface MediaBound {
   readonly units: number;
   /** Tokens at most, by what they may be priced as. */
   readonly media: Readonly<Partial<Record<MediaBucket, number>>>;
+  /** Of these what pictures take that are known to be small. */
+  readonly small: number;
   /** It names or carries what may be as long as all that the model reads. */
   readonly files: boolean;
 }
@@ -17,6 +19,7 @@ export interface MediaBound {
 interface MediaSums extends MediaBound {
   units: number;
   media: Partial<Record<MediaBucket, number>>;
+  small: number;
   files: boolean;
 }
 
@@ -47,7 +50,7 @@ export interface Prompt {
 }
 
 export const noMedia: MediaBound['media'] = {};
-const noBound: MediaBound = { units: 0, media: noMedia, files: false };
+const noBound: MediaBound = { units: 0, media: noMedia, small: 0, files: false };
 
 export const noPrompt: Prompt = {
   texts: [],
@@ -147,7 +150,7 @@ class PromptReader implements Prompt {
   readonly objects: object[] = [];
   readonly objectTexts: string[] = [];
   readonly objectFrame: string[] = [];
-  readonly bound: MediaSums = { units: 0, media: noMedia, files: false };
+  readonly bound: MediaSums = { units: 0, media: noMedia, small: 0, files: false };
   tokens = 0;
   media = 0;
   growth = 0;
@@ -255,10 +258,11 @@ class PromptReader implements Prompt {
     if (typeof value === 'number') this.growth += Math.max(0, text.length - value.toExponential().length + 1);
   }
 
-  private add({ bucket, max, fallback, units, words }: Found): void {
+  private add({ bucket, max, fallback, units, words, small }: Found): void {
     const { bound } = this;
     this.media += fallback;
     bound.units += units;
+    if (small === true) bound.small += max;
     if (words !== null) this.texts.push(words);
     if (bucket === 'file') bound.files = true;
     else if (bucket === 'words') this.growth += max;
