@@ -57,6 +57,31 @@ test('the next answer reads what those before it read and wrote, also while they
   expect(turns.next(null, 50)).toMatchObject({ input: 14 + 64, audioInput: 28, audioOutput: 50 });
 });
 
+test.each([
+  ['mcp_call', 'output', 'found '.repeat(5000)],
+  [
+    'mcp_list_tools',
+    'tools',
+    Array.from({ length: 100 }, (_, at) => ({ name: `t${at}`, description: 'does '.repeat(60) })),
+  ],
+])('the next answer reads what another server said, once: %s', (type, member, said) => {
+  const turns = new Turns(counter, 'm', () => clock);
+  turns.received(session(quiet));
+  turns.received(created('a'));
+  const item = { id: 'i', type, [member]: said };
+  turns.received({ type: 'conversation.item.created', item: { ...item, [member]: null } });
+  turns.received({ type: 'response.output_item.done', item });
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  turns.received(done('a', usage));
+  const { input } = turns.next(null, 20);
+  expect(input).toBeGreaterThanOrEqual(30_000);
+  turns.received({ type: 'conversation.item.done', item });
+  expect(turns.next(null, 20).input).toBe(input);
+  turns.received(created('b'));
+  turns.received(done('b', { input_tokens: 8000, output_tokens: 5 }));
+  expect(turns.next(null, 20).input).toBeLessThan(9000);
+});
+
 test('an answer that belongs to no conversation is not read again', () => {
   const turns = new Turns(counter, 'm', () => clock);
   turns.received(session(quiet));

@@ -58,6 +58,8 @@ export class Turns {
   readonly #open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
   readonly #unreported: Turn[] = [];
+  /** What other servers' tools and answers were read as, by item. */
+  readonly #found = new Map<string, number>();
   /** Ids of speech that is being transcribed. */
   readonly #transcribing = new Set<string>();
   /** Sum of the usages that were reported. */
@@ -189,6 +191,11 @@ export class Turns {
       case 'response.done':
         this.#finish(record(event.response) ?? {});
         return;
+      case 'response.output_item.done':
+      case 'conversation.item.done':
+      case 'conversation.item.created':
+        this.#foundElsewhere(record(event.item) ?? {});
+        return;
       case 'input_audio_buffer.cleared':
         this.#buffered = 0;
         return;
@@ -212,6 +219,19 @@ export class Turns {
         this.#doubtful = [...this.#doubtful, ...this.#asked].slice(-8);
         this.#asked = [];
     }
+  }
+
+  /** Tools of another server, and what they answer, are read by the next answer. Source: https://developers.openai.com/api/docs/guides/realtime-mcp */
+  #foundElsewhere(item: Json): void {
+    const { type, id, output, tools } = item;
+    if (type !== 'mcp_call' && type !== 'mcp_list_tools') return;
+    const key = text(id) ?? '';
+    const bytes = Buffer.byteLength(JSON.stringify(output ?? tools ?? ''));
+    const before = this.#found.get(key) ?? 0;
+    if (bytes <= before) return;
+    this.#found.set(key, bytes);
+    this.#reading.text += bytes - before;
+    if (before === 0) this.#reading.words.add(text(output) ?? JSON.stringify(tools ?? ''));
   }
 
   #commitSound(item: string): void {
