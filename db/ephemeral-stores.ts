@@ -1,6 +1,6 @@
 /**
  * The ephemeral store on either engine. One process has the file and keeps the values in its memory: the file has one writer, whom money needs, and
- * strangers who guess shall not queue up before it. Only keyed hashes are kept.
+ * clients that guess must not queue up before it. Only keyed hashes are kept.
  */
 import type { Entry, EntryKey, EphemeralStore } from './ephemeral-store.ts';
 import type { SqliteDatabase } from './open.ts';

@@ -1,4 +1,4 @@
-/** Two files beside a node: what is owed to books that cannot be reached, durable when written; and what they acknowledged lately, in the hands of the system when written. */
+/** Two files beside a node: settlements for a database that cannot be reached, durable once written; and batches that it acknowledged lately, handed to the system once written. */
 import BetterSqlite from 'better-sqlite3';
 import type { LedgerCommand } from '../server/billing/ledger/commands.ts';
 import type { BatchMark } from '../server/billing/ports.ts';

@@ -11,7 +11,7 @@ export interface ServerStatus {
   readonly standbyNames: string;
   readonly standbys: number;
   readonly syncStandbys: number;
-  /** Whether other roles' states are visible to this one. */
+  /** Standbys whose state this role may not see. */
   readonly hiddenStandbys: number;
   readonly maxConnections: number;
   readonly connections: number;

@@ -23,7 +23,7 @@ export interface Clause {
   readonly proofs: readonly string[];
   /** Why it deviates. */
   readonly reason: string;
-  readonly isSet: string;
+  readonly text: string;
 }
 
 export const clauses = (): Clause[] =>
@@ -34,9 +34,9 @@ export const clauses = (): Clause[] =>
 
 /** `-` = nothing that could be tried, `?` = unproven, `! why` = deviates, else proofs. */
 function clauseOf(line: string): Clause {
-  const [id = '', mark = '', isSet = ''] = line.split('\t');
+  const [id = '', mark = '', text = ''] = line.split('\t');
   const of = (status: Clause['status'], proofs: readonly string[] = [], reason = ''): Clause => ({
-    ...{ id, isSet, status, proofs, reason },
+    ...{ id, text, status, proofs, reason },
   });
   if (mark === '-') return of('nothing');
   if (mark === '?' || mark === '') return of('unproven');
@@ -121,7 +121,7 @@ function missing(all: readonly Clause[]): string[] {
   for (const name of readdirSync(documents).filter((one) => /^00\d_.*\.txt$/.test(one)))
     for (const [id, text] of sentencesOf(name.slice(0, 3), readFileSync(join(documents, name), 'utf8')))
       said.set(id, text);
-  const listed = new Map(all.map(({ id, isSet }) => [id, isSet]));
+  const listed = new Map(all.map(({ id, text }) => [id, text]));
   return [
     ...[...said]
       .filter(([id, text]) => listed.get(id) !== text)
@@ -144,8 +144,8 @@ function main(): void {
     options: { draw: { type: 'string' }, seed: { type: 'string', default: '' } },
   });
   if (values.draw !== undefined) {
-    for (const { id, status: how, isSet } of sampleOf(Number(values.draw), values.seed))
-      console.log([id, how, isSet].join('\t'));
+    for (const { id, status: how, text } of sampleOf(Number(values.draw), values.seed))
+      console.log([id, how, text].join('\t'));
     return;
   }
   const { rows, proven, deviating, unproven, errors } = status();

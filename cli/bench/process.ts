@@ -95,9 +95,9 @@ export function converse(
 
 export async function end(child: Bun.Subprocess): Promise<void> {
   child.kill();
-  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await child.exited;
-  clearTimeout(late);
+  clearTimeout(timer);
   ended(child);
 }
 

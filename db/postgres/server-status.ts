@@ -72,7 +72,7 @@ export async function serverStatus(database: PostgresDatabase, now: number): Pro
   const startedAt = performance.now();
   const found = await one<Settings & { clockMs: number }>(settings);
   if (found === undefined) throw new Error('the server does not say what it is');
-  // The answer was on its way for half of the time, as far as anybody knows.
+  // The answer is assumed to have been on its way for half of the time.
   const clockLeadMs = now + (performance.now() - startedAt) / 2 - found.clockMs;
   const there = new Set((await database.pool.query<{ name: string }>(months)).rows.map(({ name }) => name));
   const seconds = Math.floor(found.clockMs / 1000);

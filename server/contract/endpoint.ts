@@ -24,7 +24,7 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   readonly mutation?: boolean;
   /** Said on success where the specification words it. */
   readonly done?: { readonly zh: string; readonly en: string };
-  /** A stranger's form: a bot check comes first when the site has one; its token is the field `turnstile`. */
+  /** A form that needs no login: a bot check comes first when the site has one; its token is the field `turnstile`. */
   readonly botCheck?: boolean;
   /** Allowed although it mutates while the site is in demo mode: to everybody (login, logout), or to the super administrator, who must be able to end it. */
   readonly demo?: boolean | 'root';

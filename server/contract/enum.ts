@@ -14,7 +14,7 @@ export type UsageSource = 'reported' | 'partial' | 'estimated' | 'none';
 export type EndReason =
   | 'completed'
   | 'rejected'
-  /** Turned away before anybody was asked. */
+  /** Rejected before any upstream was called. */
   | 'refused'
   | 'upstream_failed'
   | 'upstream_broken'

@@ -1,4 +1,4 @@
-/** What supervisors and load balancers ask: is anybody alive, and may requests be sent here. Answered by the listener itself, so that a busy API thread is not taken for a dead server. */
+/** What supervisors and load balancers ask: is the process alive, and may requests be sent here. Answered by the listener itself, so that a busy API thread is not taken for a dead server. */
 
 /** What stands in the way of serving. */
 export type NotReadyReason = 'storage' | 'draining';

@@ -20,7 +20,7 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Others listen on it, too. */
   readonly shared?: boolean;
-  /** Socket at which what comes to the server before this one is heard, too. */
+  /** Socket on which requests that still reach the server before this one are accepted, too. */
   readonly forwardedSocket?: string;
   readonly relay: Relay;
   /** Whether paid requests are taken. */
@@ -111,7 +111,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
     const respond = isOpen ? openToPages : asItIs;
     if (draining) return rejected(options.relay, request, path, peer).then(respond);
-    // Coding agents look whether anybody is there before they log in.
+    // Coding agents check that a server responds before they log in.
     if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));

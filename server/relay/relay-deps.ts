@@ -52,7 +52,7 @@ export interface RelayDeps {
   readonly exhausted?: () => boolean;
   /** More than is open cannot be served in time. */
   readonly isOverloaded?: (open: number) => boolean;
-  /** Until it is a newcomer's turn; null = it is. */
+  /** Resolves when it is a new request's turn; null = it is. */
   readonly wait?: () => Promise<void> | null;
   /** Receives what other relay threads should know; absent where there are none. */
   readonly broadcast?: (report: HealthReport) => void;

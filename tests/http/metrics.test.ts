@@ -181,7 +181,7 @@ test('with a token set, requests without it are refused', async () => {
 
 const monitoring = (file: string) =>
   readFileSync(resolve(import.meta.dirname, '../../scripts/monitoring', file), 'utf8');
-const requested = (text: string): string[] => [
+const metricsIn = (text: string): string[] => [
   ...new Set([...text.matchAll(/gateway_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))),
 ];
 
@@ -198,7 +198,7 @@ test('dashboard and alerts ask for figures that exist', () => {
   ];
   expect(expressions.length).toBeGreaterThan(15);
   for (const expression of expressions) {
-    const names = requested(expression.replaceAll(/\{[^}]*\}/g, '').replaceAll(/by \([^)]*\)/g, ''));
+    const names = metricsIn(expression.replaceAll(/\{[^}]*\}/g, '').replaceAll(/by \([^)]*\)/g, ''));
     expect([expression, names.length > 0 || expression.includes('process_')]).toEqual([expression, true]);
     expect([expression, names.filter((name) => !(metricNames as readonly string[]).includes(name))]).toEqual([
       expression,
@@ -208,6 +208,6 @@ test('dashboard and alerts ask for figures that exist', () => {
     expect([expression, open]).toEqual([expression, [...expression].filter((sign) => sign === ')').length]);
   }
   // Nothing is measured that nobody looks at.
-  const looked = new Set(expressions.flatMap(requested));
+  const looked = new Set(expressions.flatMap(metricsIn));
   expect(metricNames.filter((name) => !looked.has(name))).toEqual([]);
 });

@@ -44,11 +44,11 @@ async function converse(apiKey = key) {
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.onclose = ({ code, reason }) => resolve({ code, reason });
   });
-  const eventOf = (type: string, count = 1) =>
+  const untilEvent = (type: string, count = 1) =>
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
-  await eventOf('session.created');
+  await untilEvent('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, closed, eventOf, leave: () => socket.close() };
+  return { send, heard: received, closed, untilEvent, leave: () => socket.close() };
 }
 
 const ask = { type: 'response.create' };
@@ -68,9 +68,9 @@ const words = (count: number) => 'word '.repeat(count);
 
 test('a client that leaves before the end of an answer pays what the upstream says it cost', async () => {
   upstream.script({ answer: (answer) => answer.print(words(5000)), cancelled: realtimeUsage(40, 5200) });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(ask);
-  await eventOf('response.output_text.delta');
+  await untilEvent('response.output_text.delta');
   leave();
   expect(await row()).toMatchObject({
     prompt_tokens: 40,
@@ -89,13 +89,13 @@ test('where the upstream does not say, what was delivered is counted: words, sou
       answer.call('{"city": "Ulm"}');
     },
   });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(print('how is the weather'));
   send({ type: 'input_audio_buffer.append', audio: Buffer.from(sound(2)).toString('base64') });
   send({ type: 'input_audio_buffer.commit' });
-  await eventOf('input_audio_buffer.committed');
+  await untilEvent('input_audio_buffer.committed');
   send(ask);
-  await eventOf('response.function_call_arguments.delta');
+  await untilEvent('response.function_call_arguments.delta');
   leave();
   const log = await row();
   // 4 words with what names their place, 3, and 2 s heard at 10 tokens a second; 50 + 7 + 2 words written and 3 s spoken at 20 a second.
@@ -110,9 +110,9 @@ test('where the upstream does not say, what was delivered is counted: words, sou
 
 test('an upstream that goes without a word has its delivered answer charged', async () => {
   upstream.script({ answer: (answer) => answer.print(words(100)) });
-  const { send, eventOf, closed } = await converse();
+  const { send, untilEvent, closed } = await converse();
   send(ask);
-  await eventOf('response.output_text.delta');
+  await untilEvent('response.output_text.delta');
   await upstream.stop();
   await closed;
   expect(await row()).toMatchObject({
@@ -132,13 +132,13 @@ test('finished and open answers of one conversation are charged together', async
       if (turn === 2) answer.done(null);
     },
   });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   send({ type: 'response.create', response: { conversation: 'none', instructions: 'one two three' } });
-  await eventOf('response.done', 2);
+  await untilEvent('response.done', 2);
   send(ask);
-  await eventOf('response.output_text.delta', 3);
+  await untilEvent('response.output_text.delta', 3);
   leave();
   const log = await row();
   expect(log).toMatchObject({ completion_tokens: 12 + 10 + 10, usage_source: 'partial', end_reason: 'client_gone' });
@@ -148,11 +148,11 @@ test('finished and open answers of one conversation are charged together', async
 
 test('an answer the client cancels is charged by its own end', async () => {
   upstream.script({ answer: (answer) => answer.print(words(30)), cancelled: realtimeUsage(5, 33) });
-  const { send, eventOf, leave, heard: received } = await converse();
+  const { send, untilEvent, leave, heard: received } = await converse();
   send(ask);
-  await eventOf('response.output_text.delta');
+  await untilEvent('response.output_text.delta');
   send({ type: 'response.cancel' });
-  await eventOf('response.done');
+  await untilEvent('response.done');
   expect(received.at(-1)).toMatchObject({ response: { status: 'cancelled' } });
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 5, completion_tokens: 33, end_reason: 'completed' });
@@ -168,10 +168,10 @@ test('a crash in the middle of an answer charges what was delivered', async () =
       answer.print('more ');
     },
   });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(print('a b c'));
   send(ask);
-  await eventOf('response.output_text.delta', 2);
+  await untilEvent('response.output_text.delta', 2);
   const observed = async () => {
     await gateway.ledger.drain();
     return gateway.raw().prepare('SELECT observed FROM holds').pluck().get();
@@ -222,21 +222,21 @@ const poorKey = async (quota: number) => (await gateway.token({ unlimited_quota:
 
 test('an answer that the balance does not carry is asked for shorter, in the words of the session', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
-  const { send, eventOf, leave } = await converse(await poorKey(50_000));
+  const { send, untilEvent, leave } = await converse(await poorKey(50_000));
   send({ type: 'response.create', response: { instructions: 'be kind' } });
-  await eventOf('response.done');
+  await untilEvent('response.done');
   expect(upstream.heard).toEqual([
     { type: 'response.create', response: { instructions: 'be kind', max_output_tokens: 256 } },
   ]);
   upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 40, turn_detection: null } });
-  await eventOf('session.updated');
+  await untilEvent('session.updated');
   send(ask);
-  await eventOf('response.done', 2);
+  await untilEvent('response.done', 2);
   expect(upstream.heard.at(-1)).toEqual(ask);
   upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 'inf' } });
-  await eventOf('session.updated', 2);
+  await untilEvent('session.updated', 2);
   send(ask);
-  await eventOf('response.done', 3);
+  await untilEvent('response.done', 3);
   expect(upstream.heard.at(-1)).toEqual({ ...ask, response: { max_response_output_tokens: 256 } });
   leave();
   await ended();
@@ -244,9 +244,9 @@ test('an answer that the balance does not carry is asked for shorter, in the wor
 
 test('an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
-  const { send, eventOf, closed, heard: received } = await converse(await poorKey(8_000));
+  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(8_000));
   send(ask);
-  await eventOf('response.output_audio.delta');
+  await untilEvent('response.output_audio.delta');
   send({ ...ask, response: { instructions: words(400) } });
   expect(await closed).toEqual({ code: 1008, reason: 'user_exhausted' });
   expect(received.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
@@ -255,7 +255,7 @@ test('an answer of which nothing is carried is not asked for; the one before it 
 });
 
 test('where answers begin unasked, the session gets its output limit before the sound goes on', async () => {
-  const { send, eventOf, closed, heard: received } = await converse(await poorKey(50_000));
+  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
   await expect.poll(() => upstream.heard.length).toBe(2);
@@ -263,7 +263,7 @@ test('where answers begin unasked, the session gets its output limit before the 
     { type: 'session.update', session: { type: 'realtime', max_output_tokens: 256 } },
     { type: 'input_audio_buffer.append', audio: audio(1) },
   ]);
-  await eventOf('session.updated');
+  await untilEvent('session.updated');
   // 10 tokens of 50 a second: 120 s are 60,000.
   send({ type: 'input_audio_buffer.append', audio: audio(120) });
   expect(await closed).toMatchObject({ code: 1008 });
@@ -275,11 +275,11 @@ test('where answers begin unasked, the session gets its output limit before the 
 test('what costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
-  const { send, eventOf, closed, heard: received } = await converse(await poorKey(8000));
+  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(8000));
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   send(print('go on'));
-  await eventOf('conversation.item.added');
+  await untilEvent('conversation.item.added');
   expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
@@ -294,12 +294,12 @@ test('what costs as much as there is goes on, one quota more ends it', async () 
 
 test('what listening along costs is charged at the price of the model that listens', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send({
     type: 'session.update',
     session: { type: 'realtime', audio: { input: { transcription: { model: 'whisper-1' } } } },
   });
-  await eventOf('session.updated');
+  await untilEvent('session.updated');
   const written = (usage: unknown) =>
     upstream.send({
       type: 'conversation.item.input_audio_transcription.completed',
@@ -310,9 +310,9 @@ test('what listening along costs is charged at the price of the model that liste
     });
   written({ type: 'duration', seconds: 20 });
   written({ type: 'duration', seconds: 40 });
-  await eventOf('conversation.item.input_audio_transcription.completed', 2);
+  await untilEvent('conversation.item.input_audio_transcription.completed', 2);
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   leave();
   await ended();
   const logs = await gateway.logs();
@@ -324,7 +324,7 @@ test('what listening along costs is charged at the price of the model that liste
 });
 
 test('listening along without a price of its own is charged at the conversationâ€™s', async () => {
-  const { eventOf, leave } = await converse();
+  const { untilEvent, leave } = await converse();
   upstream.send({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
@@ -338,7 +338,7 @@ test('listening along without a price of its own is charged at the conversationâ
       output_tokens: 9,
     },
   });
-  await eventOf('conversation.item.input_audio_transcription.completed');
+  await untilEvent('conversation.item.input_audio_transcription.completed');
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 13, completion_tokens: 9, quota: 13 * 20 * 2.5 + 9 * 4 * 2.5 });
 });
@@ -346,9 +346,9 @@ test('listening along without a price of its own is charged at the conversationâ
 test('a usage that contradicts itself keeps its totals', async () => {
   const usage = { ...realtimeUsage(10, 5), input_token_details: { cached_tokens: 40, audio_tokens: 90 } };
   upstream.script({ answer: (answer) => answer.done(usage) });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, usage_source: 'reported' });
 });
@@ -382,9 +382,9 @@ test.each<[string, () => Promise<unknown>, string]>([
   'a user who %s is disconnected from an open conversation, and pays for what was said',
   async (_what, change, code) => {
     upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
-    const { send, eventOf, closed, heard: received } = await converse();
+    const { send, untilEvent, closed, heard: received } = await converse();
     send(ask);
-    await eventOf('response.output_text.delta');
+    await untilEvent('response.output_text.delta');
     await change();
     await gateway.sync();
     expect(await closed).toEqual({ code: 1008, reason: code });
@@ -404,9 +404,9 @@ const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.user
 
 test('a key whose time runs out speaks no further turn', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, eventOf, closed } = await converse();
+  const { send, untilEvent, closed } = await converse();
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   const at = Math.floor(Date.now() / 1000);
   await changeToken({ expired_time: at + 1 });
   await gateway.sync();
@@ -424,13 +424,13 @@ test.each<[string, string]>([
   ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
 ])('another model for %s goes no further', async (_what, event) => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, eventOf, leave, heard: received } = await converse();
+  const { send, untilEvent, leave, heard: received } = await converse();
   send(JSON.parse(event) as Record<string, unknown>);
-  await eventOf('error');
+  await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
   send({ type: 'session.update', session: { model, instructions: 'be kind' } });
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   expect(upstream.heard.map(({ type }) => type)).toEqual(['session.update', 'response.create']);
   leave();
   await ended();
@@ -439,9 +439,9 @@ test.each<[string, string]>([
 test('a model that listens along must be one the key may use', async () => {
   await changeToken({ model_limits_enabled: true, model_limits: model });
   await gateway.sync();
-  const { send, eventOf, heard: received, leave } = await converse();
+  const { send, untilEvent, heard: received, leave } = await converse();
   send({ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } });
-  await eventOf('error');
+  await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
   expect(upstream.heard).toEqual([]);
   leave();
@@ -454,18 +454,18 @@ test('every turn counts as a request where requests are limited', async () => {
   await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
   await gateway.option('ModelRequestRateLimitCount', '2');
   await gateway.option('ModelRequestRateLimitSuccessCount', '100');
-  const { send, eventOf, heard: received, leave } = await converse();
+  const { send, untilEvent, heard: received, leave } = await converse();
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   send(ask);
-  await eventOf('response.done', 2);
+  await untilEvent('response.done', 2);
   send(ask);
-  await eventOf('error');
+  await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'limit_requests' } });
   expect(upstream.heard).toHaveLength(2);
   upstream.script({ answer: () => undefined, cancelled: realtimeUsage(1, 0) });
   upstream.answerUnasked();
-  await eventOf('response.done', 3);
+  await untilEvent('response.done', 3);
   expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
   leave();
   await ended();

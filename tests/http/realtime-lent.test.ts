@@ -66,11 +66,11 @@ async function converse() {
   const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${key}`]);
   const received: Event[] = [];
   socket.onmessage = ({ data }) => void received.push(JSON.parse(String(data)) as Event);
-  const eventOf = (type: string, count = 1) =>
+  const untilEvent = (type: string, count = 1) =>
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
-  await eventOf('session.created');
+  await untilEvent('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, eventOf, leave: () => socket.close() };
+  return { send, heard: received, untilEvent, leave: () => socket.close() };
 }
 const ask = { type: 'response.create', response: { max_output_tokens: 4000 } };
 const sound = (seconds: number) => ({
@@ -80,9 +80,9 @@ const sound = (seconds: number) => ({
 const askedForALoan = () => expect.poll(() => loans).toBeGreaterThan(0);
 
 test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
-  const { send, heard: received, eventOf, leave } = await converse();
+  const { send, heard: received, untilEvent, leave } = await converse();
   send(ask);
-  await eventOf('response.done');
+  await untilEvent('response.done');
   nothingHere();
   const before = upstream.heard.length;
   send(ask);
@@ -90,21 +90,21 @@ test('what the client asks waits for its loan, keeps its order and goes out as i
   await askedForALoan();
   expect(upstream.heard).toHaveLength(before);
   gate.resolve();
-  await eventOf('response.done', 2);
+  await untilEvent('response.done', 2);
   expect(upstream.heard.slice(before)).toEqual([ask, { type: 'input_audio_buffer.clear' }]);
   expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   leave();
 });
 
 test('sound that a balance elsewhere carries goes on', async () => {
-  const { send, heard: received, eventOf, leave } = await converse();
+  const { send, heard: received, untilEvent, leave } = await converse();
   nothingHere();
   send(sound(200));
   send({ type: 'input_audio_buffer.commit' });
   await askedForALoan();
   expect(upstream.heard).toEqual([]);
   gate.resolve();
-  await eventOf('input_audio_buffer.committed');
+  await untilEvent('input_audio_buffer.committed');
   expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   leave();
 });
@@ -117,13 +117,13 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
       answer.done(realtimeUsage(10, 60_000));
     },
   });
-  const { send, heard: received, eventOf, leave } = await converse();
+  const { send, heard: received, untilEvent, leave } = await converse();
   nothingHere();
   send(ask);
   await askedForALoan();
   expect(received.some(({ type }) => type === 'response.done')).toBe(false);
   gate.resolve();
-  await eventOf('response.done');
+  await untilEvent('response.done');
   expect(received.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
   leave();
   await expect.poll(() => gateway.relay.open()).toBe(0);
@@ -131,7 +131,7 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
 });
 
 test('who writes down what is said has a bill of its own, as soon as its money is here', async () => {
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   nothingHere();
   const update = {
     type: 'session.update',
@@ -152,7 +152,7 @@ test('who writes down what is said has a bill of its own, as soon as its money i
     transcript: 'hello',
     usage: { type: 'duration', seconds: 60 },
   });
-  await eventOf('conversation.item.input_audio_transcription.completed');
+  await untilEvent('conversation.item.input_audio_transcription.completed');
   leave();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   const logs = await gateway.logs();
@@ -184,9 +184,9 @@ test('an answer that is withheld until its client has left and its bill is writt
       answer.print('word');
     },
   });
-  const { send, eventOf, leave } = await converse();
+  const { send, untilEvent, leave } = await converse();
   send(ask);
-  await eventOf('response.output_text.delta');
+  await untilEvent('response.output_text.delta');
   nothingHere();
   goOn();
   await askedForALoan();

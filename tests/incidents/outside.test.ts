@@ -198,14 +198,14 @@ incident(
   'a body of brackets kept the one thread busy for two seconds',
   async () => {
     const nested = `{"model":"gpt-4o-mini","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
-    const requested = performance.now();
+    const startedAt = performance.now();
     const { status } = await sendRaw(
       site.port,
       ['POST /v1/chat/completions HTTP/1.1', 'Host: x', `Authorization: Bearer sk-${key}`],
       nested,
     );
     expect(status).toBe(400);
-    expect(performance.now() - requested).toBeLessThan(2000);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
   },
 );
 

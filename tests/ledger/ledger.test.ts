@@ -151,8 +151,8 @@ test('50,000 settlements wait for the disk without holding up the thread, then n
       ...store,
       apply: (commands) => {
         if (!full) return store.apply(commands);
-        const attempts = performance.now();
-        setImmediate(() => stalls.push(performance.now() - attempts));
+        const startedAt = performance.now();
+        setImmediate(() => stalls.push(performance.now() - startedAt));
         throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
       },
     },

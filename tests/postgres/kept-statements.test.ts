@@ -36,7 +36,7 @@ async function sold(isOwn = true) {
   return {
     settled,
     lines,
-    async says(text: string) {
+    async query(text: string) {
       const [answer] = await last().send([{ text }]);
       return answer?.rows ?? [];
     },
@@ -44,8 +44,8 @@ async function sold(isOwn = true) {
 }
 
 test('each is planned once, whatever its tables held then', async () => {
-  const { says: isSet } = await sold();
-  const kept = await isSet('SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements');
+  const { query } = await sold();
+  const kept = await query('SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements');
   expect(kept.length).toBeGreaterThan(15);
   // The node's own beginning comes once.
   const planned = kept
@@ -68,8 +68,8 @@ test('what has no index to go by is looked through, and not compiled before', as
 });
 
 test('a session that belongs to a pooler keeps none', async () => {
-  const { says: isSet } = await sold(false);
-  expect(await isSet('SELECT statement FROM pg_prepared_statements')).toEqual([]);
+  const { query } = await sold(false);
+  expect(await query('SELECT statement FROM pg_prepared_statements')).toEqual([]);
 });
 
 test.each([
@@ -77,12 +77,12 @@ test.each([
   // As a newer version of the schema may.
   ['a column changed its type', 'ALTER TABLE accounts ALTER COLUMN overrun TYPE integer'],
 ])('%s: the bills are written all the same, once, over the same connection', async (_, text) => {
-  const { settled, says: isSet, lines } = await sold();
-  await isSet(text);
+  const { settled, query, lines } = await sold();
+  await query(text);
   await settled('after-');
   await settled('again-');
   expect(lines).toHaveLength(1);
-  expect(await isSet('SELECT count(*)::int AS count FROM ends WHERE asked > 0')).toEqual([{ count: 20 }]);
+  expect(await query('SELECT count(*)::int AS count FROM ends WHERE asked > 0')).toEqual([{ count: 20 }]);
   expect([await site.balance(1), await site.balance(2)]).toEqual([1000 - 70, 1000 - 80]);
 });
 

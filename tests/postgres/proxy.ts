@@ -35,7 +35,7 @@ function withoutNotices(): (chunk: Buffer) => Buffer {
 }
 
 /** What PgBouncer accepts with its usual settings; it rejects clients that ask for more. */
-const requested = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
+const accepted = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
 const protocol = 196_608;
 
 /** @returns what a session's own words ask for that a pooler which lends connections by the transaction cannot give. */
@@ -49,7 +49,7 @@ function beyondTransactions(): (chunk: Buffer) => string | null {
     rest = rest.subarray(size);
     isIn = version === protocol;
     const names = isIn ? words.filter((_, index) => index % 2 === 0 && words[index] !== '') : [];
-    return names.find((name) => !requested.includes(name.toLowerCase())) ?? null;
+    return names.find((name) => !accepted.includes(name.toLowerCase())) ?? null;
   };
   const message = (): string | null | undefined => {
     const size = rest.length < 5 ? Number.POSITIVE_INFINITY : 1 + rest.readInt32BE(1);

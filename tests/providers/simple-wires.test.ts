@@ -126,14 +126,14 @@ test('a whole answer ends well unless it says otherwise; the last frame is known
 
 const request = (over: Partial<ChatRequest>) =>
   ({ messages: [], tools: [], stream: false, user: null, ...over }) as unknown as ChatRequest;
-const isSet = (role: Message['role'], ...texts: string[]): Message =>
+const message = (role: Message['role'], ...texts: string[]): Message =>
   ({ role, parts: texts.map((text) => ({ type: 'text', text })) }) as Message;
 
 test('Dify takes one text and reports tokens, thoughts and errors in its own format', () => {
   const found = dify.protocol?.({ operation: 'chat', model: 'm', keyKind: 'secret' })?.wire;
   if (found === undefined || found === null) throw new Error('no wire');
   const { encodeRequest, upstream } = found;
-  const body = encodeRequest(request({ messages: [isSet('user', 'hi')] }), []);
+  const body = encodeRequest(request({ messages: [message('user', 'hi')] }), []);
   expect(body).toEqual({
     inputs: {},
     query: 'hi',
@@ -182,15 +182,15 @@ test('a conversation as one text names its speakers and declares what it leaves 
   const dropped: string[] = [];
   const image = { role: 'user', parts: [{ type: 'image' }, { type: 'text', text: 'b' }] } as unknown as Message;
   const messages = [
-    isSet('system', 's'),
-    isSet('developer', 'd'),
-    isSet('user', 'a', 'a2'),
-    isSet('assistant', 'x'),
+    message('system', 's'),
+    message('developer', 'd'),
+    message('user', 'a', 'a2'),
+    message('assistant', 'x'),
     image,
   ];
   expect(transcriptOf(request({ messages, tools: [{}] as never }), dropped)).toBe(
     'SYSTEM: s\n\nSYSTEM: d\n\nUSER: a\na2\n\nASSISTANT: x\n\nUSER: b',
   );
   expect(dropped).toEqual(['/tools: not known to the upstream', '/messages/4: image cannot be sent to the upstream']);
-  expect(transcriptOf(request({ messages: [isSet('assistant', 'alone')] }), [])).toBe('alone');
+  expect(transcriptOf(request({ messages: [message('assistant', 'alone')] }), [])).toBe('alone');
 });

@@ -54,16 +54,16 @@ test('words of one frame are joined, calls without arguments get empty ones', ()
 
 test('a request: speakers, what calls and results become, what has no name there', () => {
   const dropped: string[] = [];
-  const isSet = (role: string, ...parts: object[]) => ({ role, parts });
+  const message = (role: string, ...parts: object[]) => ({ role, parts });
   const text = (words: string) => ({ type: 'text', text: words });
   const request = {
     messages: [
-      isSet('system', text('s')),
-      isSet('developer', text('d')),
-      isSet('user', text('u'), { type: 'image' }, text('v')),
-      isSet('assistant', { type: 'reasoning', text: 'r' }, { type: 'tool-call', name: 'f', arguments: '{}' }),
-      isSet('tool', { type: 'tool-result', content: [text('seen'), { type: 'image' }] }),
-      isSet('assistant', { type: 'reasoning', text: 'r' }),
+      message('system', text('s')),
+      message('developer', text('d')),
+      message('user', text('u'), { type: 'image' }, text('v')),
+      message('assistant', { type: 'reasoning', text: 'r' }, { type: 'tool-call', name: 'f', arguments: '{}' }),
+      message('tool', { type: 'tool-result', content: [text('seen'), { type: 'image' }] }),
+      message('assistant', { type: 'reasoning', text: 'r' }),
     ],
     tools: [
       { kind: 'function', name: 'f', description: 'does', schema: { type: 'object', properties: {} } },

@@ -262,7 +262,7 @@ interface Caller {
   readonly key: string;
   readonly userId: number;
   readonly ip?: string;
-  readonly isSet?: string;
+  readonly prompt?: string;
   readonly playsIn?: string;
 }
 const caller = async (fields: TokenFields = {}, quota?: number): Promise<Caller> => {
@@ -270,12 +270,12 @@ const caller = async (fields: TokenFields = {}, quota?: number): Promise<Caller>
   return { key: (await tokenOf(userId, fields)).key, userId };
 };
 
-function requestOf(row: Row, form: Form | null, { key, userId, isSet, playsIn }: Caller): Request {
+function requestOf(row: Row, form: Form | null, { key, userId, prompt, playsIn }: Caller): Request {
   const { headers = {}, query } = form?.place(key) ?? {};
   const url = `http://gateway${row.path}${query === undefined ? '' : `${row.path.includes('?') ? '&' : '?'}${query}`}`;
   const fields = {
     ...row.body,
-    ...(isSet === undefined ? {} : { prompt: isSet }),
+    ...(prompt === undefined ? {} : { prompt }),
     ...(playsIn === undefined ? {} : { group: playsIn }),
   };
   const session: Record<string, string> = row.session && form === null ? { cookie: `session=${userId}` } : {};
@@ -295,7 +295,7 @@ function requestOf(row: Row, form: Form | null, { key, userId, isSet, playsIn }:
   const mark = 'xxmarkxx';
   const part = (name: string, value: string) =>
     `--${mark}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-  const body = `${part('model', 'm')}${part('prompt', isSet ?? 'hi')}${part('file"; filename="a.png', 'x')}--${mark}--\r\n`;
+  const body = `${part('model', 'm')}${part('prompt', prompt ?? 'hi')}${part('file"; filename="a.png', 'x')}--${mark}--\r\n`;
   return new Request(url, {
     method: 'POST',
     headers: { 'content-type': `multipart/form-data; boundary=${mark}`, ...headers },
@@ -641,7 +641,7 @@ const rules: readonly Rule[] = [
         CheckSensitiveOnPromptEnabled: 'true',
         SensitiveWords: blocked,
       });
-      return { ...(await caller()), isSet: `some ${blocked.toUpperCase()}, please` };
+      return { ...(await caller()), prompt: `some ${blocked.toUpperCase()}, please` };
     },
     restore: () => optionRule({ SensitiveWords: '' }),
   },

@@ -149,7 +149,7 @@ const ask = (path: string, body: string) =>
     { ip: () => '127.0.0.1' },
   );
 
-const requested = async (client: ProtocolId, model: ProtocolId, stream: boolean) => {
+const exchange = async (client: ProtocolId, model: ProtocolId, stream: boolean) => {
   const [whole, streamed] = answers[model];
   answering = (response) => {
     const lines = model === 'ollama-chat' ? 'application/x-ndjson' : 'text/event-stream';
@@ -168,7 +168,7 @@ const requested = async (client: ProtocolId, model: ProtocolId, stream: boolean)
 const unescaped = (text: string): string => text.replaceAll('\\', '');
 
 test.each(both)('%s client, %s upstream, stream %s: numbers keep their digits', async (client, model, stream) => {
-  const { sent, answer } = await requested(client, model, stream);
+  const { sent, answer } = await exchange(client, model, stream);
   for (const digits of [values, found, limits]) expect(sent).toContain(digits);
   expect(answer).toContain(values);
 });

@@ -311,9 +311,9 @@ test('long prompts are counted by a sample, many at once by their bytes, and non
     go(undefined);
   }
   for (const each of sampled) {
-    const answer = await tokens(await each);
-    expect(answer).toBeGreaterThan(units * 0.45);
-    expect(answer).toBeLessThan(units * 0.55);
+    const length = await tokens(await each);
+    expect(length).toBeGreaterThan(units * 0.45);
+    expect(length).toBeLessThan(units * 0.55);
   }
   for (const each of counted) expect(each).toBeLessThan(units / 4);
   const tooLarge = await countOf(key, { ...ask, x: '漢'.repeat(4_000_000) });

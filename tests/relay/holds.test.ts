@@ -42,7 +42,7 @@ const counter: TokenCounter = {
   close: () => undefined,
 };
 
-interface PriceWish {
+interface GeneratedRequest {
   readonly path: string;
   readonly type: string;
   readonly bytes: Buffer;
@@ -85,8 +85,8 @@ const chatBody = (model: Model, words: string, limit: number, choices: number, s
   ...(stream ? { stream } : {}),
 });
 
-type Content = Pick<PriceWish, 'path' | 'body'> & Partial<PriceWish>;
-const wishOf = (content: Content): PriceWish => ({
+type Content = Pick<GeneratedRequest, 'path' | 'body'> & Partial<GeneratedRequest>;
+const generated = (content: Content): GeneratedRequest => ({
   type: 'application/json',
   bytes: Buffer.from(JSON.stringify(content.body)),
   need: 0,
@@ -99,7 +99,7 @@ const wishOf = (content: Content): PriceWish => ({
 });
 
 /** A request of any kind, with its own mark in the words. */
-const requested = (random: () => number, mark: string): PriceWish => wishOf(contentOf(random, mark));
+const randomRequest = (random: () => number, mark: string): GeneratedRequest => generated(contentOf(random, mark));
 
 function contentOf(random: () => number, mark: string): Content {
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -453,7 +453,7 @@ async function newUser(id: number, balance: number, keys: readonly number[]): Pr
   });
 }
 
-async function ask(key: number, { path, type, bytes }: PriceWish): Promise<{ status: number; text: string }> {
+async function ask(key: number, { path, type, bytes }: GeneratedRequest): Promise<{ status: number; text: string }> {
   seen.set(key, { spare: 0, available: 0, admitted: false, sent: bytes.toString('latin1'), received: null });
   const request = new Request(`http://gateway${path}`, {
     method: 'POST',
@@ -488,7 +488,7 @@ const quotaOf = (model: Model, prompt: number, output: number): number =>
   (prompt * models[model].input + output * models[model].output) / 2;
 
 /** The bounds of the prompt, the larger from its bytes, the smaller from a count. */
-function prompts({ body, model }: PriceWish): { readonly bytes: number; readonly counted: number } {
+function prompts({ body, model }: GeneratedRequest): { readonly bytes: number; readonly counted: number } {
   const prompt = readPrompt(body);
   const tokens = sumOf(countedTexts(prompt).map(tokensOf)) * models[model ?? 'gpt-4o-mini'].margin;
   const bytes = promptBound(prompt, body, Buffer.byteLength(JSON.stringify(body)));
@@ -514,11 +514,11 @@ const summaryOf = ({
   `${requests} requests: ${served} served, ${shortened} shortened, ${rejected} refused, overrun ${beyond}`;
 
 /** Only a stream whose every token is seen may cost more than there is: it can be cut. */
-const roomOf = ({ spare, available }: Seen, { model, stream }: PriceWish): number =>
+const roomOf = ({ spare, available }: Seen, { model, stream }: GeneratedRequest): number =>
   model !== null && models[model].floor === 16 && stream ? spare : Math.min(spare, available);
 
 /** @returns what is wrong with one answer, as counts. */
-function judge(sum: Sum, one: PriceWish, key: number, status: number): void {
+function judge(sum: Sum, one: GeneratedRequest, key: number, status: number): void {
   const record = seen.get(key);
   seen.delete(key);
   if (record === undefined) return;
@@ -583,7 +583,7 @@ async function mixtures(
         const id = 1000 + serial++;
         const settings = Array.from({ length: 2 + Math.floor(random() * 3) }, () => {
           const key = 1_000_000 + serial++;
-          const one = requested(random, `#${key}#`);
+          const one = randomRequest(random, `#${key}#`);
           parts.set(`#${key}#`, one.part);
           return { key, one };
         });
@@ -648,12 +648,12 @@ describe('thousands of mixtures of parallel requests', () => {
 test('a balance for ten admits ten of thirty', async () => {
   const body = chatBody('gpt-4o-mini', '#00000000# hello', 1000, 1, false);
   const each = Math.round(
-    quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as PriceWish).bytes, 1000),
+    quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as GeneratedRequest).bytes, 1000),
   );
   const id = 1000 + serial++;
   const keys = Array.from({ length: 30 }, () => 1_000_000 + serial++);
   await newUser(id, 10 * each, keys);
-  const one = wishOf({ path: '/v1/chat/completions', body, model: 'gpt-4o-mini', limit: 1000 });
+  const one = generated({ path: '/v1/chat/completions', body, model: 'gpt-4o-mini', limit: 1000 });
   const answers = await Promise.all(keys.map((key) => ask(key, one)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   expect(answers.filter(({ status }) => status === 403)).toHaveLength(20);

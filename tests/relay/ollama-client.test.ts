@@ -17,14 +17,14 @@ beforeAll(async () => {
   await gateway.channel(upstream.url, { type: 1, models: 'gpt-4o' });
   await gateway.option('ModelRatio', '{"qwen3":1,"gpt-4o":1,"text-embedding-3-small":1}');
   key = (await gateway.token()).key;
-  const requested = (input: string | URL | Request, init?: RequestInit) => {
+  const fetchGateway = (input: string | URL | Request, init?: RequestInit) => {
     const request = new Request(input, init);
     return gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
   };
   client = new Ollama({
     host: 'http://gateway.example',
     headers: { authorization: `Bearer sk-${key}` },
-    fetch: requested as typeof fetch,
+    fetch: fetchGateway as typeof fetch,
   });
 });
 afterAll(async () => {

@@ -161,7 +161,7 @@ function playing({ delayMs = shipped, eachBillMs = 0 } = {}) {
       bills.turn(now);
       await turns.end();
       now = Math.max(now, startedAt + 1);
-      for (const requested of received) looks.push(now - requested);
+      for (const sentAt of received) looks.push(now - sentAt);
       turnMs = now - startedAt;
       beats.at(now);
     }

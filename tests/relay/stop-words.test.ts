@@ -35,7 +35,7 @@ const asResponse = (chunks: readonly string[]): readonly string[] => [
   }),
 ];
 /** What the upstream says, piece by piece. */
-const isSet = (...chunks: readonly string[]) =>
+const upstreamSends = (...chunks: readonly string[]) =>
   upstream.script((response, { path }) => {
     const frames = path.endsWith('/responses')
       ? asResponse(chunks)
@@ -96,7 +96,7 @@ const ask = async (dialect: string): Promise<string> => {
 };
 
 test.each(Object.keys(dialects))('%s: a word in pieces ends the stream before it is whole', async (dialect) => {
-  isSet('All is ', 'well, for', 'BID', 'den fruit', ' is sweet');
+  upstreamSends('All is ', 'well, for', 'BID', 'den fruit', ' is sweet');
   const text = await ask(dialect);
   expect(text).toContain('well, for');
   expect(text).toContain('BID');
@@ -112,7 +112,7 @@ test.each(Object.keys(dialects))('%s: a word in pieces ends the stream before it
 });
 
 test('a word at the very beginning is not delivered either', async () => {
-  isSet('这是禁词。', 'more');
+  upstreamSends('这是禁词。', 'more');
   const text = await ask('chat');
   expect(text).not.toContain('禁词');
   expect(text).toContain('answer_stopped');
@@ -120,11 +120,11 @@ test('a word at the very beginning is not delivered either', async () => {
 });
 
 test('nothing is stopped where nothing is found, nor where the option is off', async () => {
-  isSet('All is for', 'bid', 'ding');
+  upstreamSends('All is for', 'bid', 'ding');
   expect(await ask('chat')).toContain('[DONE]');
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'completed', completion_tokens: 500 });
   await gateway.option('StopOnSensitiveEnabled', 'false');
-  isSet('the forbidden fruit');
+  upstreamSends('the forbidden fruit');
   expect(await ask('chat')).toContain('the forbidden fruit');
   await gateway.option('StopOnSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveEnabled', 'false');

@@ -59,11 +59,11 @@ test.each([401, 402, 403, 404])(
   async (status) => {
     await gateway.channel(upstream.url);
     refusing(status, { message: secretWords, type: 'x' });
-    const displayed = await send();
-    expect(displayed).toMatchObject({ status: 400, retry: 'false' });
-    expect(displayed.text).toContain('No access for');
+    const answer = await send();
+    expect(answer).toMatchObject({ status: 400, retry: 'false' });
+    expect(answer.text).toContain('No access for');
     for (const hidden of ['bob@', 'org-AbC', 'example.com', '12.34', 'sk-upstream'])
-      expect(displayed.text).not.toContain(hidden);
+      expect(answer.text).not.toContain(hidden);
     const row = (await gateway.logs())[0];
     const { admin_info } = JSON.parse(String(row?.other)) as { admin_info: { attempts: { message: string }[] } };
     expect(admin_info.attempts[0]?.message).toContain('bob@example.com of org-AbCdEf123456');
@@ -78,9 +78,9 @@ test.each(Object.keys(requests) as (keyof typeof requests)[])(
     upstream.script((response) =>
       sendJson(response, { error: { message: 'Incorrect API key provided', code: 'invalid_api_key' } }, 401),
     );
-    const displayed = await send(requests[dialect]);
-    expect(displayed).toMatchObject({ status: 400, retry: 'false' });
-    expect(displayed.text).not.toMatch(/authentication_error|UNAUTHENTICATED|PERMISSION_DENIED/);
+    const answer = await send(requests[dialect]);
+    expect(answer).toMatchObject({ status: 400, retry: 'false' });
+    expect(answer.text).not.toMatch(/authentication_error|UNAUTHENTICATED|PERMISSION_DENIED/);
   },
 );
 
@@ -112,9 +112,9 @@ test('a channel with another key may serve the next request', async () => {
 test('an upstream whose quota comes back in hours is not waited for', async () => {
   await gateway.channel(upstream.url);
   refusing(429, { message: 'Weekly limit reached' }, { 'retry-after': '7200' });
-  const displayed = await send();
-  expect(displayed).toMatchObject({ status: 400, retry: 'false', after: '7200' });
-  expect(displayed.text).toContain('Weekly limit reached');
+  const answer = await send();
+  expect(answer).toMatchObject({ status: 400, retry: 'false', after: '7200' });
+  expect(answer.text).toContain('Weekly limit reached');
 });
 
 test('a date says how long a quota is gone as well as seconds do', async () => {
@@ -139,10 +139,10 @@ test.each([
 ])('a %i whose words say that it stays so is final: %j', async (status, error) => {
   await gateway.channel(upstream.url);
   refusing(status, error);
-  const displayed = await send();
-  expect(displayed).toMatchObject({ status: 400, retry: 'false' });
-  expect(displayed.text).toContain(error.message);
-  expect(displayed.text).toContain('upstream_');
+  const answer = await send();
+  expect(answer).toMatchObject({ status: 400, retry: 'false' });
+  expect(answer.text).toContain(error.message);
+  expect(answer.text).toContain('upstream_');
 });
 
 test('the official SDKs send a refused request once', async () => {
@@ -192,18 +192,18 @@ test.each([
     'model gpt-4.1-mini takes at most 128000 tokens in /v1/messages',
   ],
   ['messages.0.content: user_location is not allowed', 'messages.0.content: user_location is not allowed'],
-])('what a client reads names no account: %s', (original, displayed) => {
-  expect(withoutAccount(original)).toBe(displayed);
+])('what a client reads names no account: %s', (original, answer) => {
+  expect(withoutAccount(original)).toBe(answer);
 });
 
 test('words of the caller that an upstream repeats neither cool a key nor end as a refusal of the account', async () => {
   await gateway.channel(upstream.url);
   gateway.troubles.length = 0;
   refusing(400, { message: 'Bad text: insufficient_quota model_not_found upstream_key' });
-  const displayed = await send();
-  expect(displayed).toMatchObject({ status: 400, retry: 'false' });
-  expect(displayed.text).toContain('Bad text');
-  expect(displayed.text).not.toContain('administrator');
+  const answer = await send();
+  expect(answer).toMatchObject({ status: 400, retry: 'false' });
+  expect(answer.text).toContain('Bad text');
+  expect(answer.text).not.toContain('administrator');
   expect(gateway.troubles).toEqual([]);
 });
 

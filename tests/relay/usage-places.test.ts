@@ -31,7 +31,7 @@ const channels: Readonly<Record<Upstreams, Record<string, unknown>>> = {
   'anthropic-messages': { type: 14 },
   'openai-responses': { setting: '{"dialect":"openai-responses"}' },
 };
-const requested: Readonly<Record<Upstreams, (stream: boolean) => readonly [path: string, body: object]>> = {
+const requests: Readonly<Record<Upstreams, (stream: boolean) => readonly [path: string, body: object]>> = {
   'openai-chat': (stream) => [
     '/v1/chat/completions',
     { model, stream, messages: [{ role: 'user', content: 'hi' }], stream_options: { include_usage: true } },
@@ -46,10 +46,10 @@ const requested: Readonly<Record<Upstreams, (stream: boolean) => readonly [path:
   ],
   'openai-responses': (stream) => ['/v1/responses', { model, stream, input: 'hi' }],
 };
-const clients = Object.keys(requested) as Upstreams[];
+const clients = Object.keys(requests) as Upstreams[];
 
 async function ask(client: Upstreams, stream = true) {
-  const [path, body] = requested[client](stream);
+  const [path, body] = requests[client](stream);
   const request = new Request(`http://gateway.example${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },

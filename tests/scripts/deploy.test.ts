@@ -132,17 +132,17 @@ test('compose: whatever is named is there, and whatever is waited for says when 
 });
 
 test('compose: what it asks the operator for is in the example, and none of it is written down', () => {
-  const requested = new Set([...read('container/compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name));
+  const required = new Set([...read('container/compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name));
   const given = [...read('container/compose.env.example').matchAll(/^(\w+)=(.*)$/gm)];
-  expect(new Set(given.map(([, name]) => name))).toEqual(requested);
+  expect(new Set(given.map(([, name]) => name))).toEqual(required);
   for (const [, name, value] of given) if (name !== 'SITE_ADDRESS') expect(value).toBe('');
 });
 
 test('compose and the image ask the executable itself whether it is ready', () => {
   const question = ['gateway', 'service', 'check'];
   for (const [, { healthcheck }] of nodes) expect(healthcheck?.test).toEqual(['CMD', ...question]);
-  const requested = /^HEALTHCHECK .* CMD (.+)$/m.exec(read('container/Dockerfile'))?.[1] ?? '[]';
-  expect(JSON.parse(requested)).toEqual(question);
+  const command = /^HEALTHCHECK .* CMD (.+)$/m.exec(read('container/Dockerfile'))?.[1] ?? '[]';
+  expect(JSON.parse(command)).toEqual(question);
   expect(containerFile({ ...anyFacts, port: '4000' }).file).toMatch(
     /^HEALTHCHECK .* CMD \["gateway", "service", "check"\]$/m,
   );

@@ -43,7 +43,7 @@ afterEach(() => api.close());
 
 const ask = async (method: string, path: string, body?: unknown, as: Headers = root) =>
   (await api.send(method, path, body, { 'accept-language': 'zh', ...as })).body;
-const isSet = async (message: string, method: string, path: string, body?: unknown, as: Headers = root) =>
+const expectMessage = async (message: string, method: string, path: string, body?: unknown, as: Headers = root) =>
   expect(await ask(method, path, body, as)).toMatchObject({ success: false, message });
 const works = async (method: string, path: string, body?: unknown, as: Headers = root) => {
   const answer = await ask(method, path, body, as);
@@ -93,17 +93,20 @@ const jsonKeys = [
 ] as const satisfies readonly OptionKey[];
 const badJson = async () => {
   for (const key of jsonKeys)
-    await isSet(`配置项 ${key} 的值无效：不是合法的 JSON 字符串`, 'PUT', '/api/option/', { key, value: '{"a":' });
+    await expectMessage(`配置项 ${key} 的值无效：不是合法的 JSON 字符串`, 'PUT', '/api/option/', {
+      key,
+      value: '{"a":',
+    });
 };
 const topupJson = () =>
-  isSet('配置项 TopupGroupRatio 的值无效：不是合法的 JSON 字符串', 'PUT', '/api/option/', {
+  expectMessage('配置项 TopupGroupRatio 的值无效：不是合法的 JSON 字符串', 'PUT', '/api/option/', {
     key: 'TopupGroupRatio',
     value: 'vip=1',
   });
 const webhook = async () => {
   const setting = (webhook_url: string) => ({ notify_type: 'webhook', quota_warning_threshold: 1, webhook_url });
-  await isSet('无效的Webhook地址', 'PUT', '/api/user/setting', setting('http://hooks.example/'), plain);
-  await isSet('无效的Webhook地址', 'PUT', '/api/user/setting', setting('ftp://hooks.example/'), plain);
+  await expectMessage('无效的Webhook地址', 'PUT', '/api/user/setting', setting('http://hooks.example/'), plain);
+  await expectMessage('无效的Webhook地址', 'PUT', '/api/user/setting', setting('ftp://hooks.example/'), plain);
   await works('PUT', '/api/user/setting', setting('https://hooks.example/'), plain);
 };
 const tooMany = async () => {
@@ -160,25 +163,43 @@ const dictionary = async () => {
     text: expect.stringContaining('您已达到总请求数限制'),
   });
   const [code = ''] = (await works('POST', '/api/redemption/', { name: 'c', quota: 5, count: 1 })) as string[];
-  await isSet('兑换失败，无效的兑换码', 'POST', '/api/user/topup', { key: 'nothing' }, plain);
+  await expectMessage('兑换失败，无效的兑换码', 'POST', '/api/user/topup', { key: 'nothing' }, plain);
   await works('POST', '/api/user/topup', { key: code }, plain);
-  await isSet('兑换失败，该兑换码已被使用', 'POST', '/api/user/topup', { key: code }, plain);
-  await isSet('验证码错误或已过期', 'GET', '/api/oauth/email/bind?email=a@b.example&code=000000', undefined, plain);
-  await isSet('重置链接非法或已过期', 'POST', '/api/user/reset', { email: 'a@b.example', token: 'no' }, {});
-  await isSet('用户名或密码错误，或用户已被封禁', 'POST', '/api/user/login', { username: 'plain', password: 'no' }, {});
+  await expectMessage('兑换失败，该兑换码已被使用', 'POST', '/api/user/topup', { key: code }, plain);
+  await expectMessage(
+    '验证码错误或已过期',
+    'GET',
+    '/api/oauth/email/bind?email=a@b.example&code=000000',
+    undefined,
+    plain,
+  );
+  await expectMessage('重置链接非法或已过期', 'POST', '/api/user/reset', { email: 'a@b.example', token: 'no' }, {});
+  await expectMessage(
+    '用户名或密码错误，或用户已被封禁',
+    'POST',
+    '/api/user/login',
+    { username: 'plain', password: 'no' },
+    {},
+  );
   await set('RegisterEnabled', 'false');
-  await isSet('管理员关闭了新用户注册', 'POST', '/api/user/register', register({}), {});
+  await expectMessage('管理员关闭了新用户注册', 'POST', '/api/user/register', register({}), {});
   await set('PasswordLoginEnabled', 'false');
-  await isSet('管理员关闭了密码登录', 'POST', '/api/user/login', { username: 'plain', password: 'password1' }, {});
+  await expectMessage(
+    '管理员关闭了密码登录',
+    'POST',
+    '/api/user/login',
+    { username: 'plain', password: 'password1' },
+    {},
+  );
 };
 
 const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   'user.add': async () => {
-    await isSet('用户名或密码为空', 'POST', '/api/user/', { username: '', password: 'password1' });
-    await isSet('用户名或密码为空', 'POST', '/api/user/', { username: 'new', password: '' });
+    await expectMessage('用户名或密码为空', 'POST', '/api/user/', { username: '', password: 'password1' });
+    await expectMessage('用户名或密码为空', 'POST', '/api/user/', { username: 'new', password: '' });
   },
   'register.password_short': () =>
-    isSet(
+    expectMessage(
       '输入不合法：密码长度须为 8 到 20 个字符',
       'POST',
       '/api/user/register',
@@ -186,16 +207,16 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
       {},
     ),
   'register.match': () =>
-    isSet('两次输入的密码不一致', 'POST', '/api/user/register', register({ password2: 'password2' }), {}),
+    expectMessage('两次输入的密码不一致', 'POST', '/api/user/register', register({ password2: 'password2' }), {}),
   'register.needs_both': async () => {
-    await isSet(
+    await expectMessage(
       '输入不合法：用户名长度须为 1 到 12 个字符',
       'POST',
       '/api/user/register',
       register({ username: '' }),
       {},
     );
-    await isSet(
+    await expectMessage(
       '输入不合法：密码长度须为 8 到 20 个字符',
       'POST',
       '/api/user/register',
@@ -205,20 +226,20 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   },
   'register.password_long': async () => {
     const of = (length: number) => register({ password: 'x'.repeat(length), password2: 'x'.repeat(length) });
-    await isSet('输入不合法：密码长度须为 8 到 20 个字符', 'POST', '/api/user/register', of(21), {});
+    await expectMessage('输入不合法：密码长度须为 8 到 20 个字符', 'POST', '/api/user/register', of(21), {});
     await works('POST', '/api/user/register', of(20), {});
   },
   'register.username_long': async () => {
     const of = (length: number) => register({ username: 'x'.repeat(length) });
-    await isSet('输入不合法：用户名长度须为 1 到 12 个字符', 'POST', '/api/user/register', of(13), {});
+    await expectMessage('输入不合法：用户名长度须为 1 到 12 个字符', 'POST', '/api/user/register', of(13), {});
     await works('POST', '/api/user/register', of(12), {});
   },
   'register.code': async () => {
     await mailOn();
     await set('EmailVerificationEnabled', 'true');
-    await isSet('管理员开启了邮箱验证，请输入邮箱地址和验证码', 'POST', '/api/user/register', register({}), {});
+    await expectMessage('管理员开启了邮箱验证，请输入邮箱地址和验证码', 'POST', '/api/user/register', register({}), {});
     const email = { email: 'a@b.example', verification_code: '123456' };
-    await isSet('验证码错误或已过期', 'POST', '/api/user/register', register(email), {});
+    await expectMessage('验证码错误或已过期', 'POST', '/api/user/register', register(email), {});
     await set('EmailVerificationEnabled', 'false');
     await works('POST', '/api/user/register', register({}), {});
   },
@@ -226,17 +247,20 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     await set('TurnstileSiteKey', 'site');
     await set('TurnstileSecretKey', 'secret');
     await set('TurnstileCheckEnabled', 'true');
-    await isSet('请先完成人机验证', 'POST', '/api/user/register', register({}), {});
-    await isSet('Turnstile 校验失败，请刷新重试！', 'POST', '/api/user/register?turnstile=t', register({}), {});
+    await expectMessage('请先完成人机验证', 'POST', '/api/user/register', register({}), {});
+    await expectMessage('Turnstile 校验失败，请刷新重试！', 'POST', '/api/user/register?turnstile=t', register({}), {});
     bot = true;
     await works('POST', '/api/user/register?turnstile=t', register({}), {});
   },
   'login.needs_both': async () => {
-    await isSet('用户名或密码为空', 'POST', '/api/user/login', { username: '', password: 'password1' }, {});
-    await isSet('用户名或密码为空', 'POST', '/api/user/login', { username: 'plain', password: '' }, {});
+    await expectMessage('用户名或密码为空', 'POST', '/api/user/login', { username: '', password: 'password1' }, {});
+    await expectMessage('用户名或密码为空', 'POST', '/api/user/login', { username: 'plain', password: '' }, {});
   },
   'user.edit_password': async () => {
-    await isSet('输入不合法：密码长度须为 8 到 20 个字符', 'PUT', '/api/user/', { id: plainId, password: 'seven77' });
+    await expectMessage('输入不合法：密码长度须为 8 到 20 个字符', 'PUT', '/api/user/', {
+      id: plainId,
+      password: 'seven77',
+    });
     await works('PUT', '/api/user/', { id: plainId, password: '' });
     await api.login('plain', 'password1');
   },
@@ -266,11 +290,17 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     expect(await userOf(plainId)).toMatchObject({ display_name: 'Plain', ...nothing });
   },
   'email.needs_both': async () => {
-    await isSet('无效的邮箱地址', 'GET', '/api/oauth/email/bind?email=&code=123456', undefined, plain);
-    await isSet('验证码错误或已过期', 'GET', '/api/oauth/email/bind?email=a@b.example&code=', undefined, plain);
+    await expectMessage('无效的邮箱地址', 'GET', '/api/oauth/email/bind?email=&code=123456', undefined, plain);
+    await expectMessage('验证码错误或已过期', 'GET', '/api/oauth/email/bind?email=a@b.example&code=', undefined, plain);
   },
   'affiliate.minimum': () =>
-    isSet('划转失败：最低划转额度为 ＄1.000000 额度', 'POST', '/api/user/aff_transfer', { quota: 499_999 }, plain),
+    expectMessage(
+      '划转失败：最低划转额度为 ＄1.000000 额度',
+      'POST',
+      '/api/user/aff_transfer',
+      { quota: 499_999 },
+      plain,
+    ),
   'webhook.https': webhook,
   'webhook.https_again': webhook,
   'webhook.bearer': async () => {
@@ -304,12 +334,24 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   'server.triggers': dictionary,
   'role.peer': async () => {
     const { id: peer } = await api.addUser('peer', 10);
-    await isSet('无权获取同级或更高等级用户的信息', 'GET', `/api/user/${peer}`, undefined, admin);
-    await isSet('无权更新同权限等级或更高权限等级的用户信息', 'PUT', '/api/user/', { id: peer, quota: 1 }, admin);
-    await isSet('无权更新同权限等级或更高权限等级的用户信息', 'PUT', '/api/user/', { id: rootId, quota: 1 }, admin);
+    await expectMessage('无权获取同级或更高等级用户的信息', 'GET', `/api/user/${peer}`, undefined, admin);
+    await expectMessage(
+      '无权更新同权限等级或更高权限等级的用户信息',
+      'PUT',
+      '/api/user/',
+      { id: peer, quota: 1 },
+      admin,
+    );
+    await expectMessage(
+      '无权更新同权限等级或更高权限等级的用户信息',
+      'PUT',
+      '/api/user/',
+      { id: rootId, quota: 1 },
+      admin,
+    );
   },
   'role.promote': () =>
-    isSet(
+    expectMessage(
       '普通管理员用户无法提升其他用户为管理员',
       'POST',
       '/api/user/manage',
@@ -318,9 +360,9 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     ),
   'role.root': async () => {
     const { id } = await api.addUser('root2', 100);
-    await isSet('无法禁用超级管理员用户', 'POST', '/api/user/manage', { id, action: 'disable' });
-    await isSet('无法删除超级管理员用户', 'POST', '/api/user/manage', { id, action: 'delete' });
-    await isSet('无法降级超级管理员用户', 'POST', '/api/user/manage', { id, action: 'demote' });
+    await expectMessage('无法禁用超级管理员用户', 'POST', '/api/user/manage', { id, action: 'disable' });
+    await expectMessage('无法删除超级管理员用户', 'POST', '/api/user/manage', { id, action: 'delete' });
+    await expectMessage('无法降级超级管理员用户', 'POST', '/api/user/manage', { id, action: 'demote' });
   },
   'code.three_minutes': async () => {
     await mailOn();
@@ -331,7 +373,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     };
     const expired = await fresh();
     clock += 180_000;
-    await isSet('验证码错误或已过期', 'GET', path(expired), undefined, plain);
+    await expectMessage('验证码错误或已过期', 'GET', path(expired), undefined, plain);
     const timely = await fresh();
     clock += 179_000;
     await works('GET', path(timely), undefined, plain);
@@ -347,12 +389,15 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   'domain.separate': async () => {
     const key = 'EmailDomainWhitelist';
     const place = `配置项 ${key} 的值无效：`;
-    await isSet(`${place}邮箱域名格式不正确：nodot`, 'PUT', '/api/option/', { key, value: 'nodot' });
-    await isSet(`${place}该域名已存在：A.example`, 'PUT', '/api/option/', { key, value: 'a.example,A.example' });
+    await expectMessage(`${place}邮箱域名格式不正确：nodot`, 'PUT', '/api/option/', { key, value: 'nodot' });
+    await expectMessage(`${place}该域名已存在：A.example`, 'PUT', '/api/option/', {
+      key,
+      value: 'a.example,A.example',
+    });
   },
   'oidc.address': async () => {
     const key = 'oidc.well_known';
-    await isSet(`配置项 ${key} 的值无效：必须以 http:// 或 https:// 开头`, 'PUT', '/api/option/', {
+    await expectMessage(`配置项 ${key} 的值无效：必须以 http:// 或 https:// 开头`, 'PUT', '/api/option/', {
       key,
       value: 'id.example',
     });
@@ -407,21 +452,26 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
       await takesOption(key, '0');
     }
   },
-  'log.cutoff': () => isSet('请选择日志清理的截止时间', 'DELETE', '/api/log/'),
-  'log.clear_failed': () => isSet('请选择日志清理的截止时间', 'DELETE', '/api/log/?target_timestamp=0'),
+  'log.cutoff': () => expectMessage('请选择日志清理的截止时间', 'DELETE', '/api/log/'),
+  'log.clear_failed': () => expectMessage('请选择日志清理的截止时间', 'DELETE', '/api/log/?target_timestamp=0'),
   'number.maxima': async () => {
     await refusesOption('QuotaForNewUser', '1000000000000000');
     await takesOption('QuotaForNewUser', '999999999999999');
     await refusesOption('ModelRatio', '{"m":1e999}');
   },
   'oidc.unreachable': () =>
-    isSet('获取 OIDC 配置失败，请检查网络状况和 Well-Known URL 是否正确', 'POST', '/api/option/oidc_discovery', {
-      url: 'https://id.example/.well-known/openid-configuration',
-    }),
+    expectMessage(
+      '获取 OIDC 配置失败，请检查网络状况和 Well-Known URL 是否正确',
+      'POST',
+      '/api/option/oidc_discovery',
+      {
+        url: 'https://id.example/.well-known/openid-configuration',
+      },
+    ),
   'update.failed': async () => {
-    await isSet('未设置版本发布地址，无法检查更新', 'GET', '/api/update');
+    await expectMessage('未设置版本发布地址，无法检查更新', 'GET', '/api/update');
     await set('general_setting.release_url', 'https://releases.example/latest');
-    await isSet('检查更新失败，请稍后再试', 'GET', '/api/update');
+    await expectMessage('检查更新失败，请稍后再试', 'GET', '/api/update');
   },
   'channel.copy_name': async () => {
     const { id } = await addChannel({ name: 'first' });
@@ -431,16 +481,16 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     expect(await addChannel({ base_url: 'https://up.example/' })).toMatchObject({ base_url: 'https://up.example' });
   },
   'channel.required': async () => {
-    await isSet('请填写渠道名称和渠道密钥！', 'POST', '/api/channel/', channel({ name: ' ' }));
-    await isSet('请填写渠道名称和渠道密钥！', 'POST', '/api/channel/', channel({ key: ' \n ' }));
+    await expectMessage('请填写渠道名称和渠道密钥！', 'POST', '/api/channel/', channel({ name: ' ' }));
+    await expectMessage('请填写渠道名称和渠道密钥！', 'POST', '/api/channel/', channel({ key: ' \n ' }));
   },
   'channel.models': async () => {
     for (const models of ['', ' , ', []])
-      await isSet('请至少选择一个模型！', 'POST', '/api/channel/', channel({ models }));
+      await expectMessage('请至少选择一个模型！', 'POST', '/api/channel/', channel({ models }));
   },
   'channel.mapping': async () => {
     for (const model_mapping of ['{', '[]', '"a"', 'a=b'])
-      await isSet('模型映射必须是合法的 JSON 格式！', 'POST', '/api/channel/', channel({ model_mapping }));
+      await expectMessage('模型映射必须是合法的 JSON 格式！', 'POST', '/api/channel/', channel({ model_mapping }));
     await addChannel({ model_mapping: '{"a":"b"}' });
   },
   'channel.spark_version': async () => {
@@ -457,14 +507,14 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     expect(await addChannel({ models: ' a, b ,,c,a ' })).toMatchObject({ models: 'a,b,c' });
   },
   'channel.fetch_key': () =>
-    isSet('请填写密钥', 'POST', '/api/channel/fetch_models', { type: 1, base_url: '', key: ' ' }),
+    expectMessage('请填写密钥', 'POST', '/api/channel/fetch_models', { type: 1, base_url: '', key: ' ' }),
   'channel.inline_weight': async () => {
     const { id } = await addChannel();
     expect(await works('PUT', '/api/channel/', { id, weight: -5 })).toMatchObject({ weight: 0 });
   },
-  'tag.unchanged': () => isSet('没有任何修改！', 'PUT', '/api/channel/tag', { tag: 'blue', new_tag: 'blue' }),
+  'tag.unchanged': () => expectMessage('没有任何修改！', 'PUT', '/api/channel/tag', { tag: 'blue', new_tag: 'blue' }),
   'tag.mapping': () =>
-    isSet('模型映射必须是合法的 JSON 格式！', 'PUT', '/api/channel/tag', { tag: 'blue', model_mapping: '{' }),
+    expectMessage('模型映射必须是合法的 JSON 格式！', 'PUT', '/api/channel/tag', { tag: 'blue', model_mapping: '{' }),
   'tag.blank': async () => {
     const { id } = await addChannel({ tag: 'blue', models: 'a,b', model_mapping: '{"a":"b"}', group: 'default,vip' });
     const blank = { models: '', groups: '', model_mapping: '' };
@@ -482,12 +532,12 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     expect(await channelOf(id)).toMatchObject({ tag: '' });
   },
   'batch.tag_choose': () =>
-    isSet('请先选择要设置标签的渠道！', 'POST', '/api/channel/batch/tag', { ids: [], tag: 'blue' }),
-  'batch.delete_choose': () => isSet('请先选择要删除的通道！', 'POST', '/api/channel/batch', { ids: [] }),
-  'token.name': () => isSet('请输入名称', 'POST', '/api/token/', { name: ' ' }, plain),
+    expectMessage('请先选择要设置标签的渠道！', 'POST', '/api/channel/batch/tag', { ids: [], tag: 'blue' }),
+  'batch.delete_choose': () => expectMessage('请先选择要删除的通道！', 'POST', '/api/channel/batch', { ids: [] }),
+  'token.name': () => expectMessage('请输入名称', 'POST', '/api/token/', { name: ' ' }, plain),
   'token.expiry': async () => {
     for (const expired_time of [0, -2])
-      await isSet('过期时间格式错误！', 'POST', '/api/token/', { name: 'a', expired_time }, plain);
+      await expectMessage('过期时间格式错误！', 'POST', '/api/token/', { name: 'a', expired_time }, plain);
   },
   'token.expiry_format': async () => {
     expect(await works('POST', '/api/token/', { name: 'a', expired_time: -1 }, plain)).toMatchObject({
@@ -511,7 +561,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   },
   'redemption.name_length': async () => {
     const of = (length: number) => ({ name: '码'.repeat(length), quota: 1, count: 1 });
-    await isSet('兑换码名称长度必须在1-20之间', 'POST', '/api/redemption/', of(21));
+    await expectMessage('兑换码名称长度必须在1-20之间', 'POST', '/api/redemption/', of(21));
     await works('POST', '/api/redemption/', of(20));
   },
   'redemption.integers': async () => {
@@ -520,8 +570,8 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   },
   'redemption.count': async () => {
     const of = (count: number) => ({ name: 'a', quota: 1, count });
-    await isSet('兑换码个数必须大于0', 'POST', '/api/redemption/', of(0));
-    await isSet('一次兑换码批量生成的个数不能大于 100', 'POST', '/api/redemption/', of(101));
+    await expectMessage('兑换码个数必须大于0', 'POST', '/api/redemption/', of(0));
+    await expectMessage('一次兑换码批量生成的个数不能大于 100', 'POST', '/api/redemption/', of(101));
     expect(await works('POST', '/api/redemption/', of(100))).toHaveLength(100);
   },
   'wallet.minimum': async () => {
@@ -555,19 +605,19 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
   },
   'chat.link_invalid': async () => {
     await set('Chats', '[{"Lobe":"nowhere"}]');
-    await isSet('聊天链接配置错误，请联系管理员', 'POST', '/api/chat/0', {}, plain);
+    await expectMessage('聊天链接配置错误，请联系管理员', 'POST', '/api/chat/0', {}, plain);
   },
-  'chat.links_unset': () => isSet('请联系管理员配置聊天链接', 'POST', '/api/chat/0', {}, plain),
+  'chat.links_unset': () => expectMessage('请联系管理员配置聊天链接', 'POST', '/api/chat/0', {}, plain),
   'chat.no_token': async () => {
     await set('Chats', '[{"Lobe":"https://chat.example/?key={key}"}]');
-    await isSet('当前没有可用的启用令牌，请确认是否有令牌处于启用状态！', 'POST', '/api/chat/0', {}, plain);
+    await expectMessage('当前没有可用的启用令牌，请确认是否有令牌处于启用状态！', 'POST', '/api/chat/0', {}, plain);
   },
 };
 
 async function setUp(message: string, wrong: object) {
   await api.gateway.database.query.deleteFrom('users').execute();
   const details = { username: 'root', password: 'password1', confirmPassword: 'password1', code: 'code', ...wrong };
-  await isSet(message, 'POST', '/api/setup', details, {});
+  await expectMessage(message, 'POST', '/api/setup', details, {});
 }
 
 async function payable() {

@@ -6,12 +6,12 @@ import { chat, createSite, type ReceivedStream, type Serving, type Site } from '
 
 let site: Site;
 let upstream: Upstream;
-let serverOutput: Streams;
+let upstreamStreams: Streams;
 let key: string;
 
 beforeEach(async () => {
-  serverOutput = streams();
-  upstream = await startUpstream(serverOutput.script);
+  upstreamStreams = streams();
+  upstream = await startUpstream(upstreamStreams.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -42,7 +42,7 @@ test.each(['terminate relay1', 'throw relay1'])(
   async (blow) => {
     const serving = await site.serve(['--relays', '2']);
     const open = Array.from({ length: 12 }, () => chat(serving.url, key, true).catch(() => null));
-    await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(12);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(12);
     let loading = true;
     const received: (ReceivedStream | null)[] = [];
     const load = Array.from({ length: 8 }, async () => {
@@ -55,7 +55,7 @@ test.each(['terminate relay1', 'throw relay1'])(
     await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
     loading = false;
     await Promise.all(load);
-    serverOutput.finish();
+    upstreamStreams.finish();
     const streamed = await Promise.all(open);
     // A listener that is torn down in the middle of it breaks the connection, or says 503 and nothing else.
     const answers = received.filter(
@@ -91,7 +91,7 @@ test('with two relays, changes reach both, a stop ends both, and the status says
   const after = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
   expect(after.filter(({ status }) => status !== 401)).toEqual([]);
   const open = Array.from({ length: 6 }, () => chat(serving.url, key, true));
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(6);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(6);
   serving.child.kill('SIGTERM');
   await Bun.sleep(200);
   serving.child.kill('SIGTERM');
@@ -135,7 +135,7 @@ test('a key that the API has created or deleted is known to every relay thread w
 test('terminate ledger: both relays end their streams, and the next start bills them', async () => {
   const serving = await site.serve(['--relays', '2']);
   const open = Array.from({ length: 8 }, () => chat(serving.url, key, true));
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(8);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(8);
   await strike(serving, 'terminate ledger');
   expect(await serving.ended()).toBe(11);
   const answers = await Promise.all(open);

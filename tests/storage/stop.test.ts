@@ -8,12 +8,12 @@ import { chat, createSite, type ReceivedStream, type Serving, type Site } from '
 
 let site: Site;
 let upstream: Upstream;
-let serverOutput: Streams;
+let upstreamStreams: Streams;
 let key: string;
 
 beforeEach(async () => {
-  serverOutput = streams();
-  upstream = await startUpstream(serverOutput.script);
+  upstreamStreams = streams();
+  upstream = await startUpstream(upstreamStreams.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const opened = async (url: string, count: number) => {
   const open = Array.from({ length: count }, () => chat(url, key, true));
-  await expect.poll(() => serverOutput.open()).toBe(count);
+  await expect.poll(() => upstreamStreams.open()).toBe(count);
   return open;
 };
 
@@ -63,7 +63,7 @@ test('while open streams end, new requests get an error to retry, in the own pro
     'close',
     { ok: false, hindrances: ['draining'] },
   ]);
-  serverOutput.finish();
+  upstreamStreams.finish();
   const answers = await Promise.all(open);
   expect(answers.filter(({ whole }) => !whole)).toEqual([]);
   expect(await serving.ended()).toBe(0);
@@ -119,8 +119,8 @@ test.each(['1', '2'])(
     await expect.poll(async () => (await ready()).status).toBe(503);
     expect(await (await ready()).json()).toEqual({ ok: false, hindrances: ['draining'] });
     const whole = chat(serving.url, key, true);
-    await expect.poll(() => serverOutput.open()).toBe(1);
-    serverOutput.finish();
+    await expect.poll(() => upstreamStreams.open()).toBe(1);
+    upstreamStreams.finish();
     expect(await whole).toMatchObject({ status: 200, whole: true });
     for (const path of ['/', '/api/status', '/v1/models', '/api/hello']) {
       const { status, headers } = await fetch(`${serving.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -134,10 +134,10 @@ test.each(['1', '2'])(
 
 test('when the delay is over it stops by itself', async () => {
   const serving = await site.serve([], { GATEWAY_STOP_DELAY: '1' });
-  const answers = performance.now();
+  const startedAt = performance.now();
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
-  expect(performance.now() - answers).toBeGreaterThanOrEqual(1000);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1000);
 });
 
 test('a delay that is none is a usage error', async () => {
@@ -156,7 +156,7 @@ test('started by nohup, a server outlives the end of its terminal', async () => 
   const serving = await site.serve([], {}, ['nohup']);
   const [open] = await signalled(serving, ['SIGHUP']);
   expect((await chat(serving.url, key)).status).toBe(200);
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect((await open)?.whole).toBe(true);
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
@@ -168,7 +168,7 @@ test('a service is asked to reload or to reopen its logs: it says that there is 
   const [open] = await signalled(serving, signals);
   for (const signal of signals) await expect.poll(serving.output).toContain(`${signal}: nothing to reload`);
   expect((await chat(serving.url, key)).status).toBe(200);
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect((await open)?.whole).toBe(true);
   serving.child.kill('SIGTERM');
   expect(await serving.ended()).toBe(0);
@@ -192,7 +192,7 @@ test('when its terminal is gone a server ends what is open, and ends with 129, s
   const [open] = await opened(url, 1);
   process.kill(pid, 'SIGHUP');
   await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(503);
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect((await open)?.whole).toBe(true);
   expect(await child.exited).toBe(129);
   expect(await site.charged()).toHaveLength(1);
@@ -219,7 +219,7 @@ test('a health check by the executable: ready, draining, gone', async () => {
   await expect.poll(async () => (await fetch(`${serving.url}/readyz`)).status).toBe(503);
   const requested = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
   expect([requested.code, requested.err]).toEqual([8, expect.stringContaining('draining')]);
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect((await open)?.whole).toBe(true);
   expect(await serving.ended()).toBe(0);
   const gone = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });

@@ -6,12 +6,12 @@ import { chat, createSite, type ReceivedStream, type Serving, type Site } from '
 
 let site: Site;
 let upstream: Upstream;
-let serverOutput: Streams;
+let upstreamStreams: Streams;
 let key: string;
 
 beforeEach(async () => {
-  serverOutput = streams();
-  upstream = await startUpstream(serverOutput.script);
+  upstreamStreams = streams();
+  upstream = await startUpstream(upstreamStreams.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -48,7 +48,7 @@ test.each([['1'], ['2']])(
   async (relayThreads) => {
     const first = await site.serve(['--relays', relayThreads]);
     const open = Array.from({ length: 20 }, () => chat(first.url, key, true));
-    await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(20);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(20);
     let loading = true;
     const received: (ReceivedStream | string)[] = [];
     const load = Array.from({ length: 8 }, async () => {
@@ -67,7 +67,7 @@ test.each([['1'], ['2']])(
     expect(first.child.exitCode).toBe(null);
     loading = false;
     await Promise.all(load);
-    serverOutput.finish();
+    upstreamStreams.finish();
     const streamed = await Promise.all(open);
     expect(await first.ended()).toBe(0);
     figure(
@@ -89,7 +89,7 @@ test.each([['1'], ['2']])(
 test('a server that cannot start leaves the place to the one before, which goes on as if nothing had been', async () => {
   const first = await site.serve();
   const open = chat(first.url, key, true);
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
   // The database is released by then, and the key that fits is not there.
   const failed = await site.run(['serve', '--take-over'], '', { GATEWAY_SECRET_KEY: 'A'.repeat(43) });
   expect(failed.code).not.toBe(0);
@@ -97,7 +97,7 @@ test('a server that cannot start leaves the place to the one before, which goes 
   const after = await chat(first.url, key);
   expect(after.status).toBe(200);
   expect(await site.ok(['channel', 'list'])).toContain('up');
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect((await open).whole).toBe(true);
   await ends(first);
   expect(await site.charged()).toHaveLength(2);
@@ -107,13 +107,13 @@ test('a server that cannot start leaves the place to the one before, which goes 
 test('a third follows the second while the first still ends its streams', async () => {
   const first = await site.serve();
   const early = chat(first.url, key, true);
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
   const second = await site.serve(['--take-over']);
   const later = chat(second.url, key, true);
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(2);
   const third = await site.serve(['--take-over']);
   expect(await writers([first, second])).toEqual([0, 0]);
-  serverOutput.finish();
+  upstreamStreams.finish();
   expect([(await early).whole, (await later).whole]).toEqual([true, true]);
   expect(await first.ended()).toBe(0);
   expect(await second.ended()).toBe(0);
@@ -134,7 +134,7 @@ test('a port that another server has is not shared with it, with one relay eithe
 test('a new process that dies after it has taken over: the old one ends at once with a failure code, and all is billed after the next start', async () => {
   const first = await site.serve();
   const open = chat(first.url, key, true).catch(() => null);
-  await expect.poll(() => serverOutput.open(), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
   const second = await site.serve(['--take-over']);
   await expect.poll(() => first.output(), { timeout: 20_000 }).toContain('another process serves from here on');
   const answered = await chat(second.url, key);

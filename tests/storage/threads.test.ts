@@ -5,12 +5,12 @@ import { chat, createSite, type ReceivedStream, type Site } from './support.ts';
 
 let site: Site;
 let upstream: Upstream;
-let serverOutput: Streams;
+let upstreamStreams: Streams;
 let key: string;
 
 beforeEach(async () => {
-  serverOutput = streams();
-  upstream = await startUpstream(serverOutput.script);
+  upstreamStreams = streams();
+  upstream = await startUpstream(upstreamStreams.script);
   site = createSite();
   key = await site.setUp(upstream.url);
 });
@@ -29,7 +29,7 @@ test.each(['throw ledger', 'terminate ledger'])(
     const before = await chat(serving.url, key);
     expect(before.status).toBe(200);
     const open = [1, 2, 3].map(() => chat(serving.url, key, true));
-    await expect.poll(() => serverOutput.open(), { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 10_000 }).toBe(3);
     serving.child.stdin.write(`${blow}\n`);
     await serving.child.stdin.flush();
     await expect.poll(() => serving.output(), { timeout: 10_000 }).toContain('(ledger) died');

@@ -24,7 +24,7 @@ for (const [name, target] of selected) {
   let slowest = 0;
   for (let n = 0; n < cases; n++) {
     const seed = first + n;
-    const requested = performance.now();
+    const startedAt = performance.now();
     try {
       await target(damageOf(randomOf(seed)));
     } catch (error) {
@@ -34,7 +34,7 @@ for (const [name, target] of selected) {
           `${name} seed ${seed}: ${error instanceof Error ? error.stack?.split('\n').slice(0, 3).join(' ') : error}`,
         );
     }
-    const ms = performance.now() - requested;
+    const ms = performance.now() - startedAt;
     slowest = Math.max(slowest, ms);
     if (ms > timeoutMs) console.log(`${name} seed ${seed}: ${ms.toFixed(0)} ms`);
   }

@@ -56,9 +56,9 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<T
     ],
     { cwd: dir, env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }, stdio: ['ignore', 'ignore', 'ignore'] },
   );
-  const timedOut = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   const code = await child.exited;
-  clearTimeout(timedOut);
+  clearTimeout(timer);
   return { isOver: code === 0, ...readReport(dir, report, code === 0) };
 }
 

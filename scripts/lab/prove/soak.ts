@@ -49,13 +49,13 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
     if (n % 5 === 0) setTimeout(() => leave.abort(), 300);
     const body = JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: `talk ${n % 500}` }] });
     const headers = { authorization: `Bearer ${site.token}`, 'content-type': 'application/json' };
-    const asking = performance.now();
+    const startedAt = performance.now();
     const plain = !stream && n % 5 !== 0;
     await fetch(`${site.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leave.signal }).then(
       async (response) => {
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
         await response.arrayBuffer().catch(() => undefined);
-        if (plain) canary.push({ minutes: passed(), ms: performance.now() - asking });
+        if (plain) canary.push({ minutes: passed(), ms: performance.now() - startedAt });
       },
       () => statuses.set(0, (statuses.get(0) ?? 0) + 1),
     );

@@ -70,9 +70,9 @@ function ended(dataDir: string): { readonly rows: number; readonly holds: number
 async function serveAll(site: ProbeSite, count: number, answers: number[]): Promise<number> {
   let good = 0;
   for (let n = 0; n < count; n++) {
-    const requested = performance.now();
+    const startedAt = performance.now();
     if ((await ask(site, 'plain', `newcomer ${n}`, n % 2 === 0)).status === 200) good++;
-    answers.push(performance.now() - requested);
+    answers.push(performance.now() - startedAt);
   }
   return good;
 }

@@ -1,6 +1,6 @@
 /**
- * Where in the shared memory each user, token and group has its cells. The main thread gives the places out as it passes news
- * on, and names them to the relay threads. A place is never given to anybody else: 128 bytes of a user or key that is gone
+ * Where in the shared memory each user, token and group has its cells. The main thread assigns the slots as it passes changes
+ * on, and names them to the relay threads. A slot is never reused: 128 bytes of a user or key that is gone
  * are cheaper than finding out when the last thread has forgotten it.
  */
 
@@ -100,7 +100,7 @@ interface Seen {
 }
 
 /**
- * @param leased several machines serve one site: what a balance or a key's limit has in reach here is what was lent
+ * @param leased several machines serve one site: what is available of a balance or a key's limit here is what was leased
  * (`leased-balance.ts`), at first nothing, and no row and no movement changes it.
  */
 export function createAccounts(memory: Memory, leased = false): Accounts {
@@ -158,7 +158,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     const known = tokens.get(token.id);
     const slot = known ?? memory.allocate(slotCells);
     if (!leased) memory.set(slot + KeySlot.limit, token.quotaLimit);
-    // What was spent without a bound was not lent.
+    // What was spent without a limit was not leased.
     else if (known === undefined) memory.set(slot + KeySlot.limit, token.used);
     else if (memory.get(slot + KeySlot.unlimited) === 1)
       memory.set(slot + KeySlot.limit, memory.get(slot + KeySlot.used));

@@ -110,7 +110,7 @@ interface Waiter {
   isRemote: boolean;
 }
 
-/** Holds for requests of at least this size that arrived before the shortage was found: later credits are not included. */
+/** Answers requests of at least this size that arrived before the shortage was found; later ones may find new credit. */
 interface Exhausted {
   readonly at: number;
   readonly need: number;

@@ -239,7 +239,7 @@ export interface BalanceEvent {
   readonly token?: { readonly id: number; readonly used: number };
 }
 
-/** What is asked of the site's books where several machines share them. */
+/** A request to the site's ledger for a lease, where several machines share it. */
 export interface LeaseOrder {
   readonly userId: number;
   /** 0 = no key's limit is in question. */

@@ -29,9 +29,9 @@ export interface Engine {
   drain(): Promise<void>;
 }
 
-/** Of books that can turn into an older copy of themselves. */
+/** For a database that may be replaced by an older copy of itself. */
 export interface NodeEngine extends Engine {
-  /** Writes commands again that an older copy of the books does not have. @param kept called once, when a crash cannot lose them any more. */
+  /** Writes commands again that an older copy of the ledger lacks. @param kept called once, when a crash cannot lose them any more. */
   resend(commands: readonly LedgerCommand[], kept: () => void): void;
 }
 

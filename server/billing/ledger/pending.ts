@@ -84,7 +84,7 @@ export function settlePending(store: Pick<LedgerStore, 'apply'>, outboxes: reado
   return report;
 }
 
-/** The same for books that answer later. @throws what `apply` throws; then the file stays. */
+/** The same for a ledger that answers later. @throws what `apply` throws; then the file stays. */
 export async function settlePendingRemote(
   apply: (commands: readonly LedgerCommand[]) => Promise<readonly LedgerResult[]>,
   outboxes: readonly PendingOutbox[],

@@ -5,7 +5,7 @@ import { nothing, text, toggle } from './fields.ts';
 
 const nodeShape = z.object({
   name: z.string(),
-  /** `draining` = it ends what is under way and takes nothing new; `gone` = the database has not heard of it for too long. */
+  /** `draining` = it ends what is under way and takes nothing new; `gone` = its last heartbeat is too old. */
   state: z.enum(['live', 'draining', 'gone']),
   version: z.string(),
   schema: z.string(),
@@ -32,7 +32,7 @@ const nodeShape = z.object({
   waiting: z.nullable(z.int()),
   /** Milliseconds by which its knowledge of keys, prices and channels may be late. */
   news_ms: z.nullable(z.int()),
-  /** Its leases end so many seconds after the database has last heard of it. */
+  /** Its leases end so many seconds after its last heartbeat reached the database. */
   lease_seconds: z.nullable(z.int()),
   /** Changes reach it by themselves; otherwise it asks four times a second. */
   hears: z.nullable(z.boolean()),

@@ -1,4 +1,4 @@
-/** Log lines of single requests: one for each that ended, by option, and one for each that failed at level debug. */
+/** Log lines of single requests: by option one for each that ended, else at level debug one for each that failed. */
 import type { EndedRequest, RejectedRequest, RequestObserver } from '../../relay/admission/observer.ts';
 import type { Log, LogFields } from './log.ts';
 

@@ -210,7 +210,7 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
     case 'oneOf':
       return oneOf(object, key, demand, reasons);
     case 'shaped':
-      // An id is nothing that anybody would miss: call and result are changed alike.
+      // An id may be replaced: call and result are changed alike.
       return typeof value !== 'string' || demand.pattern.test(value)
         ? object
         : { ...object, [key]: shortHash(value, demand.length) };

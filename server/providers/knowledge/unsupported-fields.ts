@@ -29,7 +29,7 @@ const cerebras: readonly ProviderRow[] = [
   },
 ];
 
-/** It has not heard of developers. */
+/** It does not know the role `developer`. */
 const roles: readonly ProviderRow[] = [
   {
     provider: 'volcengine',

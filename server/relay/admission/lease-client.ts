@@ -6,8 +6,8 @@ import { nextPeriod, type Period } from '../../contract/period.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 
 /**
- * `exhausted` = all that there was of the balance has been lent, and it was less; `token-exhausted` = so it is with the key's
- * limit; `day`, `month` = with the key's budget for that period; `elsewhere` = other machines have it in hand.
+ * `lent` = granted; `exhausted` = the whole balance is less than was needed; `token-exhausted` = the key's
+ * limit is; `day`, `month` = the key's budget for that period is; `elsewhere` = other machines have leased it.
  */
 export type LeaseOutcome = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
 
@@ -34,7 +34,7 @@ export interface LeaseSource {
    * @throws AppError storage_unavailable.
    */
   acquire(to: Lessee, more: number, requested: number): Promise<LeaseOutcome>;
-  /** What a user, or a key, has left and has used by the site's books; `limit` Infinity = without end. @throws AppError storage_unavailable. */
+  /** What a user, or a key, has left and has used by the site's ledger; `limit` Infinity = unlimited. @throws AppError storage_unavailable. */
   limits(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
 }
 
@@ -153,7 +153,7 @@ const remoteSeconds = 2;
 export const elsewhere = (error?: unknown): AppError =>
   new AppError('balance_elsewhere', { seconds: remoteSeconds }, error);
 
-/** The books had enough of the balance, or the key would not be in question: another thread or machine has taken it since. */
+/** The ledger had enough of the balance, or it would not have checked the key: another thread or machine has taken it since. */
 export const isTakenBalance = (outcome: LeaseOutcome, error: unknown): boolean =>
   (outcome === 'token-exhausted' || outcome === 'day' || outcome === 'month') &&
   error instanceof AppError &&

@@ -437,7 +437,7 @@ const reportedSeconds = (body: unknown): number | null => {
   return Number.isFinite(value) && value >= 0 ? value : null;
 };
 
-/** A transcript without times may stand for any time. */
+/** Only subtitles say how long the recording was; a transcript without times does not. */
 const subtitlesIn = ({ body }: ParsedRequest, { text }: Delivered): number | null =>
   body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(text.texts) : null;
 

@@ -17,7 +17,7 @@ export interface BillingDeps {
   readonly state: RelayState;
   readonly balances: Balances;
   readonly authorize: Authorize;
-  /** Where several machines serve one site, its books are elsewhere. */
+  /** Where several machines serve one site, the ledger is in their database. */
   readonly leaseSource: LeaseSource | null;
 }
 

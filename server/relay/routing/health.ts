@@ -48,7 +48,7 @@ interface State {
   ejectedUntil: number;
   /** A probe is under way, at most so long. */
   probingUntil: number;
-  /** It was tried since it was ejected. */
+  /** It was tried after its ejection. */
   wasTried: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;

@@ -89,7 +89,7 @@ export function createSession(): Session {
       limit = Math.max(limit, requested ?? 0);
       audible ||= audioIn(confirmed) === true;
       listens ||= acceptsAudioIn(confirmed) === true;
-      // Without it, all that is sent is heard.
+      // Without turn detection, the model takes all audio that is sent.
       if (detectionIn(confirmed) === null) detects = false;
       if (transcriber === null) writes(confirmed);
     },

@@ -11,13 +11,13 @@ import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
 export interface Transcripts {
-  /** What was heard, and what may be next, will be written down: it is held for. @returns false where the balance does not carry it. */
+  /** Reserves for the transcription of committed audio, and of what may follow. @returns false where the balance does not suffice. */
   expect(model: string, received: ReturnType<Turns['committedAudio']>): boolean;
-  /** After a refusal of `expect`: asks for what was lacking where some may lie elsewhere. */
+  /** After a refusal of `expect`: leases what was missing, where other machines may have some. */
   ensureLease(): Promise<unknown>;
-  /** What is still to be written down on the conversation's own bill. */
+  /** Usage that is still to be added to the conversation's own bill. */
   otherUsage(): Usage;
-  /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
+  /** @returns null = charged there, false = charged, but the balance does not suffice; else what belongs to the conversation's own bill. */
   take(model: string | null, transcribed: Transcribed): Usage | null | false;
   /** @param endReason of the conversation. */
   finish(endReason: Finish['endReason']): Promise<void>;
@@ -27,7 +27,7 @@ interface Bill {
   readonly reservation: Reservation;
   usage: Usage;
   seconds: number;
-  /** Seconds that were heard before this model was asked. */
+  /** Seconds of audio before this model was called. */
   readonly from: number;
 }
 
@@ -48,8 +48,8 @@ const isExhausted = (error: unknown): boolean => error instanceof AppError && /_
 const due = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsage, input: recordedTokens(seconds) });
 
 /**
- * @param admit opens a bill for a model, later where its money lies on another machine: until then the conversation's own hold
- * carries what is heard. It throws AppError where the model may not be, or has no price.
+ * @param admit opens a bill for a model, later where another machine has leased the balance: until then the conversation's own
+ * reservation covers the audio. It throws AppError where the model is not allowed, or has no price.
  */
 export function createTranscripts(
   admit: (model: string) => Reservation | Promise<Reservation>,
