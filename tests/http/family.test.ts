@@ -524,6 +524,9 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
       expect(await list('/api/log/token', { authorization: `Bearer sk-${key}` })).toMatchObject([
         { token_name: 'logged', model_name: 'gpt-4o-mini' },
       ]);
+      // Whoever holds one key sees nothing of another that its owner gave the same name.
+      const { key: alike } = await token({ name: 'logged' });
+      expect(await list('/api/log/token', { authorization: `Bearer sk-${alike}` })).toEqual([]);
       expect((await api.send('GET', '/api/log/token', undefined, { authorization: 'Bearer sk-x' })).status).toBe(401);
     },
   ],

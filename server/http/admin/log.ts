@@ -97,7 +97,7 @@ export const logHandlers: HandlersOf<
   'log.token': async ({ services, input, meta }) => {
     const token = await services.tokens.byKey(input.key || meta.bearer);
     if (token === null) throw new AppError('token_invalid');
-    const filter = { userId: token.user_id, tokenName: token.name };
+    const filter = { userId: token.user_id, tokenName: token.name, tokenId: token.id };
     return (await services.logs.page(filter, 1, 100, false)).items;
   },
   'log.tail': ({ services, input }) =>
