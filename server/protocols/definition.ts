@@ -26,7 +26,7 @@ export interface LimitMembers {
   readonly names: readonly string[];
   /** Written instead for models that do not think. */
   readonly legacyName?: string;
-  /** What some hosts of the dialect call it besides: one that is there may raise the limit, and is lowered with it. */
+  /** Other names of the limit at some hosts of the dialect: one that is there may raise the limit, and is lowered with it. */
   readonly others?: readonly string[];
   /** Or in an object, by all its spellings. */
   readonly nested?: {
@@ -192,9 +192,9 @@ export interface ProtocolDefinition {
   readonly modelInPath?: true;
   /** Usage in a stream comes only when it is asked for. */
   readonly requestsUsage?: true;
-  /** Answers that other models worked on say what each of them took. */
+  /** Responses on which other models worked report the share of each model. */
   readonly namesShares?: true;
-  /** Tokens that a request may have a model read beyond what it usually takes, 0 = no more than that. */
+  /** Context that the request enables beyond the model's usual one, in tokens; 0 = none. */
   readonly wantedContext?: (headers: Headers, body: Members) => number;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;

@@ -87,15 +87,15 @@ function withQuery(url: string, requested: string): string {
 }
 
 /**
- * Request headers that carry features of the dialects and pass through. A key of idempotency is none of them: an
- * upstream, which knows all callers as one, would answer one with what it made for another.
+ * Request headers that carry features of the dialects and pass through. Idempotency keys do not: the
+ * upstream takes all callers for one and would give one of them another's response.
  */
 const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'accept'];
 const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
-/** A response in any other form could not be read here: its upstream would have worked for nothing, and look broken. */
+/** Forms of a response that can be read here: any other would be lost, and its upstream would look broken. */
 const readable =
   /^(?:(?:\*\/\*|application\/(?:json|\*|x-ndjson)|text\/(?:event-stream|plain|vtt|\*)|audio\/[\w.*+-]+)\s*(?:;[^,]*)?(?:,\s*|$))+$/i;
-const only: Readonly<Record<string, { readonly only: RegExp }>> = { accept: { only: readable } };
+const restricted: Readonly<Record<string, { readonly only: RegExp }>> = { accept: { only: readable } };
 
 /** It means nothing to an upstream of another dialect. */
 const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name.startsWith(prefix));
@@ -127,7 +127,7 @@ function headersFor(
     constant: { ...json, ...(ownHeaders ? {} : fallback) },
     keys,
     passed: [
-      ...features.map((name) => ({ name, checked: false, ...only[name] })),
+      ...features.map((name) => ({ name, checked: false, ...restricted[name] })),
       ...agents.map(({ name }) => ({ name, checked: true })),
     ],
     last: Object.keys(last).length === 0 ? null : last,
@@ -185,9 +185,9 @@ function madeHeaders(
   const headers: Record<string, string> = { ...constant };
   for (const { name, before } of keys) headers[name] = before + key;
   if (contentType !== undefined) headers['content-type'] = contentType;
-  for (const { name, checked, only: values } of passed) {
+  for (const { name, checked, only: allowed } of passed) {
     const value = clientHeaders[name];
-    if (value !== undefined && values?.test(value) === false) continue;
+    if (value !== undefined && allowed?.test(value) === false) continue;
     if (value !== undefined && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
   }
   return last === null ? headers : Object.assign(headers, last);

@@ -6,7 +6,7 @@ import {
   codeOf,
   defaultSettings,
   invalidSetting,
-  type ModelLimits,
+  type ModelSupport,
   messagesOf,
   noAnswer,
   speedOf,
@@ -21,7 +21,7 @@ const answer = (some: Partial<Answer>): Answer => ({ ...noAnswer, state: 'comple
 const turn = (id: number, text: string, ...answers: readonly (readonly Answer[])[]): Turn => ({
   ...{ id, text, files: [], answers },
 });
-const takes = (some: Partial<ModelLimits>): ModelLimits => ({
+const takes = (some: Partial<ModelSupport>): ModelSupport => ({
   ...{ output_cap: null, input_limit: null, efforts: null, refuses: [], inputs: null, ...some },
 });
 const full = {

@@ -19,7 +19,7 @@ const NotFoundPage = lazy(async () => ({
 }));
 const screens = pages.map((page) => ({ page, Screen: lazy(async () => ({ default: await page.load() })) }));
 
-/** Fetches the page of an address before anybody has decided to show it. */
+/** Fetches the page of an address before it is shown. */
 export function preloadPage(path: string): void {
   const found = pages.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   const allowed = found === undefined || found.needs === Role.guest || readUser() !== null;

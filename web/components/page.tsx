@@ -23,7 +23,7 @@ export function PageHead({
         </h1>
         {count === undefined ? null : <span className="text-ink-3">{count}</span>}
       </div>
-      {/* On a phone each of them takes the place that is left. */}
+      {/* On a phone each of them takes the remaining width. */}
       <div className="flex flex-wrap items-center justify-end gap-2 max-sm:contents">{children}</div>
     </div>
   );

@@ -6,7 +6,7 @@ import { Select } from './select.tsx';
 export const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
 
-/** Rows of a page before anybody has chosen: about what a screen holds. */
+/** Rows of a page until the reader selects another number: about what a screen holds. */
 const defaultSize = 20;
 
 /** The size the reader chose last, on whatever table. */
@@ -94,7 +94,7 @@ export interface PageState extends Pick<PagerProps, 'onPage'> {
   readonly onSize: (size: number | null) => void;
 }
 
-/** @param initialSize rows of a page before anybody has chosen. */
+/** @param initialSize rows of a page until the reader selects another number. */
 export function usePageState(initialSize?: number): PageState {
   const url = useUrl();
   return {

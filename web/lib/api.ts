@@ -49,7 +49,7 @@ export const call = async <Id extends EndpointId>(
   input: Partial<InputOf<EndpointOf<Id>>> = {},
 ): Promise<OutputOf<EndpointOf<Id>>> => (await answerOf(id, input)).data;
 
-/** Of a list that says in its head how many there are in all. */
+/** Calls an endpoint that returns a page of a list, and the total in a header. */
 export async function callPage<Id extends EndpointId>(
   id: Id,
   input: Partial<InputOf<EndpointOf<Id>>> = {},

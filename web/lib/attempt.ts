@@ -4,7 +4,7 @@ import { ApiError } from './api.ts';
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What was sent without anybody waiting for the outcome fails aloud as well. */
+/** Failures of calls that nothing waits for are shown as well. */
 export function reportUnhandled(): void {
   addEventListener('unhandledrejection', ({ reason }: PromiseRejectionEvent) => {
     if (reason instanceof ApiError) toast.error(reason.message);

@@ -62,9 +62,9 @@ export const useOptionalRead = <Data>(options: ReadOptions<Data>): UseQueryResul
 const longestHold = 1500;
 
 /**
- * Holds a page back until what it can be shown without is there too: it would move what is being read by then.
- * @param pending it is still being read.
- * @returns false from a moment on, come what may.
+ * Holds a page back until its optional data is there too: arriving later, that would move what is being read.
+ * @param pending whether the optional data is still being read.
+ * @returns whether to wait; false after a moment in any case.
  */
 export function useHeld(pending: boolean): boolean {
   const [late, setLate] = useState(false);

@@ -40,7 +40,7 @@ const otherAccounts = ({ overrun, house }: Readonly<Record<string, unknown>>) =>
   ...(typeof house === 'number' ? [{ zh: '自用模式：由站点承担', en: 'self-use mode: paid by the house' }] : []),
 ];
 
-/** Why no channel was asked. */
+/** Why no channel was called. */
 const refusal = ({ created_at: at, username, token_name: token }: Log, facts: Readonly<Record<string, unknown>>) => {
   if (typeof facts.refused !== 'string') return [];
   const who = [username, token].filter((one) => one !== '').join(' / ');

@@ -84,7 +84,7 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
   };
 }
 
-/** The status that the upstream answered with, or ours where no upstream was asked; '' = there was no answer. */
+/** The status that the upstream answered with, or ours where no upstream was called; '' = there was no answer. */
 function statusOf(row: Log): string {
   if (row.type === 2) return '200';
   return /"failure":"[a-z]+ (\d{3})"|"refused":"\w+","status":(\d{3})/.exec(row.other)?.slice(1).find(Boolean) ?? '';

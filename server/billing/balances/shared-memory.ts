@@ -10,7 +10,7 @@
 export interface Memory {
   readonly thread: number;
   get(cell: number): number;
-  /** The cells themselves, for callers that read the same ones repeatedly. They lie in one chunk, as what `allocate` gives out at once does. */
+  /** The cells themselves, for callers that read the same ones repeatedly. All cells of one `allocate` call are in one chunk. */
   cells(first: number, count: number): Float64Array;
   /** Before cells in a row are changed in place: only under the lock that they belong to, and only those that no thread changes without it. */
   note(first: number, count: number): void;

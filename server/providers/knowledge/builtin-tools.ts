@@ -126,7 +126,7 @@ export function selectsHost(name: string, value: unknown): readonly string[] {
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
  */
 const searchTokens = 10_000;
-/** As much as the model takes: pages, files, and what other servers answer. */
+/** As much as the model takes: for pages, files, and responses of other servers. */
 const endless = Number.POSITIVE_INFINITY;
 
 interface TypeRow {

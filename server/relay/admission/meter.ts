@@ -47,11 +47,11 @@ export interface Estimate extends ReserveSize {
   readonly fallback: number;
   /** Where the length of the answer can be limited. */
   readonly answer: AnswerLimit | null;
-  /** Models that may work on the answer besides. */
+  /** Other models that may work on the answer. */
   readonly others: readonly OtherCost[];
 }
 
-/** What another model may take of a request. */
+/** What another model may cost for a request. */
 export interface OtherCost extends OtherModel {
   readonly prices: Prices;
 }
@@ -244,7 +244,7 @@ export const reserveFor = ({ prices, others, ...size }: Estimate, maxTokens: num
 
 type Media = NonNullable<ReserveSize['media']>;
 
-/** All that the model reads at most, where it makes a difference. */
+/** The most that the model can read; computed only where the prompt may reach it. */
 function contextOf(
   { protocol, prompt, request, body }: ParsedRequest,
   { context }: ModelLimits,

@@ -90,7 +90,7 @@ function othersOf(
 ): readonly OtherCost[] {
   const request = { ...parsed, session: parsed.route.session === true, ordered: false };
   const { settings } = state;
-  // A translation carries none of them; those that may answer instead go where terms do.
+  // A translation sends none of them; fallback models go upstream where modifiers do.
   const passes = (channel: ChannelSnapshot, { writes }: OtherModel) =>
     callDetails(channel, request, settings, 'secret')?.translated === false &&
     (writes !== null ||
@@ -177,7 +177,7 @@ export interface Plan {
   readonly route: RoutePlan;
   /** What the request asks for besides the model. */
   readonly requested: RequestedFeatures;
-  /** What models cost that may work on the answer besides. */
+  /** Costs of other models that may work on the answer. */
   readonly others: readonly OtherCost[];
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;

@@ -37,7 +37,7 @@ export function readPartHead(text: string): PartHead {
   const { name, isFile } = readDisposition(found.get('content-disposition') ?? '');
   const single = checkFieldName(name);
   if (single && isFile && name !== 'file') throw rejected(`${name} must be a plain field, not a file`);
-  // A word in its place may be an address: what lies there is as long as it likes.
+  // A text in its place may be an address, and a recording there may have any length.
   if (name === 'file' && !isFile) throw rejected('file must be a file with a name');
   const encoding = found.get('content-transfer-encoding');
   if (encoding !== undefined && !/^(7bit|8bit|binary)$/i.test(encoding)) {

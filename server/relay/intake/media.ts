@@ -182,7 +182,7 @@ function remote(kind: Kind, words: string): Found {
   return { bucket: 'file', max: 0, fallback: defaultFileTokens, units: 0, words };
 }
 
-/** Pictures of a second that the request wants to be looked at, one at least. */
+/** Frames per second that the request asks for, one at least. */
 function framesAt({ owner, part }: Place): number {
   let frames = 1;
   for (const place of [owner, part, part.videoMetadata, part.video_metadata]) {

@@ -101,7 +101,7 @@ interface Content {
   readonly form: Form | null;
 }
 
-/** A recording is paid by its length, and what lies at an address is as long as it likes. */
+/** A recording is charged by its length, and one at an address may have any length. */
 const carriesRecording = ({ form, body }: Content): boolean =>
   form !== null && form.file !== null && !Object.keys(body).some((name) => /ur[li]$/i.test(name));
 

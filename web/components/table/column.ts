@@ -23,7 +23,7 @@ export interface Column<Row> {
   readonly order?: string;
   /** Hidden until the reader turns it on. */
   readonly hidden?: boolean;
-  /** The window, in pixels, from which there is room for it; a reader who asks for it has it in a narrower one too. */
+  /** Least window width, in pixels; a reader who turns the column on sees it in narrower windows too. */
   readonly from?: 1024 | 1280 | 1440;
 }
 

@@ -14,7 +14,7 @@ export function Code({ body }: { readonly body: Readonly<Record<string, unknown>
   const [html, setHtml] = useState<string | null>(null);
   const code = codeOf(location.origin, body)[kind];
   useEffect(() => {
-    // Whoever asks for it later is answered later, so that the last one stays.
+    // Imports resolve in the order of their calls, so the last text wins.
     void import('../../lib/highlight.ts').then(({ highlighted }) => setHtml(highlighted(code, languages[kind])));
   }, [code, kind]);
   return (

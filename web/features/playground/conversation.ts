@@ -4,7 +4,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { ChatAnswer } from '../../lib/chat-stream.ts';
 
-export type ModelLimits = OutputOf<EndpointOf<'model.takes'>>;
+export type ModelSupport = OutputOf<EndpointOf<'model.takes'>>;
 
 /** Numbers of a request, each by the name of the wire; `refusal` is what rows of models call it. */
 export const numberRows = [
@@ -171,7 +171,7 @@ export function bodyOf(
   settings: Settings,
   model: string,
   messages: readonly Message[],
-  takes: ModelLimits | undefined,
+  takes: ModelSupport | undefined,
 ): Readonly<Record<string, unknown>> {
   const refused = new Set(takes?.refuses ?? []);
   const stops = settings.stop.split('\n').filter((line) => line !== '');

@@ -9,7 +9,7 @@ import { call } from '../../lib/api.ts';
 import { dollarText } from '../../lib/currency.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
-import { type ModelLimits, numberRows, type Settings, seedBounds, tokenBounds } from './conversation.ts';
+import { type ModelSupport, numberRows, type Settings, seedBounds, tokenBounds } from './conversation.ts';
 
 interface Group {
   readonly desc?: string;
@@ -107,7 +107,7 @@ export interface SettingsFormProps {
   readonly names: readonly string[];
   /** Of the account; undefined = not read yet. */
   readonly known: readonly string[] | undefined;
-  readonly takes: readonly (ModelLimits | undefined)[];
+  readonly takes: readonly (ModelSupport | undefined)[];
   readonly onModels: (models: readonly string[]) => void;
   readonly onChange: (some: Partial<Settings>) => void;
 }

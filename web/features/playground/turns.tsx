@@ -106,7 +106,7 @@ function Calls({
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
 
-/** Under a rule like a line of a bill: cost, tokens, times, the row in the log; and what can be done with the answer. */
+/** Below a line: cost, tokens, times, the log row, and the buttons for the answer. */
 function AnswerStats({ answer, actions }: { readonly answer: Answer; readonly actions: ReactNode }) {
   const { t } = useTranslation();
   const money = useMoney();

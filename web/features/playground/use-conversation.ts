@@ -8,7 +8,7 @@ import {
   type Answer,
   type Attachment,
   bodyOf,
-  type ModelLimits,
+  type ModelSupport,
   messagesOf,
   noAnswer,
   type Settings,
@@ -38,7 +38,7 @@ export interface Conversation extends Kept {
 export interface ConversationOptions {
   /** Names of the models, by place. */
   readonly names: readonly string[];
-  readonly takes: (model: string) => ModelLimits | undefined;
+  readonly takes: (model: string) => ModelSupport | undefined;
 }
 
 export function useConversation({ names, takes }: ConversationOptions): Conversation {

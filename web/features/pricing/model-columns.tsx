@@ -31,7 +31,7 @@ export const percentText = (share: number): string => `${(share * 100).toFixed(1
 export const modalityText = (t: TFunction, takes: readonly string[]): string =>
   takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
 
-/** On a phone what goes in and what comes out share a place. */
+/** On a phone the prices of input and output share a cell. */
 const BeforeOutput = ({ row, unit }: { readonly row: ModelView; readonly unit: string }) => (
   <span className="sm:hidden">
     {row.perCall === null ? dollarText(row.input) : dollarText(row.perCall)}

@@ -20,7 +20,7 @@ import { useMoneyDetails } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
 
-const links = [
+const endpoints = [
   ['OpenAI', '/v1/chat/completions'],
   ['OpenAI Responses', '/v1/responses'],
   ['Anthropic', '/v1/messages'],
@@ -208,7 +208,7 @@ function Introduction() {
   );
 }
 
-function Actions({ address }: { readonly address: string }) {
+function Endpoints({ address }: { readonly address: string }) {
   const { t } = useTranslation();
   const list = usePrices().data;
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
@@ -218,7 +218,7 @@ function Actions({ address }: { readonly address: string }) {
         {t('site.call')}
       </h2>
       <dl className="rounded-3 border border-line">
-        {links.map(([protocol, path]) => (
+        {endpoints.map(([protocol, path]) => (
           <div
             key={protocol}
             className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2"
@@ -288,7 +288,7 @@ function OwnHome() {
         {isAdmin(user) ? <Checklist /> : null}
         <Introduction />
         <Models />
-        <Actions address={status?.server_address || location.origin} />
+        <Endpoints address={status?.server_address || location.origin} />
       </div>
     </div>
   );

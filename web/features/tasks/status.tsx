@@ -31,7 +31,7 @@ export function Progress({ text, failed }: { readonly text: string; readonly fai
   );
 }
 
-/** One line of what somebody wrote; the whole of it in the tooltip, and on a phone. */
+/** One line of a user's text; all of it in the tooltip, and on a phone. */
 export function Words({ text, failed = false }: { readonly text: string; readonly failed?: boolean }) {
   return (
     <span

@@ -236,7 +236,7 @@ export function TokenFields(part: PartProps) {
         <GroupField {...part} />
         {token === null ? <CountField {...part} /> : null}
       </div>
-      {/* In sight while the fields above change it. */}
+      {/* Stays visible while the fields above change it. */}
       <div className="-mx-5 bg-surface px-5 py-2 sm:sticky sm:-bottom-4">
         <LiveSentence {...part} models={models} />
       </div>

@@ -87,7 +87,7 @@ function Name({ user }: { readonly user: User }) {
         <Link href={`/user/${user.id}`} className="font-medium text-ink-1 hover:underline">
           {user.username}
         </Link>
-        {/* A card has no place for what goes without saying. */}
+        {/* A card shows the status only where it is not the usual one. */}
         {!narrow || (user.status === 1 && user.DeletedAt === null) ? null : (
           <span className="ml-2 text-[12px]">
             <UserStatus user={user} />
@@ -116,7 +116,7 @@ export function UserStatus({ user }: { readonly user: User }) {
 /** From this share on the bar warns. */
 const nearlyUsed = 0.9;
 
-/** How much of what somebody had is used. */
+/** The used share of a user's quota. */
 function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User }) {
   const share = used <= 0 ? 0 : Math.min(1, used / Math.max(1, used + quota));
   return (
@@ -133,7 +133,7 @@ function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User })
 }
 
 const nothing = <span className="text-ink-3">–</span>;
-/** What is nothing stands back. */
+/** A zero is dimmed. */
 const figure = (value: number, text: string) => (value === 0 ? <span className="text-ink-3">{text}</span> : text);
 
 export function userColumns(options: UserColumnsOptions): readonly Column<User>[] {
