@@ -92,7 +92,7 @@ function withQuery(url: string, requested: string): string {
  */
 const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'accept'];
 const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
-/** Forms of a response that can be read here: any other would be lost, and its upstream would look broken. */
+/** Forms of a response that can be read here. Another form would be lost, and its upstream would look broken. */
 const readable =
   /^(?:(?:\*\/\*|application\/(?:json|\*|x-ndjson)|text\/(?:event-stream|plain|vtt|\*)|audio\/[\w.*+-]+)\s*(?:;[^,]*)?(?:,\s*|$))+$/i;
 const restricted: Readonly<Record<string, { readonly only: RegExp }>> = { accept: { only: readable } };

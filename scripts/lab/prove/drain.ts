@@ -163,7 +163,7 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     await site.run(['logs', 'list', '--type', 'consume', '--limit', '1000', '--json']),
   ) as unknown;
   const settled = (JSON.stringify(rows).match(/"end_reason":"completed"/g) ?? []).length;
-  console.log(`responses to new requests: ${[...codes].map(([counts, count]) => `${counts} x${count}`).join(', ')}`);
+  console.log(`responses to new requests: ${[...codes].map(([code, count]) => `${code} x${count}`).join(', ')}`);
   console.log(
     `exit code ${code}; last stream to exit ${(gone - signalled - lastWordMs).toFixed(0)} ms, restart ${gapMs.toFixed(0)} ms`,
   );

@@ -1,4 +1,4 @@
-/** Who asks: accounts with known balances and a key each, made over the API as anybody would. */
+/** The clients of a cluster: accounts with known balances and a key each, created over the API. */
 
 export interface Account {
   readonly name: string;
