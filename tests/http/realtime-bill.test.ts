@@ -48,7 +48,7 @@ async function converse(apiKey = key) {
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await untilEvent('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, closed, untilEvent, leave: () => socket.close() };
+  return { send, received, closed, untilEvent, leave: () => socket.close() };
 }
 
 const ask = { type: 'response.create' };
@@ -78,7 +78,7 @@ test('a client that leaves before the end of an answer pays what the upstream sa
     end_reason: 'client_gone',
     usage_source: 'reported',
   });
-  expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
+  expect(upstream.received.at(-1)).toEqual({ type: 'response.cancel' });
 });
 
 test('where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
@@ -148,7 +148,7 @@ test('finished and open answers of one conversation are charged together', async
 
 test('an answer the client cancels is charged by its own end', async () => {
   upstream.script({ answer: (answer) => answer.print(words(30)), cancelled: realtimeUsage(5, 33) });
-  const { send, untilEvent, leave, heard: received } = await converse();
+  const { send, untilEvent, leave, received } = await converse();
   send(ask);
   await untilEvent('response.output_text.delta');
   send({ type: 'response.cancel' });
@@ -200,7 +200,7 @@ test('a client whose balance runs out gets an error in the protocol’s own form
       }
     },
   });
-  const { send, closed, heard: received } = await converse(poor.key);
+  const { send, closed, received } = await converse(poor.key);
   send(ask);
   expect(await closed).toMatchObject({ code: 1008 });
   stop = true;
@@ -225,41 +225,41 @@ test('an answer that the balance does not carry is asked for shorter, in the wor
   const { send, untilEvent, leave } = await converse(await poorKey(50_000));
   send({ type: 'response.create', response: { instructions: 'be kind' } });
   await untilEvent('response.done');
-  expect(upstream.heard).toEqual([
+  expect(upstream.received).toEqual([
     { type: 'response.create', response: { instructions: 'be kind', max_output_tokens: 256 } },
   ]);
   upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 40, turn_detection: null } });
   await untilEvent('session.updated');
   send(ask);
   await untilEvent('response.done', 2);
-  expect(upstream.heard.at(-1)).toEqual(ask);
+  expect(upstream.received.at(-1)).toEqual(ask);
   upstream.send({ type: 'session.updated', session: { max_response_output_tokens: 'inf' } });
   await untilEvent('session.updated', 2);
   send(ask);
   await untilEvent('response.done', 3);
-  expect(upstream.heard.at(-1)).toEqual({ ...ask, response: { max_response_output_tokens: 256 } });
+  expect(upstream.received.at(-1)).toEqual({ ...ask, response: { max_response_output_tokens: 256 } });
   leave();
   await ended();
 });
 
 test('an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
-  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(8_000));
+  const { send, untilEvent, closed, received } = await converse(await poorKey(8_000));
   send(ask);
   await untilEvent('response.output_audio.delta');
   send({ ...ask, response: { instructions: words(400) } });
   expect(await closed).toEqual({ code: 1008, reason: 'user_exhausted' });
   expect(received.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
-  expect(upstream.heard.map(({ type }) => type)).toEqual(['response.create', 'response.cancel']);
+  expect(upstream.received.map(({ type }) => type)).toEqual(['response.create', 'response.cancel']);
   expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
 });
 
 test('where answers begin unasked, the session gets its output limit before the sound goes on', async () => {
-  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(50_000));
+  const { send, untilEvent, closed, received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });
-  await expect.poll(() => upstream.heard.length).toBe(2);
-  expect(upstream.heard).toEqual([
+  await expect.poll(() => upstream.received.length).toBe(2);
+  expect(upstream.received).toEqual([
     { type: 'session.update', session: { type: 'realtime', max_output_tokens: 256 } },
     { type: 'input_audio_buffer.append', audio: audio(1) },
   ]);
@@ -268,14 +268,14 @@ test('where answers begin unasked, the session gets its output limit before the 
   send({ type: 'input_audio_buffer.append', audio: audio(120) });
   expect(await closed).toMatchObject({ code: 1008 });
   expect(received.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
-  expect(upstream.heard).toHaveLength(2);
+  expect(upstream.received).toHaveLength(2);
   expect(await row()).toMatchObject({ quota: 0 });
 });
 
 test('what costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
-  const { send, untilEvent, closed, heard: received } = await converse(await poorKey(8000));
+  const { send, untilEvent, closed, received } = await converse(await poorKey(8000));
   send(ask);
   await untilEvent('response.done');
   send(print('go on'));
@@ -382,7 +382,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   'a user who %s is disconnected from an open conversation, and pays for what was said',
   async (_what, change, code) => {
     upstream.script({ answer: (answer) => answer.print(words(20)), cancelled: realtimeUsage(3, 21) });
-    const { send, untilEvent, closed, heard: received } = await converse();
+    const { send, untilEvent, closed, received } = await converse();
     send(ask);
     await untilEvent('response.output_text.delta');
     await change();
@@ -413,7 +413,7 @@ test('a key whose time runs out speaks no further turn', async () => {
   await expect.poll(() => Date.now() / 1000).toBeGreaterThan(at + 2);
   send(ask);
   expect(await closed).toEqual({ code: 1008, reason: 'token_expired' });
-  expect(upstream.heard.filter(({ type }) => type === 'response.create')).toHaveLength(1);
+  expect(upstream.received.filter(({ type }) => type === 'response.create')).toHaveLength(1);
 });
 
 test.each<[string, string]>([
@@ -424,14 +424,14 @@ test.each<[string, string]>([
   ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
 ])('another model for %s goes no further', async (_what, event) => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
-  const { send, untilEvent, leave, heard: received } = await converse();
+  const { send, untilEvent, leave, received } = await converse();
   send(JSON.parse(event) as Record<string, unknown>);
   await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
   send({ type: 'session.update', session: { model, instructions: 'be kind' } });
   send(ask);
   await untilEvent('response.done');
-  expect(upstream.heard.map(({ type }) => type)).toEqual(['session.update', 'response.create']);
+  expect(upstream.received.map(({ type }) => type)).toEqual(['session.update', 'response.create']);
   leave();
   await ended();
 });
@@ -439,11 +439,11 @@ test.each<[string, string]>([
 test('a model that listens along must be one the key may use', async () => {
   await changeToken({ model_limits_enabled: true, model_limits: model });
   await gateway.sync();
-  const { send, untilEvent, heard: received, leave } = await converse();
+  const { send, untilEvent, received, leave } = await converse();
   send({ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } });
   await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
-  expect(upstream.heard).toEqual([]);
+  expect(upstream.received).toEqual([]);
   leave();
   await ended();
 });
@@ -454,7 +454,7 @@ test('every turn counts as a request where requests are limited', async () => {
   await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
   await gateway.option('ModelRequestRateLimitCount', '2');
   await gateway.option('ModelRequestRateLimitSuccessCount', '100');
-  const { send, untilEvent, heard: received, leave } = await converse();
+  const { send, untilEvent, received, leave } = await converse();
   send(ask);
   await untilEvent('response.done');
   send(ask);
@@ -462,11 +462,11 @@ test('every turn counts as a request where requests are limited', async () => {
   send(ask);
   await untilEvent('error');
   expect(received.at(-1)).toMatchObject({ error: { code: 'limit_requests' } });
-  expect(upstream.heard).toHaveLength(2);
+  expect(upstream.received).toHaveLength(2);
   upstream.script({ answer: () => undefined, cancelled: realtimeUsage(1, 0) });
   upstream.answerUnasked();
   await untilEvent('response.done', 3);
-  expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
+  expect(upstream.received.at(-1)).toEqual({ type: 'response.cancel' });
   leave();
   await ended();
 });
@@ -492,7 +492,7 @@ test('unwanted words are found in frames of bytes too, and frames that cannot be
   await expect.poll(() => codes).toEqual(['sensitive_words', 'body_not_json']);
   socket.send(`{"type":"session.update","session":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
   await expect.poll(() => codes.at(-1)).toBe('body_too_deep');
-  expect(upstream.heard).toEqual([]);
+  expect(upstream.received).toEqual([]);
   socket.close();
   await ended();
 });

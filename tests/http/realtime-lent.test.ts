@@ -14,10 +14,10 @@ let door: HttpServer;
 let key: string;
 let channelId: number;
 let upstream: ReturnType<typeof startRealtimeUpstream>;
-/** Loans wait for it. */
+/** Leases wait for it. */
 let gate = Promise.withResolvers<void>();
-let loans = 0;
-/** The books of the site: what nobody has borrowed. */
+let leaseRequests = 0;
+/** The balance in the ledger of the site that is not leased. */
 let free = 0;
 
 const account = () => ({ kind: 'account', userId: gateway.userId, id: gateway.userId }) as const;
@@ -27,7 +27,7 @@ const leasedHere = () => {
 };
 const leaseSource: LeaseSource = {
   async acquire(_to, _more, requested) {
-    loans++;
+    leaseRequests++;
     await gate.promise;
     const amount = Math.min(free, requested);
     free -= amount;
@@ -36,15 +36,15 @@ const leaseSource: LeaseSource = {
   },
   limits: async () => ({ limit: 0, used: 0 }),
 };
-/** From here on every loan waits. */
+/** From here on every lease waits. */
 const nothingHere = () => {
   gate = Promise.withResolvers();
   free += leasedHere().reclaim(account(), Number.MAX_SAFE_INTEGER);
-  loans = 0;
+  leaseRequests = 0;
 };
 
 beforeEach(async () => {
-  [gate, free, loans] = [Promise.withResolvers(), 500_000_000, 0];
+  [gate, free, leaseRequests] = [Promise.withResolvers(), 500_000_000, 0];
   gate.resolve();
   gateway = await createTestGateway({ leased: true, relay: { leaseSource }, limits: { billMs: 300, checkpointMs: 0 } });
   upstream = startRealtimeUpstream({ answer: (answer) => answer.done(realtimeUsage(10, 2000)) });
@@ -70,39 +70,39 @@ async function converse() {
     expect.poll(() => received.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await untilEvent('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
-  return { send, heard: received, untilEvent, leave: () => socket.close() };
+  return { send, received, untilEvent, leave: () => socket.close() };
 }
 const ask = { type: 'response.create', response: { max_output_tokens: 4000 } };
 const sound = (seconds: number) => ({
   type: 'input_audio_buffer.append',
   audio: Buffer.from(new Uint8Array(48_000 * seconds)).toString('base64'),
 });
-const askedForALoan = () => expect.poll(() => loans).toBeGreaterThan(0);
+const askedForLease = () => expect.poll(() => leaseRequests).toBeGreaterThan(0);
 
-test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
-  const { send, heard: received, untilEvent, leave } = await converse();
+test('a client’s events wait for the lease, keep their order and are sent unchanged', async () => {
+  const { send, received, untilEvent, leave } = await converse();
   send(ask);
   await untilEvent('response.done');
   nothingHere();
-  const before = upstream.heard.length;
+  const before = upstream.received.length;
   send(ask);
   send({ type: 'input_audio_buffer.clear' });
-  await askedForALoan();
-  expect(upstream.heard).toHaveLength(before);
+  await askedForLease();
+  expect(upstream.received).toHaveLength(before);
   gate.resolve();
   await untilEvent('response.done', 2);
-  expect(upstream.heard.slice(before)).toEqual([ask, { type: 'input_audio_buffer.clear' }]);
+  expect(upstream.received.slice(before)).toEqual([ask, { type: 'input_audio_buffer.clear' }]);
   expect(received.filter(({ type }) => type === 'error')).toEqual([]);
   leave();
 });
 
 test('sound that a balance elsewhere carries goes on', async () => {
-  const { send, heard: received, untilEvent, leave } = await converse();
+  const { send, received, untilEvent, leave } = await converse();
   nothingHere();
   send(sound(200));
   send({ type: 'input_audio_buffer.commit' });
-  await askedForALoan();
-  expect(upstream.heard).toEqual([]);
+  await askedForLease();
+  expect(upstream.received).toEqual([]);
   gate.resolve();
   await untilEvent('input_audio_buffer.committed');
   expect(received.filter(({ type }) => type === 'error')).toEqual([]);
@@ -117,10 +117,10 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
       answer.done(realtimeUsage(10, 60_000));
     },
   });
-  const { send, heard: received, untilEvent, leave } = await converse();
+  const { send, received, untilEvent, leave } = await converse();
   nothingHere();
   send(ask);
-  await askedForALoan();
+  await askedForLease();
   expect(received.some(({ type }) => type === 'response.done')).toBe(false);
   gate.resolve();
   await untilEvent('response.done');
@@ -139,9 +139,9 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   };
   send(update);
   send(sound(1));
-  await askedForALoan();
+  await askedForLease();
   gate.resolve();
-  const sounds = () => upstream.heard.filter(({ type }) => type === 'input_audio_buffer.append').length;
+  const sounds = () => upstream.received.filter(({ type }) => type === 'input_audio_buffer.append').length;
   await expect.poll(sounds).toBe(1);
   send(sound(1));
   await expect.poll(sounds).toBe(2);
@@ -159,21 +159,21 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   expect(logs.find((log) => log.model_name === 'whisper-1')).toMatchObject({ prompt_tokens: 1000, quota: 15_000 });
 });
 
-/** All that was lent lies idle again, or was given back, but for what was charged. */
+/** All that was leased is idle again, or was returned, except what was charged. */
 const nothingHeld = (charged: number) =>
   expect.poll(() => leasedHere().idle(account()) + free).toBe(500_000_000 - charged);
 
-test('a question whose client has left before its loan came is not asked, and nothing is held for it', async () => {
+test('a request whose client has left before the lease came is not sent, and nothing is reserved for it', async () => {
   const { send, leave } = await converse();
   nothingHere();
   send(ask);
-  await askedForALoan();
+  await askedForLease();
   leave();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   gate.resolve();
   await expect.poll(() => free).toBeLessThan(500_000_000);
   await nothingHeld(0);
-  expect(upstream.heard).toEqual([]);
+  expect(upstream.received).toEqual([]);
 });
 
 test('an answer that is withheld until its client has left and its bill is written has nothing held for it', async () => {
@@ -189,7 +189,7 @@ test('an answer that is withheld until its client has left and its bill is writt
   await untilEvent('response.output_text.delta');
   nothingHere();
   goOn();
-  await askedForALoan();
+  await askedForLease();
   leave();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   const before = free;
@@ -200,7 +200,7 @@ test('an answer that is withheld until its client has left and its bill is writt
   await nothingHeld(log?.quota ?? 0);
 });
 
-test('what waits behind a question for its loan is not looked at when its client has left', async () => {
+test('events behind a request that waits for a lease are not read once the client has left', async () => {
   await gateway.services.channels.update(channelId, { setting: '{"drain":300}' });
   await gateway.sync();
   let answered: () => void = () => undefined;
@@ -221,7 +221,7 @@ test('what waits behind a question for its loan is not looked at when its client
   const before = free;
   conversation.message(JSON.stringify(ask));
   conversation.message(JSON.stringify({ ...ask, response: { max_output_tokens: 100 } }));
-  await askedForALoan();
+  await askedForLease();
   conversation.close();
   gate.resolve();
   await expect.poll(() => free).toBeLessThan(before);

@@ -298,18 +298,14 @@ async function receivedBy(connect: () => Promise<ListenerConnection>) {
     wait: (ms) => Bun.sleep(Math.min(ms, 300)),
   });
   ears.push(ear);
-  return { ear, heard: received, times: () => back };
+  return { ear, received, times: () => back };
 }
 
 const until = (is: () => boolean) => expect.poll(is, { timeout: 60_000 }).toBe(true);
 
 test('a change is heard by itself; an ear whose line breaks hears again, and asks what it missed', async () => {
   const lines: ListenerConnection[] = [];
-  const {
-    ear,
-    heard: received,
-    times,
-  } = await receivedBy(async () => {
+  const { ear, received, times } = await receivedBy(async () => {
     const line = await openListenerConnection({ engine: 'postgres', url: site.url });
     lines.push(line);
     return line;

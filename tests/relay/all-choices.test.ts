@@ -96,7 +96,7 @@ function post({ path, body }: { readonly path: string; readonly body: unknown })
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked: requested, leave: () => leave.abort() };
+  return { requested, leave: () => leave.abort() };
 }
 
 function reading(answer: Response) {
@@ -134,7 +134,7 @@ test.each(names)('%s: every choice of a whole answer without usage is counted', 
   const dialect = dialects[name];
   await gateway.channel(upstream.url, dialect.channel);
   upstream.script((answer) => sendJson(answer, dialect.whole([words(10, 'a'), words(20, 'b'), words(30, 'c')])));
-  expect((await post(dialect.ask(false)).asked).status).toBe(200);
+  expect((await post(dialect.ask(false)).requested).status).toBe(200);
   expect(await lastLog()).toMatchObject({ completion_tokens: 60, usage_source: 'estimated' });
 });
 
@@ -142,7 +142,7 @@ test.each(names)('%s: every choice of a stream without usage is counted', async 
   const dialect = dialects[name];
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked: requested } = post(dialect.ask(true));
+  const { requested } = post(dialect.ask(true));
   const up = await stream;
   for (let round = 0; round < 5; round++)
     for (const choice of [1, 2, 0]) up.write(dialect.chunk(choice, words(4, 'word')));
@@ -157,7 +157,7 @@ test.each(names)('%s: every choice is counted for a client that leaves before th
   const dialect = dialects[name];
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked: requested, leave } = post(dialect.ask(true));
+  const { requested, leave } = post(dialect.ask(true));
   const up = await stream;
   for (const choice of [0, 1, 2]) up.write(dialect.chunk(choice, words(100, `w${choice}`)));
   const { text } = reading(await requested);
@@ -169,7 +169,7 @@ test.each(names)('%s: every choice is counted for a client that leaves before th
 test('a translated answer counts the choices that its dialect has no place for, and delivers the first alone', async () => {
   await gateway.channel(upstream.url, dialects.gemini.channel);
   const stream = playing();
-  const { asked: requested } = post(dialects.chat.ask(true));
+  const { requested } = post(dialects.chat.ask(true));
   const up = await stream;
   // Gemini sends one candidate a frame.
   for (const choice of [1, 0, 2]) up.write(dialects.gemini.chunk(choice, words(10, `w${choice}`)));
@@ -184,7 +184,7 @@ test('a translated answer counts the choices that its dialect has no place for, 
 test('a translated whole answer counts every choice', async () => {
   await gateway.channel(upstream.url, dialects.chat.channel);
   upstream.script((answer) => sendJson(answer, dialects.chat.whole([words(10, 'a'), words(20, 'b')])));
-  const { asked: requested } = post(dialects.gemini.ask(false));
+  const { requested } = post(dialects.gemini.ask(false));
   expect(await (await requested).text()).not.toContain('b b');
   expect(await lastLog()).toMatchObject({ completion_tokens: 30, usage_source: 'estimated' });
 });
@@ -192,7 +192,7 @@ test('a translated whole answer counts every choice', async () => {
 test('thoughts, refusals, calls with their names, and transcripts of every choice are counted', async () => {
   await gateway.channel(upstream.url, dialects.chat.channel);
   const stream = playing();
-  const { asked: requested, leave } = post(dialects.chat.ask(true));
+  const { requested, leave } = post(dialects.chat.ask(true));
   const up = await stream;
   for (const choice of [0, 1]) {
     up.write(chatChunk(choice, { reasoning_content: 'one two ' }));
@@ -216,7 +216,7 @@ test.each([
 ])('completions that are not returned are charged as well: %s', async (_name, more, expected) => {
   await gateway.channel(upstream.url);
   upstream.script((answer) => sendJson(answer, dialects.completions.whole([words(10, 'a')])));
-  expect((await post({ path: '/v1/completions', body: { model, prompt: 'hi', ...more } }).asked).status).toBe(200);
+  expect((await post({ path: '/v1/completions', body: { model, prompt: 'hi', ...more } }).requested).status).toBe(200);
   expect(await lastLog()).toMatchObject({ completion_tokens: expected, usage_source: 'estimated' });
 });
 
@@ -230,7 +230,7 @@ test('a stream whose further choices outgrow the balance is cut', async () => {
   await gateway.channel(upstream.url, { models: 'some-model' });
   const stream = playing();
   const { path, body } = dialects.chat.ask(true);
-  const { asked: requested } = post({ path, body: { ...body, model: 'some-model' } });
+  const { requested } = post({ path, body: { ...body, model: 'some-model' } });
   const up = await stream;
   up.write(dialects.chat.chunk(0, 'x '));
   const { over } = reading(await requested);
@@ -248,7 +248,7 @@ test.each(names)(
     await gateway.option('StopOnSensitiveEnabled', 'true');
     await gateway.channel(upstream.url, dialect.channel);
     const stream = playing();
-    const { asked: requested } = post(dialect.ask(true));
+    const { requested } = post(dialect.ask(true));
     const up = await stream;
     up.write(dialect.chunk(0, 'all is well, '));
     const answer = await requested;
@@ -273,7 +273,7 @@ test('pieces of different choices make no word together', async () => {
   const dialect = dialects.chat;
   await gateway.channel(upstream.url, dialect.channel);
   const stream = playing();
-  const { asked: requested } = post(dialect.ask(true));
+  const { requested } = post(dialect.ask(true));
   const up = await stream;
   up.write(dialect.chunk(0, 'a forb') + dialect.chunk(1, 'idden road') + dialect.end(0) + dialect.end(1));
   up.write(dialect.terminal);

@@ -40,12 +40,12 @@ const listening = (stream: boolean, headers: Record<string, string> = {}) => {
       for await (const chunk of response.body ?? []) received.text += decoder.decode(chunk, { stream: true });
       received.ended = true;
     });
-  return { heard: received, over };
+  return { received, over };
 };
 
 test('a stream gets signs of life and not its last frame, which comes with the commit', async () => {
   pragma('query_only = ON');
-  const { heard: received, over } = listening(true);
+  const { received, over } = listening(true);
   await expect.poll(() => received.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
   expect(received.text).toContain('hello');
   expect(received.text).not.toContain('[DONE]');
@@ -57,7 +57,7 @@ test('a stream gets signs of life and not its last frame, which comes with the c
 
 test('a whole answer goes ahead but for its last byte', async () => {
   pragma('query_only = ON');
-  const { heard: received, over } = listening(false);
+  const { received, over } = listening(false);
   await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
   expect(received.status).toBe(200);
   expect(() => JSON.parse(received.text)).toThrow();
@@ -72,7 +72,7 @@ test('exactness 6: ending the requests of a dead thread finds each one until its
   await listening(false).over;
   const rows = open.free();
   pragma('query_only = ON');
-  const { heard: received, over } = listening(false);
+  const { received, over } = listening(false);
   await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
   expect(open.free()).toBe(rows - 1);
   pragma('query_only = OFF');

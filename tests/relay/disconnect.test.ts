@@ -192,7 +192,7 @@ function post(path: string, body: unknown) {
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked: requested, leave: () => leave.abort() };
+  return { requested, leave: () => leave.abort() };
 }
 
 /** Reads what comes, as far as anybody looks. */
@@ -253,7 +253,7 @@ test.each(table)(
     const wire = wires[spoken];
     const stream = playing();
     const { path, body } = featuresIn[received](true);
-    const { asked: requested, leave } = post(path, body);
+    const { requested, leave } = post(path, body);
     const up = await stream;
     up.write(wire.begin + wire.first);
     const { text } = reading(await requested);
@@ -300,7 +300,7 @@ test('the end waits for its bill, and goes out with it before anything else foll
   const wire = wires['openai-chat'];
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested } = post(path, body);
+  const { requested } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   const { text } = reading(await requested);
@@ -320,7 +320,7 @@ test('an answer that comes with its end in one frame waits as well', async () =>
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(chunk({ role: 'assistant', content: 'yes' }, 'stop'));
   // Nothing may go out, not even the status.
@@ -342,7 +342,7 @@ test('a bill that never comes is not waited for longer than is granted', async (
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
   const { text } = reading(await requested);
@@ -356,7 +356,7 @@ test('of several choices one may end before the others: they go on', async () =>
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested } = post(path, { ...(body as object), n: 2 });
+  const { requested } = post(path, { ...(body as object), n: 2 });
   const up = await stream;
   const second = (delta: unknown, finish: string | null = null) =>
     data({ id: 'chatcmpl-1', choices: [{ index: 1, delta, finish_reason: finish }], usage: null });
@@ -379,7 +379,7 @@ test('a client that disconnects between two blocks is not read on for when the n
   const wire = wires['anthropic-messages'];
   const stream = playing();
   const { path, body } = featuresIn['anthropic-messages'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   const { text } = reading(await requested);
@@ -396,7 +396,7 @@ test('thoughts the client saw are counted once, also where a part of the usage w
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(
     named('message_start', {
@@ -422,7 +422,7 @@ test('a client that disconnects before the first word pays for what the upstream
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const stream = playing();
   const { path, body } = featuresIn['anthropic-messages'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(wires['anthropic-messages'].begin);
   await soon();
@@ -451,7 +451,7 @@ test('a response in one piece that is on its way is charged although its client 
     answered.resolve(() => answer.end(whole.slice(20)));
   });
   const { path, body } = featuresIn['openai-chat'](false);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const finish = await answered.promise;
   await soon();
   leave();
@@ -466,7 +466,7 @@ test('an answer that is gathered for the client is read to its bill when only th
   const wire = wires['openai-chat'];
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](false);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   await soon();
@@ -488,7 +488,7 @@ test('audio whose client left is charged', async () => {
     answer.writeHead(200, { 'content-type': 'audio/mpeg' });
     answer.flushHeaders();
   });
-  const { asked: requested, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
+  const { requested, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
   await expect.poll(() => upstream.requests.length).toBe(1);
   await soon();
   leave();
@@ -501,7 +501,7 @@ test('audio whose client left is charged', async () => {
 
 test('pictures whose maker answered are paid for by the piece', async () => {
   await gateway.channel(upstream.url, { models: 'dall-e-3' });
-  const { asked: bought } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
+  const { requested: bought } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
   upstream.script((answer) => sendJson(answer, { created: 1, data: [{ url: 'http://127.0.0.1/cat.png' }] }));
   await bought;
   const full = (await row())?.quota;
@@ -510,7 +510,7 @@ test('pictures whose maker answered are paid for by the piece', async () => {
     answer.writeHead(200, { 'content-type': 'application/json' });
     answer.write('{"created":1,');
   });
-  const { asked: requested, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
+  const { requested, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
   await expect.poll(() => upstream.requests.length).toBe(2);
   await soon();
   leave();
@@ -531,14 +531,14 @@ function byHand(version: string) {
     received += bytes.toString();
   });
   socket.on('error', () => undefined);
-  return { socket, heard: () => received };
+  return { socket, received: () => received };
 }
 
 test.each(['1.0', '1.1'])('a client of HTTP %s that closes before the bill', async (version) => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { socket, heard: received } = byHand(version);
+  const { socket, received } = byHand(version);
   const up = await stream;
   up.write(wire.begin + wire.first);
   await expect.poll(received).toContain('one two ');
@@ -555,7 +555,7 @@ test('a client that closes its half has left, and pays for what it got', async (
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { socket, heard: received } = byHand('1.1');
+  const { socket, received } = byHand('1.1');
   const up = await stream;
   up.write(wire.begin + wire.first);
   await expect.poll(received).toContain('one two ');
@@ -570,7 +570,7 @@ test('a client that disconnects before the first word of a stream that is read o
   const wire = wires['openai-chat'];
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   await soon();
   leave();
@@ -585,7 +585,7 @@ test('streamed speech is counted by its length where the upstream does not repor
   await gateway.channel(upstream.url, { models: 'gpt-4o-audio-preview' });
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, {
+  const { requested, leave } = post(path, {
     ...(body as object),
     model: 'gpt-4o-audio-preview',
     modalities: ['text', 'audio'],
@@ -609,7 +609,7 @@ test('usage in the middle of a stream is no bill', async () => {
   const wire = wires['openai-chat'];
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
-  const { asked: requested, leave } = post(path, body);
+  const { requested, leave } = post(path, body);
   const up = await stream;
   up.write(
     chunk({ content: 'one two ' }, null, { usage: { prompt_tokens: 11, completion_tokens: 1, total_tokens: 12 } }),

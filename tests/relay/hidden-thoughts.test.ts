@@ -220,7 +220,7 @@ function post({ path, body }: { readonly path: string; readonly body: object }) 
     body: JSON.stringify(body),
     signal: leave.signal,
   });
-  return { asked: requested, leave: () => leave.abort() };
+  return { requested, leave: () => leave.abort() };
 }
 
 function reading(answer: Response) {
@@ -285,7 +285,7 @@ test.each(pairs)(
     await addChannel(spoken, name);
     const wire = wires[spoken];
     const stream = playing();
-    const { asked: requested, leave } = post(featuresIn[received](name));
+    const { requested, leave } = post(featuresIn[received](name));
     const up = await stream;
     up.write(wire.begin + wire.first + wire.second);
     const { text } = reading(await requested);
@@ -316,7 +316,7 @@ test.each(pairs)(
     await addChannel(spoken, name);
     const wire = wires[spoken];
     const stream = playing();
-    const { asked: requested, leave } = post(featuresIn[received](name));
+    const { requested, leave } = post(featuresIn[received](name));
     const up = await stream;
     up.write(wire.begin);
     await soon();
@@ -341,7 +341,7 @@ test('an estimated thought costs no more than what is held', async () => {
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-chat'](model, { max_completion_tokens: 3000 }));
+  const { requested, leave } = post(featuresIn['openai-chat'](model, { max_completion_tokens: 3000 }));
   const up = await stream;
   clockLeadMs += 1_000_000;
   up.write(wire.begin + wire.first);
@@ -358,7 +358,7 @@ test('a thought is charged once for each choice that was asked for', async () =>
   const wire = wires['openai-chat'];
   const thoughtOf = async (more: object) => {
     const stream = playing();
-    const { asked: requested, leave } = post(featuresIn['openai-chat'](model, more));
+    const { requested, leave } = post(featuresIn['openai-chat'](model, more));
     const up = await stream;
     clockLeadMs += 10_000;
     up.write(wire.begin + wire.first);
@@ -379,7 +379,7 @@ test('thoughts that come as a summary count less than the time they took: the la
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-responses'](model, { reasoning: { summary: 'auto' } }));
+  const { requested, leave } = post(featuresIn['openai-responses'](model, { reasoning: { summary: 'auto' } }));
   const up = await stream;
   up.write(
     wire.begin +
@@ -405,7 +405,7 @@ test('thoughts that are shown in full are counted, and not charged by their time
   const name = 'deepseek-reasoner';
   await addChannel('openai-chat', name);
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-chat'](name));
+  const { requested, leave } = post(featuresIn['openai-chat'](name));
   const up = await stream;
   up.write(chunk({ reasoning_content: 'a b c d ' }));
   const { text } = reading(await requested);
@@ -422,9 +422,7 @@ test('thoughts that a request hides are charged by their time where they are usu
   await start(200);
   await addChannel('openai-chat', 'deepseek-reasoner');
   const stream = playing();
-  const { asked: requested, leave } = post(
-    featuresIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }),
-  );
+  const { requested, leave } = post(featuresIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }));
   const up = await stream;
   clockLeadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
@@ -444,7 +442,7 @@ test.each([
   await addChannel('anthropic-messages', 'claude-sonnet-4-5');
   const wire = wires['anthropic-messages'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5', more));
+  const { requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5', more));
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
@@ -464,7 +462,7 @@ test('a model of an unknown name is read on for where it is asked to think', asy
   await addChannel('openai-chat', 'my-model');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-chat']('my-model', { reasoning_effort: 'high' }));
+  const { requested, leave } = post(featuresIn['openai-chat']('my-model', { reasoning_effort: 'high' }));
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
@@ -480,7 +478,7 @@ test('a thought that only the stream shows, sealed, is read on for', async () =>
   await addChannel('anthropic-messages', 'claude-sonnet-4-5');
   const wire = wires['anthropic-messages'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5'));
+  const { requested, leave } = post(featuresIn['anthropic-messages']('claude-sonnet-4-5'));
   const up = await stream;
   const sealed = { type: 'redacted_thinking', data: 'abc' };
   up.write(wire.begin + named('content_block_start', { index: 1, content_block: sealed }) + wire.first);
@@ -497,7 +495,7 @@ test('who leaves before the first word pays what the upstream reports soon after
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-responses']());
+  const { requested, leave } = post(featuresIn['openai-responses']());
   const up = await stream;
   up.write(wire.begin);
   await soon();
@@ -517,7 +515,7 @@ test('an upstream that breaks off after words is paid for what it thought', asyn
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked: requested } = post(featuresIn['openai-chat']());
+  const { requested } = post(featuresIn['openai-chat']());
   const up = await stream;
   clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
@@ -536,7 +534,7 @@ test('a stream that is ended at a blocked word is cancelled at once, and its tho
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked: requested } = post(featuresIn['openai-chat']());
+  const { requested } = post(featuresIn['openai-chat']());
   const up = await stream;
   clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
@@ -556,7 +554,7 @@ test('reading on ends when the relay is cut, and the reservation stays until the
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
-  const { asked: requested, leave } = post(featuresIn['openai-chat']());
+  const { requested, leave } = post(featuresIn['openai-chat']());
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);

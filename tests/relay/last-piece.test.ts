@@ -33,7 +33,7 @@ const listening = (key: string) => {
     for await (const chunk of response.body ?? []) received.text += decoder.decode(chunk, { stream: true });
     received.ended = true;
   });
-  return { heard: received, over };
+  return { received, over };
 };
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
   });
   const { key } = await gateway.token();
   gateway.raw().pragma('query_only = ON');
-  const { heard: received, over } = listening(key);
+  const { received, over } = listening(key);
   const pings = () => received.text.match(/^: /gm)?.length ?? 0;
   await expect.poll(() => received.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
   expect(received.ended).toBe(false);
@@ -72,7 +72,7 @@ test('a hold that grew with its stream is given back whole', async () => {
   let finish: () => void = () => undefined;
   const available = () => gateway.balances.account(gateway.userId, id).available();
   const whole = available();
-  const { heard: received, over } = listening(key);
+  const { received, over } = listening(key);
   await expect.poll(() => received.text).toContain('begin');
   const atFirst = whole - available();
   (await promise)();

@@ -17,9 +17,9 @@ let free: number;
 /** The limit of a key that is not leased. */
 let allowed: number;
 let leases: { readonly to: Lessee; readonly more: number; readonly lease: LeaseOutcome }[];
-/** What is said where the books have too little. */
+/** The outcome where the ledger has too little. */
 let scarce: LeaseOutcome;
-/** Resolves each loan. */
+/** Resolves each lease request. */
 let gate: Promise<void>;
 
 const leaseSource: LeaseSource = {
@@ -72,7 +72,7 @@ const answers = (tokens = 5) =>
 const ask = { model: 'gpt-4o-mini', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }] };
 const left = () => gateway.balances.account(gateway.userId, 0).available();
 
-test('a first request waits for its loan and goes out as it came; what is left of it serves the next', async () => {
+test('a first request waits for its lease and is sent unchanged; the rest of the lease serves the next', async () => {
   answers();
   const { key } = await gateway.token();
   expect(left()).toBe(0);
@@ -88,7 +88,7 @@ test('a first request waits for its loan and goes out as it came; what is left o
   expect(leases).toHaveLength(1);
 });
 
-test('many at once wait for one loan that is enough for them all', async () => {
+test('many requests at once wait for one lease that is enough for all of them', async () => {
   answers();
   const { key } = await gateway.token();
   const opened = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ test('many at once wait for one loan that is enough for them all', async () => {
   for (const { body } of upstream.requests) expect(JSON.parse(String(body))).toEqual(ask);
 });
 
-test('when all there was has been lent, the request is made shorter; when there was nothing, it is refused', async () => {
+test('when the whole balance is leased and too little, the request is shortened; without a balance it is refused', async () => {
   answers();
   const { key } = await gateway.token();
   free = 100;
@@ -149,7 +149,7 @@ const steals = (times: number) => {
   });
 };
 
-test('what was lent and taken by another thread is borrowed again; the request goes out as it came', async () => {
+test('a lease that another thread has taken is acquired again; the request is sent unchanged', async () => {
   answers();
   const { key } = await gateway.token();
   steals(1);
@@ -176,7 +176,7 @@ test('when other threads take it again and again, that is for later, and no upst
   expect(upstream.requests).toHaveLength(0);
 });
 
-test('the limit of a key is borrowed beside the balance; a key without limit borrows none', async () => {
+test('the limit of a key is leased besides the balance; a key without a limit needs no lease of it', async () => {
   answers();
   const limited = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
   expect((await gateway.chat(limited.key, ask)).status).toBe(200);
@@ -187,7 +187,7 @@ test('the limit of a key is borrowed beside the balance; a key without limit bor
   expect(leases.at(-1)?.to.tokenId).toBe(0);
 });
 
-test('budgets are borrowed as a limit is; a refusal names the one that is used up, and when it will be new', async () => {
+test('budgets are leased as a limit is; a refusal names the one that is used up, and when it resets', async () => {
   answers();
   const { key, id } = await gateway.token({ day_budget: 500_000, month_budget: 900_000 });
   expect((await gateway.chat(key, ask)).status).toBe(200);
@@ -209,7 +209,7 @@ test('budgets are borrowed as a limit is; a refusal names the one that is used u
   }
 });
 
-test('a key has its budget again and another thread has taken what was lent of the balance: that is for later', async () => {
+test('a key whose budget has reset, while another thread has taken the leased balance, is refused with a time to retry', async () => {
   const { key } = await gateway.token({ day_budget: 500_000 });
   [scarce, free] = ['day', 0];
   const rejected = await gateway.chat(key, ask);
@@ -218,13 +218,13 @@ test('a key has its budget again and another thread has taken what was lent of t
   expect(upstream.requests).toHaveLength(0);
 });
 
-test('a key that is used up is refused as that, also when its balance was taken back meanwhile: this is borrowed again', async () => {
+test('a key that is used up is refused as that, also when the leased balance was recalled meanwhile and is acquired again', async () => {
   const { key, id } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
   const { accounts, memory } = gateway.balances.money;
   const leased = createLeasedBalances({ accounts, memory });
   scarce = 'token-exhausted';
   allowed = 10;
-  // The first loan's part of the balance goes back to the books before the request takes it.
+  // The leased balance is returned to the ledger before the request takes it.
   free = 0;
   const acquire = vi.spyOn(leaseSource, 'acquire').mockImplementationOnce(async () => {
     leased.addLease({ kind: 'token', userId: gateway.userId, id }, 10);
@@ -300,6 +300,6 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   requested.length = 0;
   const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, selfUse: true })) as [Lessee, Lessee];
   expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
-  // What the first was lent is enough for both.
+  // What was leased for the first is enough for both.
   expect(requested).toEqual([first]);
 });

@@ -147,7 +147,7 @@ export function startRealtimeUpstream(script: RealtimeScript) {
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
-    heard: received,
+    received,
     seen,
     script(next: RealtimeScript) {
       current.script = next;
