@@ -79,11 +79,11 @@ function errorOf(proof: string): string | null {
   const [file = '', title = ''] = proof.split(' › ');
   const text = textOf(file);
   if (text === null) return `no file ${file}`;
-  // A row of a table stands in the file by its own name.
+  // A row of a table isQuoted in the file by its own name.
   const named = title.replace(/^family: /, '');
-  const stands = [`'${named}'`, `"${named}"`, `\`${named}\``].some((quoted) => text.includes(quoted));
+  const isQuoted = [`'${named}'`, `"${named}"`, `\`${named}\``].some((quoted) => text.includes(quoted));
   // Object keys that need no quotes.
-  if (named === '' || !(stands || text.includes(`\n  ${named}: `))) return `no test "${title}" in ${file}`;
+  if (named === '' || !(isQuoted || text.includes(`\n  ${named}: `))) return `no test "${title}" in ${file}`;
   return readsSource(text) ? `${file} searches source text` : null;
 }
 

@@ -73,10 +73,10 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
   const onlyBills = () => relay.open() <= ledger.pending().count;
 
   const drained = async (graceMs: number): Promise<void> => {
-    let soundMs = performance.now();
+    let healthyMs = performance.now();
     await until(() => {
-      if (ledger.healthy().ok || !onlyBills()) soundMs = performance.now();
-      const failedTooLong = performance.now() - soundMs >= failureGraceMs;
+      if (ledger.healthy().ok || !onlyBills()) healthyMs = performance.now();
+      const failedTooLong = performance.now() - healthyMs >= failureGraceMs;
       return (relay.open() === 0 && server.forwardedSocket() === 0) || hurried || failedTooLong;
     }, graceMs);
   };

@@ -11,7 +11,7 @@ const symbols = {
 const libraries = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
 /** From the kernel's headers, the same on both of our kinds of processor. */
 const socketLevel = 1;
-const isListening = 30;
+const acceptsConnections = 30;
 const attachProgram = 51;
 const detachProgram = 68;
 
@@ -26,7 +26,7 @@ function load() {
   return null;
 }
 
-/** A random number, modulo `count`, plus `first`: the place, in the order of their coming, of the listener that is meant (classic BPF). */
+/** Classic BPF: a random number modulo `count`, plus `first`, is the index of the listener, in the order in which they were bound. */
 function programFor(first: number, count: number): Uint8Array {
   const steps: readonly (readonly [code: number, value: number])[] = [
     [0x20, 0xfffff038],
@@ -59,7 +59,7 @@ export function createSteering(port: number): PortSteering {
     for (const descriptor of readdirSync('/proc/self/fd').map(Number)) {
       if (library?.getsockname(descriptor, name, Uint32Array.of(name.length)) !== 0) continue;
       if ((((name[2] ?? 0) << 8) | (name[3] ?? 0)) !== port) continue;
-      library.getsockopt(descriptor, socketLevel, isListening, flag, Uint32Array.of(4));
+      library.getsockopt(descriptor, socketLevel, acceptsConnections, flag, Uint32Array.of(4));
       if (flag[0] === 1) return descriptor;
     }
     return null;

@@ -15,11 +15,11 @@ export interface NativeCompactions {
 }
 
 export function createNativeCompactions(): NativeCompactions {
-  const lacking = new Set<number>();
+  const unsupported = new Set<number>();
   return {
-    isMissingAt: ({ id }) => lacking.has(id),
-    noteMissing: ({ id }) => void lacking.add(id),
-    clear: (id) => void lacking.delete(id),
+    isMissingAt: ({ id }) => unsupported.has(id),
+    noteMissing: ({ id }) => void unsupported.add(id),
+    clear: (id) => void unsupported.delete(id),
   };
 }
 

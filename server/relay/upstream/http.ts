@@ -52,7 +52,7 @@ export class UpstreamHttp {
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
     const { headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
     // The machine may have slept since the request was admitted.
-    if (isLeaseValid?.() === false) return failed(untenured);
+    if (isLeaseValid?.() === false) return failed(leaseExpired);
     const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
       abort.abort(headersTimeout),
     );
@@ -129,7 +129,7 @@ const exhaustion: UpstreamFailure = {
   reason: 'starved',
 };
 
-const untenured: UpstreamFailure = { ...exhaustion, reason: 'untenured' };
+const leaseExpired: UpstreamFailure = { ...exhaustion, reason: 'untenured' };
 
 /** A channel may be reached through a proxy of its own; null = it is not. */
 export const proxyOf = ({ setting: { proxy } }: ChannelSnapshot): string | null =>
