@@ -56,6 +56,7 @@ test('the first request comes with its times, its cost and the way to its row', 
   expect(html).toContain('$0.000042');
   expect(html).not.toContain('等待第一个请求');
   expect(linksIn(html)).toEqual(expect.arrayContaining(['/log?open=9', '/detail', '/channel/add']));
+  expect(html).toMatch(/<a(?=[^>]*href="\/detail")(?=[^>]*button-primary)[^>]*>前往数据看板</);
 });
 
 test('a small model that talks is asked, and none that draws or embeds', () => {

@@ -80,6 +80,15 @@ test('links of the site; documents where there is an address', async () => {
   expect(await siteLinks({ docs_link: '' })).not.toContain('https://docs.example');
 });
 
+test('no two places of the folded menu look alike, and each says its name', async () => {
+  const page = await sidebar(100, { docs_link: 'https://docs.example', several_nodes: true }, true);
+  const places = page.match(/<a .*?<\/a>/gs) ?? [];
+  expect(places.length).toBeGreaterThan(15);
+  expect(places.filter((place) => !/^<a [^>]*title="[^"]/.test(place))).toEqual([]);
+  const drawings = places.map((place) => /<path d="([^"]+)"/.exec(place)?.[1]).filter((one) => one !== undefined);
+  expect(drawings).toEqual([...new Set(drawings)]);
+});
+
 test('the foot of the menu credits the product and names its version', async () => {
   expect(await sidebar(1, { version: 'v1.2.3' })).toMatch(/[^<>]*v1\.2\.3/);
 });

@@ -180,7 +180,7 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/orders/orders-page.tsx')).OrdersPage,
     needs: Role.admin,
     navigation: {
-      icon: 'wallet',
+      icon: 'card',
       label: 'orders.title',
       group: 'nav.admin',
       key: 'o',
@@ -230,7 +230,7 @@ export const pages: readonly Page[] = [
     path: '/statement',
     load: async () => (await import('../features/statements/statement-page.tsx')).StatementPage,
     needs: Role.user,
-    navigation: { icon: 'book', label: 'statement.title', group: 'nav.personal' },
+    navigation: { icon: 'receipt', label: 'statement.title', group: 'nav.personal' },
   },
   {
     path: '/personal',

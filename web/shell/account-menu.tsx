@@ -20,7 +20,10 @@ export function AccountMenu({ user, collapsed, onGo, onLogout }: AccountMenuProp
         className: `flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${collapsed ? 'justify-center' : ''}`,
         content: (
           <>
-            <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
+            <span
+              title={collapsed ? user.username : undefined}
+              className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase"
+            >
               {user.username.slice(0, 1)}
             </span>
             <span className={collapsed ? 'sr-only' : 'min-w-0'}>

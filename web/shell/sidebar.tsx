@@ -95,6 +95,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
       <Link
         href="/"
         onClick={onGo}
+        title={collapsed ? status?.system_name : undefined}
         className={`flex h-12 flex-none items-center gap-2.5 px-2 font-semibold text-ink-1 ${collapsed ? 'justify-center' : ''}`}
       >
         <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />

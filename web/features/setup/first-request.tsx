@@ -79,12 +79,14 @@ export function FirstRequest({ row }: { readonly row: Log }) {
             out: grouped(row.completion_tokens),
           })}
         </span>
-        <strong className="font-semibold">{money(row.quota, 'exact')}</strong>
+        <strong className="text-[20px] leading-7 font-semibold">{money(row.quota, 'exact')}</strong>
       </p>
       <CostBreakdown details={details} />
-      <p className="flex flex-wrap gap-x-4 gap-y-1 text-[12px]">
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Link href="/detail" className="button button-primary">
+          {t('setup.toDashboard')}
+        </Link>
         <Link href={`/log?open=${row.id}`}>{t('setup.showLog')}</Link>
-        <Link href="/detail">{t('setup.toOverview')}</Link>
         <Link href="/channel/add">{t('setup.second')}</Link>
       </p>
     </div>
