@@ -26,7 +26,7 @@ function load() {
   return null;
 }
 
-/** Classic BPF: a random number modulo `count`, plus `first`, is the index of the listener, in the order in which they were bound. */
+/** Classic BPF: a random number modulo `count`, plus `first`, is the index of the listener, in the order in which they came. */
 function programFor(first: number, count: number): Uint8Array {
   const steps: readonly (readonly [code: number, value: number])[] = [
     [0x20, 0xfffff038],
