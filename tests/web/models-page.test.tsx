@@ -66,7 +66,7 @@ test('models without a price are in one line, with a price they might have, and 
 
 test('users and readers without a login see the same table without cost, margin, channels, use and fields', async () => {
   for (const html of [await page(1), await page(0)]) {
-    expect(words(row(html, 'gpt-4o'))).toContain('OpenAI 128k 文本 图像 文件 2.50 2.50 / 10.00 1.25');
+    expect(words(row(html, 'gpt-4o'))).toContain('OpenAI 128k 文本 图像 文件 2.50 10.00 1.25');
     for (const secret of ['成本', '毛利率', '7 天请求', '修改历史', '模拟调价', '没有价格', 'discount', '/channel'])
       expect(html).not.toContain(secret);
     expect(html).not.toContain('aria-label="gpt-4o 的输入');
@@ -81,7 +81,7 @@ test('a group with a ratio shows its own prices, which are not typed there', asy
     path: '/pricing?group=vip',
     answers: { 'pricing,7': vip, 'model-table': models },
   });
-  expect(words(row(html, 'gpt-4o'))).toContain('1.25 / 5.00');
+  expect(words(row(html, 'gpt-4o'))).toContain('1.25 5.00');
   expect(html).not.toContain('aria-label="gpt-4o 的输入');
 });
 
@@ -199,9 +199,30 @@ test('compared models show the cheaper price and the larger context', async () =
   expect(priced).toContain(i18next.t('pricing.margin'));
 });
 
-test('on a phone a model keeps its name, and its prices in and out share a place', async () => {
+test('on a phone a model is two lines: its name with what it did, and its prices as one text', async () => {
   const { modelColumns } = await import('../../web/features/pricing/model-columns.tsx');
-  const options = { t: i18next.t, admin: false, onPrice: () => undefined } as unknown;
-  const columns = modelColumns(options as Parameters<typeof modelColumns>[0]);
-  expect(columns.filter(({ key }) => key).map(({ id }) => id)).toEqual(['model', 'output']);
+  const columns = (admin: boolean) => modelColumns({ t: i18next.t, admin, narrow: true, onPrice: undefined });
+  expect(columns(true).filter(({ key }) => key)).toHaveLength(1);
+  const [card] = columns(false);
+  const words = (row: ModelView) => rendered(<p>{card?.cell?.(row)}</p>).replace(/<[^>]*>/g, ' ');
+  const bars = 'role="img"';
+  const priced = view({ model: 'mine', input: 3, output: 15 });
+  expect(words(priced)).toContain('输入 $3.00 · 输出 $15.00 / 1M');
+  expect(words({ ...priced, output: 0 })).toContain('输入 $3.00 / 1M');
+  expect(words({ ...priced, input: null, output: null, perCall: 0.04 })).toContain('$0.04 / 次');
+  expect(rendered(<p>{card?.cell?.(priced)}</p>)).not.toContain(bars);
+  const admin = { bars: [] } as unknown as AdminModel;
+  expect(rendered(<p>{card?.cell?.({ ...priced, admin })}</p>)).toContain(bars);
+});
+
+test('a margin of nothing is no warning', async () => {
+  const { modelColumns } = await import('../../web/features/pricing/model-columns.tsx');
+  const margin = modelColumns({ t: i18next.t, admin: true, narrow: false }).find(({ id }) => id === 'margin');
+  const classOf = (cost: number) => {
+    const admin = { cost_input: cost, cost_output: cost, tokens_in: 0, tokens_out: 0 } as unknown as AdminModel;
+    return rendered(<p>{margin?.cell?.(view({ input: 10, output: 10, admin }))}</p>);
+  };
+  expect(classOf(10)).toContain('text-ink-3">0.0 %');
+  expect(classOf(9.5)).toContain('text-warning">5.0 %');
+  expect(classOf(11)).toContain('text-danger">-10.0 %');
 });

@@ -19,49 +19,52 @@ export type PricePart = 'input' | 'output' | 'cached' | 'perCall';
 export interface ModelColumnsOptions {
   readonly t: TFunction;
   readonly admin: boolean;
+  /** A row is a card: its name with what it did, below them its prices. */
+  readonly narrow: boolean;
   /** Absent: prices are not changed here. */
   readonly onPrice?: ((row: ModelView, part: PricePart, dollars: number) => void) | undefined;
 }
 
 const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 const thin = 0.1;
-const marginClass = (margin: number): string => (margin < 0 ? 'text-danger' : margin < thin ? 'text-warning' : '');
 export const percentText = (share: number): string => `${(share * 100).toFixed(1)} %`;
+/** A loss in red, a thin margin in amber; none at all is what a price at cost is meant to leave. */
+const marginClass = (margin: number): string =>
+  percentText(Math.abs(margin)) === percentText(0)
+    ? 'text-ink-3'
+    : margin < 0
+      ? 'text-danger'
+      : margin < thin
+        ? 'text-warning'
+        : '';
 
 export const modalityText = (t: TFunction, takes: readonly string[]): string =>
   takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
 
-/** On a phone the prices of input and output share a cell. */
-const BeforeOutput = ({ row, unit }: { readonly row: ModelView; readonly unit: string }) => (
-  <span className="sm:hidden">
-    {row.perCall === null ? dollarText(row.input) : dollarText(row.perCall)}
-    <span className="mx-1 text-ink-3">{row.perCall === null ? '/' : unit}</span>
-  </span>
-);
+/** The prices in one text, as the card on a phone says them. */
+function priceText(t: TFunction, { input, output, perCall }: ModelView): string {
+  if (perCall !== null) return `$${dollarText(perCall)} ${t('pricing.callUnit')}`;
+  // Vectors have no words to pay for.
+  return output === null || (output === 0 && input !== 0)
+    ? t('pricing.cardInput', { input: dollarText(input) })
+    : t('pricing.cardPrices', { input: dollarText(input), output: dollarText(output) });
+}
 
-export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
-  const price = (part: PricePart, label: string, key: boolean): Column<ModelView> => ({
+export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
+  const price = (part: PricePart, label: string): Column<ModelView> => ({
     id: part,
     ...(part === 'cached' ? { from: 1024 } : {}),
     header: label,
     number: true,
-    key,
     sort: (row) => row[part] ?? -1,
     cell: (row) => {
       const value = part === 'input' ? (row.input ?? row.perCall) : row[part];
       const typed: PricePart = part === 'input' && row.perCall !== null ? 'perCall' : part;
-      const before = key ? <BeforeOutput row={row} unit={t('pricing.callUnit')} /> : null;
       // Vectors have no words to pay for.
       if (value === null || (part === 'output' && value === 0 && row.input !== 0))
-        return (
-          <>
-            {before}
-            <span className={`text-ink-3 ${before !== null && row.perCall !== null ? 'max-sm:hidden' : ''}`}>–</span>
-          </>
-        );
+        return <span className="text-ink-3">–</span>;
       return (
         <>
-          {before}
           {onPrice === undefined ? (
             dollarText(value)
           ) : (
@@ -84,15 +87,27 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
       header: t('pricing.model'),
       key: true,
       sort: (row) => row.model,
-      cell: (row) => (
-        <Link
-          href={modelPath(row.model)}
-          className={`font-mono text-[12px] hover:underline ${row.available ? 'text-ink-1' : 'text-ink-3'}`}
-          title={row.available ? undefined : t('pricing.no')}
-        >
-          {row.model}
-        </Link>
-      ),
+      cell: (row) => {
+        const name = (
+          <Link
+            href={modelPath(row.model)}
+            className={`font-mono text-[12px] hover:underline ${row.available ? 'text-ink-1' : 'text-ink-3'}`}
+            title={row.available ? undefined : t('pricing.no')}
+          >
+            {row.model}
+          </Link>
+        );
+        if (!narrow) return name;
+        return (
+          <>
+            <span className="flex items-center justify-between gap-3">
+              {name}
+              {row.admin === null ? null : <TrafficBars narrow bars={row.admin.bars} />}
+            </span>
+            <span className="mt-1 block text-[12px] text-ink-2">{priceText(t, row)}</span>
+          </>
+        );
+      },
     },
     {
       id: 'maker',
@@ -117,9 +132,9 @@ export function modelColumns({ t, admin, onPrice }: ModelColumnsOptions): readon
       sort: (row) => row.takes.length,
       cell: (row) => <span className="text-ink-2">{modalityText(t, row.takes)}</span>,
     },
-    price('input', t('pricing.in'), false),
-    price('output', t('pricing.out'), true),
-    price('cached', t('pricing.cached'), false),
+    price('input', t('pricing.in')),
+    price('output', t('pricing.out')),
+    price('cached', t('pricing.cached')),
   ];
   if (!admin) return everybody;
   return [

@@ -7,6 +7,7 @@ import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { useSelection } from '../../components/table/selection.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { useUrl } from '../../lib/url.ts';
 import { Compare } from './compare.tsx';
 import { modelColumns, modelPath } from './model-columns.tsx';
@@ -21,6 +22,7 @@ export interface ModelsViewProps {
 export function ModelsView({ models, bar }: ModelsViewProps) {
   const { t } = useTranslation();
   const url = useUrl();
+  const narrow = useNarrow();
   const [, navigate] = useLocation();
   const pricing = useRef(usePricing());
   const [comparing, setComparing] = useState(false);
@@ -35,11 +37,12 @@ export function ModelsView({ models, bar }: ModelsViewProps) {
       modelColumns({
         t,
         admin: models.admin,
+        narrow,
         onPrice: changes
           ? (row, part, dollars) => void pricing.current.store({ [row.model]: priceWith(row, part, dollars) })
           : undefined,
       }),
-    [t, models.admin, changes],
+    [t, models.admin, narrow, changes],
   );
   return (
     <>
