@@ -144,3 +144,14 @@ test('what the channel says of its status is shown before its traffic knows', as
   expect(await list([channel(1, 'main', 2)], [traffic(1, failing)])).toContain('status status-off">已禁用');
   expect(await list([channel(1, 'main')], [traffic(1, { state: 'disabled' })])).toContain('status status-off">空闲');
 });
+
+test('a channel that stands by has the hollow mark, and a phone shows the kind of each', async () => {
+  const page = await list(
+    [channel(1, 'main'), channel(2, 'backup')],
+    [traffic(1, {}), traffic(2, { state: 'standby' })],
+  );
+  expect(page).toContain('status status-off">备用');
+  expect(page).toContain('"status">正常');
+  const type = page.slice(0, page.indexOf('style="background:')).lastIndexOf('<td');
+  expect(page.slice(type, page.indexOf('>', type))).not.toContain('max-sm:hidden');
+});

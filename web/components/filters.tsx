@@ -18,7 +18,7 @@ export function SearchField({ label, value, onChange, className, slash, type = '
     <input
       type={type}
       data-key={slash ? '/' : undefined}
-      className={`field max-sm:w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:basis-40 ${className}`}
+      className={`field max-sm:h-9! max-sm:w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:basis-40 ${className}`}
       placeholder={label}
       aria-label={label}
       value={value}

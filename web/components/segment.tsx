@@ -20,7 +20,7 @@ export function Segment<Value extends string>({ label, value, options, onChange 
         <Radio
           key={option}
           value={option}
-          className="flex h-6 min-w-6 flex-none cursor-pointer items-center justify-center rounded-1 px-2 text-[12px] whitespace-nowrap text-ink-2 data-checked:bg-surface data-checked:font-medium data-checked:text-ink-1 max-sm:h-9"
+          className="flex h-6 min-w-6 flex-none cursor-pointer items-center justify-center rounded-1 px-2 text-[12px] whitespace-nowrap text-ink-2 data-checked:bg-surface data-checked:font-medium data-checked:text-ink-1 max-sm:h-8"
         >
           {text}
         </Radio>

@@ -72,6 +72,7 @@ export function channelColumns({
       id: 'type',
       from: 1280,
       header: t('channels.type'),
+      key: true,
       sort: (row) => typeName(row.type),
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">

@@ -37,7 +37,7 @@ export const stateClasses: Readonly<Record<FilterState, string>> = {
   failing: 'status status-bad',
   slow: 'status status-wait',
   serving: 'status',
-  standby: 'status',
+  standby: 'status status-off',
   idle: 'status status-off',
   auto: 'status status-bad',
   disabled: 'status status-off',
