@@ -8,9 +8,11 @@ afterEach(() => vi.unstubAllGlobals());
 
 const priced = (name: string, some: object) => ({
   ...{ model_name: name, quota_type: 0, model_ratio: 1.25, model_price: 0, completion_ratio: 4, cache_ratio: 1 },
-  ...{ enable_groups: ['default'], owner_by: '', supported_endpoint_types: [], ...some },
+  ...{ enable_groups: ['default'], owner_by: '', supported_endpoint_types: [] },
+  ...{ maker: null, context: null, ...some },
 });
-const home = async (more: object = {}, content = '') => {
+const known = { maker: { zh: '开放', en: 'Open' }, context: 400_000 };
+const home = async (more: object = {}, content = '', about: object = known) => {
   const { HomePage } = await import('../../web/features/site/home-page.tsx');
   return rendered(<HomePage />, {
     answers: {
@@ -20,7 +22,7 @@ const home = async (more: object = {}, content = '') => {
         ...{ success: true, message: '', group_ratio: {}, usable_group: {} },
         data: [
           priced('dead', {}),
-          priced('gpt-5', {}),
+          priced('gpt-5', about),
           priced('draw', { quota_type: 1, model_price: 0.04 }),
           ...Array.from({ length: 12 }, (_, at) => priced(`m${at}`, {})),
         ],
@@ -37,17 +39,35 @@ test('a reader without a login sees models with prices and status, the best firs
   expect(page).toContain('每次 $0.04');
   const order = ['gpt-5', 'draw', 'dead'].map((name) => page.indexOf(`>${name}<`));
   expect(order).toEqual(order.toSorted((one, other) => one - other));
-  expect(page.slice(page.indexOf('>dead<'))).toMatch(/status-bad[^<]*<span[^>]*>失败/);
+  expect(page.slice(page.indexOf('>dead<'))).toMatch(/status-bad[^<>]*>失败/);
+  expect(page).toMatch(/>开放<.*>400k</s);
   expect(page).toContain('https://site.example/v1/messages');
   expect(page).toContain('全部 15 个模型与价格');
   expect(page).not.toContain('>m11<');
-  expect(linksIn(page)).toEqual(expect.arrayContaining(['/register', '/login', '/pricing', '/api-docs']));
+  expect(linksIn(page)).toEqual(['/register', '/pricing', '/api-docs']);
   expect(page).not.toContain('编辑');
 });
 
-test('where registration is off nothing leads there', async () => {
-  expect(linksIn(await home({ register_enabled: false }))).not.toContain('/register');
-  expect(linksIn(await home({ self_use_mode_enabled: true }))).not.toContain('/register');
+test('the base URL stands above the models, and it and the command can be copied', async () => {
+  const page = await home();
+  const [base, models, command] = ['>https://site.example/v1<', 'id="home-models"', '>curl '].map((one) =>
+    page.indexOf(one),
+  );
+  expect(base).toBeGreaterThan(0);
+  expect(models).toBeGreaterThan(base ?? 0);
+  expect(command).toBeGreaterThan(models ?? 0);
+  expect(page.slice(base, models)).toMatch(/<button[^>]*>.*复制</s);
+  expect(page).toContain('aria-label="复制命令"');
+});
+
+test('a column that would say nothing of any model is left out', async () => {
+  expect(await home()).toContain('上下文');
+  expect(await home({}, '', {})).not.toContain('上下文');
+});
+
+test('where registration is off the login stands in its place', async () => {
+  for (const more of [{ register_enabled: false }, { self_use_mode_enabled: true }])
+    expect(linksIn(await home(more))).toEqual(['/login', '/pricing', '/api-docs']);
 });
 
 test('the introduction is the administrator’s, who alone can change it where it stands', async () => {

@@ -5,10 +5,13 @@ import { usePageTitle } from '../lib/page-title.ts';
 export function PageHead({
   title,
   count,
+  large = false,
   children,
 }: {
   readonly title: string;
   readonly count?: ReactNode;
+  /** Of a page that strangers see first. */
+  readonly large?: boolean;
   readonly children?: ReactNode;
 }) {
   usePageTitle(title);
@@ -18,7 +21,11 @@ export function PageHead({
   return (
     <div className="flex flex-wrap items-center gap-2 px-5 pt-4 pb-3">
       <div className="mr-auto flex min-w-0 flex-wrap items-center gap-x-2">
-        <h1 ref={heading} tabIndex={-1} className="outline-none">
+        <h1
+          ref={heading}
+          tabIndex={-1}
+          className={`outline-none ${large ? 'text-[32px] leading-10 max-sm:text-[26px] max-sm:leading-8' : ''}`}
+        >
           {title}
         </h1>
         {count === undefined ? null : <span className="text-ink-3">{count}</span>}

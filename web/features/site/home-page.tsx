@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -13,6 +14,8 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { sizeText } from '../../lib/currency.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useHeld, useOptionalRead, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
@@ -79,6 +82,9 @@ function Models() {
   if (list === undefined || perUnit === undefined) return null;
   const levelOf = ({ model_name: name }: Priced): Level => levels?.[name] ?? 'none';
   const models = list.data.toSorted((one, other) => rank[levelOf(one)] - rank[levelOf(other)]);
+  const shown = models.slice(0, maxModels);
+  const withMaker = shown.some(({ maker }) => maker !== null);
+  const withContext = shown.some(({ context }) => context !== null);
   return (
     <section aria-labelledby="home-models">
       <h2 id="home-models" className="mb-2 font-semibold">
@@ -98,29 +104,50 @@ function Models() {
               <thead>
                 <tr>
                   <th scope="col">{t('site.model')}</th>
+                  {withMaker ? (
+                    <th scope="col" className="max-sm:hidden">
+                      {t('pricing.maker')}
+                    </th>
+                  ) : null}
+                  {withContext ? (
+                    <th scope="col" className="number max-sm:hidden">
+                      {t('pricing.context')}
+                    </th>
+                  ) : null}
                   <th scope="col" className="number">
                     {t('site.in')}
                   </th>
                   <th scope="col" className="number">
                     {t('site.out')}
                   </th>
-                  <th scope="col">
-                    <span className="max-sm:sr-only">{t('site.status')}</span>
+                  <th scope="col" className="max-sm:hidden">
+                    {t('site.status')}
                   </th>
                 </tr>
               </thead>
               <tbody>
-                {models.slice(0, maxModels).map((model) => (
-                  <tr key={model.model_name}>
-                    <td className="max-w-60 truncate font-mono text-[12px]">{model.model_name}</td>
-                    <Prices model={model} perUnit={perUnit} />
-                    <td>
-                      <span className={classes[levelOf(model)]}>
-                        <span className="max-sm:sr-only">{t(`site.level_${levelOf(model)}`)}</span>
-                      </span>
-                    </td>
-                  </tr>
-                ))}
+                {shown.map((model) => {
+                  const { model_name: name, maker, context } = model;
+                  const level = <span className={classes[levelOf(model)]}>{t(`site.level_${levelOf(model)}`)}</span>;
+                  return (
+                    <tr key={name}>
+                      <td className="max-w-60 max-sm:max-w-40 max-sm:py-1.5">
+                        <code className="block truncate font-mono text-[12px]" title={name}>
+                          {name}
+                        </code>
+                        <span className="text-[12px] sm:hidden">{level}</span>
+                      </td>
+                      {withMaker ? (
+                        <td className="text-ink-2 max-sm:hidden">
+                          {maker === null ? '–' : textIn(maker, currentLanguage())}
+                        </td>
+                      ) : null}
+                      {withContext ? <td className="number max-sm:hidden">{sizeText(context)}</td> : null}
+                      <Prices model={model} perUnit={perUnit} />
+                      <td className="max-sm:hidden">{level}</td>
+                    </tr>
+                  );
+                })}
               </tbody>
             </table>
           </section>
@@ -208,10 +235,30 @@ function Introduction() {
   );
 }
 
+/** What a client is pointed at. */
+function BaseUrl({ address }: { readonly address: string }) {
+  const { t } = useTranslation();
+  const url = `${address}/v1`;
+  return (
+    <section
+      aria-label={t('site.baseUrl')}
+      className="flex items-center gap-3 rounded-3 border border-line bg-sunken py-2 pr-2 pl-4 max-sm:flex-wrap"
+    >
+      <span className="flex-none text-ink-2 max-sm:basis-full">{t('site.baseUrl')}</span>
+      <code className="min-w-0 flex-1 font-mono break-all">{url}</code>
+      <button type="button" className="button" onClick={() => copyOrShow(url)}>
+        <Icon name="copy" />
+        {t('app.copy')}
+      </button>
+    </section>
+  );
+}
+
 function Endpoints({ address }: { readonly address: string }) {
   const { t } = useTranslation();
   const list = usePrices().data;
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
+  const command = `curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`;
   return (
     <section aria-labelledby="home-call">
       <h2 id="home-call" className="mb-2 font-semibold">
@@ -238,13 +285,27 @@ function Endpoints({ address }: { readonly address: string }) {
           </div>
         ))}
       </dl>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-        tabIndex={0}
-        className="mt-3 overflow-auto rounded-3 border border-line bg-sunken p-3 font-mono text-[12px] leading-5"
-      >
-        {`curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`}
-      </pre>
+      <div className="mt-3 overflow-hidden rounded-3 border border-line bg-sunken">
+        <p className="flex items-center justify-between border-b border-line py-1 pr-1 pl-4 text-ink-2">
+          {'curl'}
+          <button
+            type="button"
+            className="button button-ghost"
+            aria-label={t('app.copyCommand')}
+            onClick={() => copyOrShow(command)}
+          >
+            <Icon name="copy" />
+            {t('app.copy')}
+          </button>
+        </p>
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+          tabIndex={0}
+          className="overflow-auto px-4 py-3 font-mono text-[12px] leading-5"
+        >
+          {command}
+        </pre>
+      </div>
       <p className="mt-2">
         <Link href="/api-docs">{t('apiDocs.title')}</Link>
       </p>
@@ -259,20 +320,15 @@ function OwnHome() {
   const status = useStatus().data;
   const held = useHeld([usePrices(), useLevels()].some(({ isPending }) => isPending));
   if (held) return <Waiting />;
+  const address = status?.server_address || location.origin;
+  const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
   return (
     <div className="mx-auto max-w-3xl py-4">
-      <PageHead title={t('site.homeTitle')}>
+      <PageHead title={t('site.homeTitle')} large>
         {user === null ? (
-          <>
-            {status?.register_enabled === true && status.self_use_mode_enabled !== true ? (
-              <Link href="/register" className="button">
-                {t('nav.register')}
-              </Link>
-            ) : null}
-            <Link href="/login" className="button button-primary max-sm:hidden">
-              {t('nav.login')}
-            </Link>
-          </>
+          <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
+            {t(mayRegister ? 'nav.register' : 'nav.login')}
+          </Link>
         ) : (
           <>
             <Link href="/playground" className="button">
@@ -285,10 +341,11 @@ function OwnHome() {
         )}
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6 px-5">
+        <BaseUrl address={address} />
         {isAdmin(user) ? <Checklist /> : null}
         <Introduction />
         <Models />
-        <Endpoints address={status?.server_address || location.origin} />
+        <Endpoints address={address} />
       </div>
     </div>
   );
