@@ -105,7 +105,7 @@ test('an open row of the log has an address: reload keeps it, j and k go on, Bac
   const id = (await rows().nth(1).getAttribute('data-row')) ?? '';
   const next = (await rows().nth(2).getAttribute('data-row')) ?? '';
   await rows().nth(1).locator('td').nth(1).click();
-  const drawer = page.getByRole('heading', { name: en.logs.detail }).first();
+  const drawer = page.getByRole('dialog').getByRole('heading').first();
   await drawer.waitFor();
   expect(new URL(page.url()).searchParams.get('open')).toBe(id);
   await page.reload();

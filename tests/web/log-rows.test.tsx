@@ -160,12 +160,15 @@ test('time is spent on failed attempts, on waiting and on the stream, and nothin
   expect(await spans(2)).toEqual([['wait', 310, '']]);
 });
 
-test('the bill says dollars per million beside its ratios', async () => {
+test('each line of the bill has its tokens, its price and its amount', async () => {
   const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
   const { detailsOf } = await import('../../web/features/logs/row-details.ts');
-  const bill = textsOf(rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />));
-  expect(bill.join('\n')).toContain('9,000 × 1$2.5 / 1M');
-  expect(bill.join('\n')).toContain('300 × 4$10 / 1M');
+  const html = rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+  const lines = html.split('<tr>').map((line) => textsOf(line));
+  expect(lines).toContainEqual(['输入', '9,000', '× 1$2.5 / 1M', '$0.022500']);
+  expect(lines).toContainEqual(['输出', '300', '× 4$10 / 1M', '$0.003000']);
 });
 
 test('the rail counts what there is, and marks what is chosen', async () => {
@@ -245,4 +248,24 @@ test.each([
   const { LogTotals } = await import('../../web/features/logs/log-head.tsx');
   const counts = { total, errors, sampled: false } as unknown as Counts;
   expect(rendered(<LogTotals counts={counts} stat={undefined} />)).toContain(i18next.t('logs.failedShare', { share }));
+});
+
+test('a few long requests do not flatten the bars of the others', async () => {
+  const { maxDurationOf } = await import('../../web/features/logs/log-columns.tsx');
+  const row = (ms: number, type = 2) => ({ type, other: JSON.stringify({ ms }) }) as Log;
+  const short = Array.from({ length: 19 }, () => row(1800));
+  expect(maxDurationOf([...short, row(90_000)])).toBe(2000);
+  expect(maxDurationOf([row(1800), row(90_000)])).toBe(100_000);
+  expect(maxDurationOf([row(90_000, 5)])).toBe(1000);
+});
+
+test.each([
+  ['type=0', false],
+  ['model=none', true],
+])('of /log?%s the words "no row matches" are said: %s', async (search, narrowed) => {
+  const { NoLogs } = await import('../../web/features/logs/no-logs.tsx');
+  const url = { get: (name: string) => new URLSearchParams(search).get(name) ?? '' } as Url;
+  const html = rendered(<NoLogs filtered narrowed={narrowed} url={url} backwards={false} />);
+  expect(html.includes(i18next.t('app.clearFilters'))).toBe(narrowed);
+  expect(html.includes(i18next.t('logs.noneInTime'))).toBe(!narrowed);
 });

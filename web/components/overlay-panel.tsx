@@ -8,7 +8,7 @@ import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
 export interface SheetProps {
-  readonly title: string;
+  readonly title: ReactNode;
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly footer?: ReactNode;

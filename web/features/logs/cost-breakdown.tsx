@@ -3,6 +3,7 @@
 import { useTranslation } from 'react-i18next';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { priceOfRatio } from '../../../server/contract/pricing/format.ts';
+import type { Prices } from '../../../server/contract/pricing/price.ts';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 
@@ -15,15 +16,37 @@ const labels = {
   call: 'logs.call',
 } as const satisfies Record<BillLine['kind'], string>;
 
+/** What a line comes to at its price; the ratios below the lines hold for all of them. @returns quota, with a fraction. */
+const amountOf = ({ kind, tokens, ratio, modelRatio }: BillLine, prices: Prices): number =>
+  kind === 'call' ? tokens * ratio * prices.quotaPerUnit : tokens * ratio * (modelRatio ?? prices.modelRatio);
+
+/** Amounts of lines are not rounded to whole quota as the total is. */
+const rounded = (quota: number): number => Math.round(quota * 100) / 100;
+
 export function CostBreakdown({ details }: { readonly details: Readonly<Record<string, unknown>> }) {
   const { t } = useTranslation();
   const money = useMoney();
   const bill = recompute(details);
   if (bill === null) return null;
+  const ratio = (name: string, times: number) => (
+    <tr key={name}>
+      <td colSpan={2}>{name}</td>
+      <td>× {times}</td>
+      <td />
+    </tr>
+  );
   return (
     <section className="mb-6">
       <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>
       <table className="bill">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">{t('logs.tokens')}</th>
+            <th scope="col">{t('logs.price')}</th>
+            <th scope="col">{t('logs.amount')}</th>
+          </tr>
+        </thead>
         <tbody>
           {bill.lines.map((line) => (
             <tr key={`${line.kind} ${line.detail ?? ''}`}>
@@ -31,38 +54,31 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
                 {t(labels[line.kind])}
                 {line.detail === undefined ? '' : ` (${line.detail})`}
               </td>
+              <td>{grouped(line.tokens)}</td>
               <td>
-                {grouped(line.tokens)} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
-                {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
-                {line.kind === 'call' || bill.prices.modelPrice !== null ? null : (
-                  <span className="ml-2 text-ink-3">
+                {line.kind === 'call' || bill.prices.modelPrice !== null ? (
+                  `× ${line.kind === 'call' ? `$${line.ratio}` : line.ratio}`
+                ) : (
+                  <>
+                    <span className="mr-2 text-ink-3">
+                      × {line.ratio}
+                      {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
+                    </span>
                     {t('logs.perMillion', {
                       price: `$${priceOfRatio((line.modelRatio ?? bill.prices.modelRatio) * line.ratio)}`,
                     })}
-                  </span>
+                  </>
                 )}
               </td>
+              <td>{money(rounded(amountOf(line, bill.prices)), 'exact')}</td>
             </tr>
           ))}
-          {bill.prices.modelPrice === null ? (
-            <tr>
-              <td>{t('logs.modelRatio')}</td>
-              <td>× {bill.prices.modelRatio}</td>
-            </tr>
-          ) : null}
-          {(bill.prices.surcharges ?? []).map(({ name, ratio }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td>× {ratio}</td>
-            </tr>
-          ))}
-          <tr>
-            <td>{t('logs.groupRatio')}</td>
-            <td>× {bill.prices.groupRatio}</td>
-          </tr>
+          {bill.prices.modelPrice === null ? ratio(t('logs.modelRatio'), bill.prices.modelRatio) : null}
+          {(bill.prices.surcharges ?? []).map(({ name, ratio: times }) => ratio(name, times))}
+          {ratio(t('logs.groupRatio'), bill.prices.groupRatio)}
           <tr className="total">
             <td>{t('logs.total')}</td>
-            <td>
+            <td colSpan={3}>
               {grouped(bill.quota)} = {money(bill.quota, 'exact')}
             </td>
           </tr>

@@ -80,7 +80,8 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     const className = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
     return (
       <span
-        className={`flex max-w-[480px] gap-2 text-[12px] max-xl:max-w-80 max-lg:max-w-48 max-sm:max-w-full ${className}`}
+        // It fills what the figures of other rows leave it, and asks for no width of its own.
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-sm:w-auto max-sm:min-w-0 ${className}`}
         title={text}
       >
         <span className="truncate max-sm:whitespace-normal">{text}</span>
@@ -256,9 +257,16 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
   ];
 }
 
-/** The length that a full bar stands for: round, so that it seldom changes. @returns milliseconds. */
+/** Of the rows on a page, so many take no longer than a full bar. */
+const fullShare = 0.95;
+
+/** The length that a full bar stands for: few long requests do not flatten the others; round, so that it seldom changes. @returns milliseconds. */
 export function maxDurationOf(rows: readonly Log[]): number {
-  const maxMs = Math.max(1000, ...rows.filter(charged).map((row) => msOf(row, detailsOf(row))));
+  const lengths = rows
+    .filter(charged)
+    .map((row) => msOf(row, detailsOf(row)))
+    .sort((one, other) => one - other);
+  const maxMs = Math.max(1000, lengths[Math.ceil(lengths.length * fullShare) - 1] ?? 0);
   const size = 10 ** Math.floor(Math.log10(maxMs));
   return [1, 2, 5, 10].map((one) => one * size).find((one) => one >= maxMs) ?? maxMs;
 }

@@ -49,6 +49,7 @@ const requestRows = (
   reader: { readonly id: number; readonly admin: boolean },
 ): DetailRow[] => [
   [t('logs.requestId'), log.request_id],
+  [t('logs.model'), log.model_name],
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.user'), log.username],
   [
@@ -170,7 +171,24 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   );
   return (
     <Sheet
-      title={isRequest ? t('logs.detail') : t(`logs.t${log.type as 1 | 3 | 4}`)}
+      title={
+        isRequest ? (
+          <span className="flex items-baseline gap-3">
+            {log.model_name === '' ? (
+              t('logs.detail')
+            ) : (
+              <span className="truncate font-mono text-[14px]" title={log.model_name}>
+                {log.model_name}
+              </span>
+            )}{' '}
+            <span className="flex-none font-normal">
+              <LogStatusMark log={log} t={t} />
+            </span>
+          </span>
+        ) : (
+          t(`logs.t${log.type as 1 | 3 | 4}`)
+        )
+      }
       onClose={onClose}
       footer={
         <>
@@ -197,14 +215,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
         </>
       }
     >
-      {isRequest ? (
-        <p className="mb-3 flex flex-wrap items-baseline gap-x-3">
-          <b className="font-mono font-semibold break-all">{log.model_name}</b>
-          <LogStatusMark log={log} t={t} />
-        </p>
-      ) : (
-        <p className="mb-4 break-words">{eventText(log, t, money)}</p>
-      )}
+      {isRequest ? null : <p className="mb-4 break-words">{eventText(log, t, money)}</p>}
       {log.type === 5 ? (
         <div className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">
           <p className="break-words">{storedIn(log.content, currentLanguage())}</p>

@@ -67,10 +67,10 @@ export function LogsPage() {
   const live = follows && size !== null && page === 1 && !held && openId === '';
   const filters = filtersIn(url, admin);
   const { start_timestamp: _from, end_timestamp: _to, ...others } = filters;
-  const filtered =
-    Object.values(others).some(
-      (value) => value !== '' && value !== 0 && !(Array.isArray(value) && value.length === 0),
-    ) || url.get('range') !== 'all';
+  const narrowed = Object.values(others).some(
+    (value) => value !== '' && value !== 0 && !(Array.isArray(value) && value.length === 0),
+  );
+  const filtered = narrowed || url.get('range') !== 'all';
   const { rows, total, list, onEnd } = useLogs({
     admin,
     filters,
@@ -135,7 +135,7 @@ export function LogsPage() {
           sidebar={
             wide && counts !== undefined && counts.total > 0 ? <FilterSidebar counts={counts} url={url} /> : undefined
           }
-          empty={<NoLogs filtered={filtered} url={url} backwards={isBackwards(filters)} />}
+          empty={<NoLogs filtered={filtered} narrowed={narrowed} url={url} backwards={isBackwards(filters)} />}
         />
       </div>
       <Pager

@@ -6,16 +6,19 @@ import type { Url } from '../../lib/url.ts';
 import { filterLabels } from './log-filters.ts';
 
 export interface NoLogsProps {
+  /** By a filter or by a range. */
   readonly filtered: boolean;
+  /** By a filter. */
+  readonly narrowed: boolean;
   readonly url: Url;
   /** The end lies before the beginning. */
   readonly backwards: boolean;
 }
 
-export function NoLogs({ filtered, url, backwards }: NoLogsProps) {
+export function NoLogs({ filtered, narrowed, url, backwards }: NoLogsProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const by = filterLabels.filter(([name]) => url.get(name) !== '');
+  const by = narrowed ? filterLabels.filter(([name]) => url.get(name) !== '') : [];
   const text = backwards
     ? t('logs.backwards')
     : t('logs.noneOf', {
