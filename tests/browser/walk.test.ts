@@ -333,7 +333,7 @@ test('everything that opens', async () => {
 
 /** What this site's own data and other people's names look like. */
 const data =
-  /^(root|admin-one|user-one|laptop|practice(-small|-large)?|failing|unpriced-model|spare|gift|default|vip|svip|New API|English|unpriced-model gpt-4o-mini|模型测试|: default|(gpt|chatgpt|text|o\d|dall-e|tts|whisper|davinci|babbage)-[\w.-]+|https?:\/\/\S+|alt\+T|The upstream could not be reached \(request id: \w+\)|[: ]*ECONNREFUSED: .+|(GitHub|OIDC|Linux DO|Telegram):?|OpenAI( Responses)?|Anthropic|Gemini|RPM|TPM|CSV|JSONL|curl|Python|Mozilla\/\S.+)$/;
+  /^(root|Root User|admin-one|user-one|laptop|practice(-small|-large)?|failing|unpriced-model|spare|gift|default|vip|svip|New API|English|unpriced-model gpt-4o-mini|模型测试|: default|(gpt|chatgpt|text|o\d|dall-e|tts|whisper|davinci|babbage)-[\w.-]+|https?:\/\/\S+|alt\+T|The upstream could not be reached \(request id: \w+\)|[: ]*ECONNREFUSED: .+|(GitHub|OIDC|Linux DO|Telegram):?|OpenAI( Responses)?|Anthropic|Gemini|RPM|TPM|CSV|JSONL|curl|Python|Mozilla\/\S.+)$/;
 
 /** Words that are nobody's to translate: names, data, what the catalogues tell in both languages by themselves. */
 const untranslated = new Set(
@@ -373,8 +373,14 @@ const anonymous = (page: Page): Promise<string[]> =>
         continue;
       judge(node.textContent ?? '');
     }
-    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [alt]'))
-      for (const name of ['aria-label', 'title', 'placeholder', 'alt']) judge(element.getAttribute(name) ?? '');
+    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [alt]')) {
+      // A tooltip that repeats what may be cut is judged as what is there.
+      const visible = element instanceof HTMLInputElement ? element.value : element.textContent;
+      for (const name of ['aria-label', 'title', 'placeholder', 'alt']) {
+        const text = element.getAttribute(name) ?? '';
+        if (name !== 'title' || !visible?.includes(text)) judge(text);
+      }
+    }
     return found;
   });
 
