@@ -89,10 +89,8 @@ test('latency over a week: two; and from its chart to the requests one more', as
   // The last bar is the hour under way.
   await act(chart.click({ position: { x: box.width - 3, y: box.height - 3 } }));
   await page.waitForURL(/\/log\?.*from=/);
-  await page
-    .getByRole('cell', { name: /practice-/ })
-    .first()
-    .waitFor();
+  const requests = page.getByRole('cell', { name: /practice-/ });
+  await expect.poll(async () => `${page.url()}: ${(await requests.count()) > 0}`, soon).toMatch(/: true$/);
   expect(actions).toBe(3);
 });
 
