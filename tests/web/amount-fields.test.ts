@@ -23,7 +23,7 @@ import {
 } from '../../web/features/settings/typed-option.ts';
 import { amountBounds, budgetBounds, fieldsOf, formOf, limitBounds } from '../../web/features/tokens/token-form.ts';
 import { signedBounds } from '../../web/features/users/user-drawer.tsx';
-import { transferBounds } from '../../web/features/wallet/invite-card.tsx';
+import { transferBounds } from '../../web/features/wallet/invite.tsx';
 import { topUpBounds } from '../../web/features/wallet/top-up.tsx';
 import { typed, withCurrency } from './typed-amounts.ts';
 

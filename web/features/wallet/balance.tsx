@@ -1,31 +1,62 @@
-/** What the reader has left, and what was used. */
+/** What the reader has left, how long it lasts, and what was used. */
 
 import { useTranslation } from 'react-i18next';
-import { Card } from '../../components/card.tsx';
+import { Link } from 'wouter';
+import { monthAt, monthRange } from '../../../server/contract/statement.ts';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
-import { useRead } from '../../lib/read.ts';
+import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
+
+const daySeconds = 86_400;
+
+/**
+ * Whole days that the balance lasts at the month's pace; null = nothing was spent.
+ * @param seconds of the month that are over; counted as a day at least.
+ */
+export const daysLeft = (balance: number, spent: number, seconds: number): number | null =>
+  spent > 0 ? Math.max(0, Math.floor((balance * Math.max(seconds, daySeconds)) / daySeconds / spent)) : null;
 
 /** @param note a sentence below. */
 export function Balance({ note }: { readonly note?: string | undefined }) {
   const { t } = useTranslation();
   const money = useMoney();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const from = monthRange(monthAt(Date.now()))?.from ?? 0;
+  const month = useOptionalRead({
+    queryKey: ['month-spend', from],
+    queryFn: () =>
+      call('traffic.self', { start_timestamp: from, end_timestamp: Math.floor(Date.now() / 1000), step: '1d' }),
+  }).data;
+  const spent = month?.total.charge;
+  const lasts =
+    self === undefined || spent === undefined ? null : daysLeft(self.quota, spent, Date.now() / 1000 - from);
+  const figure = 'text-[36px] leading-11 font-semibold max-sm:text-[24px] max-sm:leading-8';
   return (
-    <Card title={t('wallet.balance')}>
+    <section aria-label={t('wallet.balance')} className="rounded-3 border border-line bg-surface px-4 py-3">
       {self === undefined ? (
         <Waiting />
       ) : (
-        <>
-          <p className="text-[28px] leading-9 font-semibold">{money(self.quota)}</p>
-          <p className="mt-1 text-ink-2">
-            {t('wallet.used', { usd: money(self.used_quota), count: grouped(self.request_count) })}
-          </p>
-          {note === undefined ? null : <p className="mt-3 text-[12px] text-ink-3">{note}</p>}
-        </>
+        <dl className="grid grid-cols-2 gap-x-6 sm:flex sm:flex-wrap sm:gap-x-16 sm:gap-y-3">
+          <div>
+            <dt className="text-[12px] text-ink-3">{t('wallet.balance')}</dt>
+            <dd className={figure}>{money(self.quota)}</dd>
+            <dd className="text-ink-2">
+              {t('wallet.used', { usd: money(self.used_quota), count: grouped(self.request_count) })}
+            </dd>
+          </div>
+          <div>
+            <dt className="text-[12px] text-ink-3">{t('wallet.month')}</dt>
+            <dd className={figure}>{money(spent)}</dd>
+            <dd className="flex flex-wrap gap-x-3 text-ink-2">
+              {lasts === null ? null : <span>{t('dashboard.lasts', { count: lasts })}</span>}
+              <Link href="/statement">{t('statement.title')}</Link>
+            </dd>
+          </div>
+        </dl>
       )}
-    </Card>
+      {note === undefined ? null : <p className="mt-2 text-[12px] text-ink-3">{note}</p>}
+    </section>
   );
 }

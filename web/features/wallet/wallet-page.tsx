@@ -14,8 +14,8 @@ import { dateTime } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
 import { OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
-import { InviteCard } from './invite-card.tsx';
-import { RedemptionCard } from './redemption-card.tsx';
+import { Invite } from './invite.tsx';
+import { Redemption } from './redemption.tsx';
 import { methodName, TopUp, usePaymentMethods } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
@@ -42,6 +42,7 @@ export function WalletPage() {
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
     { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
+    { id: 'status', header: t('users.status'), key: true, cell: (row) => <OrderState state={row.status} /> },
     {
       id: 'money',
       header: t('wallet.paid'),
@@ -50,24 +51,25 @@ export function WalletPage() {
       cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
     },
     { id: 'quota', header: t('wallet.credited'), number: true, key: true, amount: (row) => row.quota },
-    { id: 'status', header: t('users.status'), key: true, cell: (row) => <OrderState state={row.status} /> },
   ];
 
   return (
     <>
       <PageHead title={t('wallet.title')} />
-      <div className={`grid gap-3 px-5 pb-5 ${payable ? 'lg:grid-cols-2' : 'lg:grid-cols-3'}`}>
+      <div className={`grid gap-3 px-5 ${payable ? 'lg:grid-cols-2' : ''}`}>
         <Boundary>
           <Balance note={payable ? undefined : t('wallet.offline')} />
         </Boundary>
-        <RedemptionCard onRedeemed={refresh} />
         {payable ? (
           <Card title={t('wallet.online')}>
             <TopUp onPaid={refresh} />
           </Card>
         ) : null}
+      </div>
+      <div className="grid gap-x-10 gap-y-4 px-5 py-4 sm:grid-cols-2">
+        <Redemption onRedeemed={refresh} />
         <Boundary>
-          <InviteCard onTransferred={refresh} />
+          <Invite onTransferred={refresh} />
         </Boundary>
       </div>
       <h2 className="px-5 pb-2 font-semibold">{t('wallet.orders')}</h2>

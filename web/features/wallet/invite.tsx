@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
-import { Card } from '../../components/card.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -56,39 +55,46 @@ function Transfer({ available, details, onTransferred }: TransferProps) {
   );
 }
 
-export interface InviteCardProps {
+export interface InviteProps {
   readonly onTransferred: () => Promise<unknown>;
 }
 
-export function InviteCard({ onTransferred }: InviteCardProps) {
+export function Invite({ onTransferred }: InviteProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const details = useMoneyDetails();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
+  const title = <h2 className="mb-1 font-semibold">{t('wallet.invite')}</h2>;
   const invite = `${location.origin}/register?aff=${invitation}`;
   if (self === undefined || invitation === undefined)
     return (
-      <Card title={t('wallet.invite')}>
+      <section aria-label={t('wallet.invite')}>
+        {title}
         <Waiting />
-      </Card>
+      </section>
     );
   return (
-    <Card title={t('wallet.invite')}>
-      <p className="mb-2 text-ink-2">
+    <section aria-label={t('wallet.invite')}>
+      {title}
+      <p className="mb-1 text-[12px] leading-4 text-ink-2">
         {t('wallet.invited', {
           count: self.aff_count,
           waiting: money(self.aff_quota),
           total: money(self.aff_history_quota),
         })}
       </p>
-      <code className="mb-3 block rounded-2 bg-sunken p-2 font-mono text-[12px] break-all">{invite}</code>
-      <button type="button" className="button mb-4" onClick={() => copyOrShow(invite)}>
-        {t('app.copy')}
-      </button>
+      <p className="flex items-center gap-2">
+        <code className="min-w-0 flex-1 rounded-2 bg-sunken px-2 py-1.5 font-mono text-[12px] break-all">{invite}</code>
+        <button type="button" className="button" onClick={() => copyOrShow(invite)}>
+          {t('app.copy')}
+        </button>
+      </p>
       {details === null || self.aff_quota === 0 ? null : (
-        <Transfer key={self.aff_quota} available={self.aff_quota} details={details} onTransferred={onTransferred} />
+        <div className="mt-3">
+          <Transfer key={self.aff_quota} available={self.aff_quota} details={details} onTransferred={onTransferred} />
+        </div>
       )}
-    </Card>
+    </section>
   );
 }

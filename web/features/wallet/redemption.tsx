@@ -3,14 +3,13 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
-export function RedemptionCard({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
+export function Redemption({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
   const { t } = useTranslation();
   const money = useMoney();
   const [code, setCode] = useState('');
@@ -30,17 +29,18 @@ export function RedemptionCard({ onRedeemed }: { readonly onRedeemed: () => Prom
     }
   };
   return (
-    <Card title={t('wallet.redeem')}>
+    <section aria-label={t('wallet.redeem')}>
+      <h2 className="mb-1 font-semibold">{t('wallet.redeem')}</h2>
       <form onSubmit={redeem} noValidate>
-        <TextField
-          label={t('wallet.code')}
-          error={error === '' ? undefined : error}
-          className="field font-mono"
-          value={code}
-          onChange={setCode}
-          autoComplete="off"
-        />
-        <div className="flex gap-2">
+        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8">
+          <TextField
+            label={t('wallet.code')}
+            error={error === '' ? undefined : error}
+            className="field font-mono"
+            value={code}
+            onChange={setCode}
+            autoComplete="off"
+          />
           <button type="submit" className="button button-primary">
             {t('wallet.redeemAction')}
           </button>
@@ -50,8 +50,8 @@ export function RedemptionCard({ onRedeemed }: { readonly onRedeemed: () => Prom
             </a>
           )}
         </div>
-        {link === '' ? <p className="mt-3 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
+        {link === '' ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
       </form>
-    </Card>
+    </section>
   );
 }

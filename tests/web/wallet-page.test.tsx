@@ -1,0 +1,59 @@
+/** The wallet: what is left and for how long, the ways to add to it, and the orders. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { monthAt, monthRange } from '../../server/contract/statement.ts';
+import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
+
+/** 2026-11-11 00:00 UTC: ten days of the month are over. */
+const now = Date.UTC(2026, 10, 11);
+const self = { ...reader(1), quota: 5_000_000, used_quota: 9_000_000, request_count: 3 };
+const order = {
+  ...{ id: 1, trade_no: 'T1', payment_method: 'stripe', money: 5, currency: 'usd', quota: 2_500_000 },
+  ...{ create_time: 1_795_000_000, status: 'success' },
+};
+
+beforeEach(async () => {
+  vi.useFakeTimers({ now });
+  await aroundPages(reader(1));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const wallet = async (charge: number, status: object = {}): Promise<string> => {
+  const { WalletPage } = await import('../../web/features/wallet/wallet-page.tsx');
+  return rendered(<WalletPage />, {
+    path: '/topup',
+    answers: { self, invitation: 'Ab12', status: { quota_per_unit: 500_000, display_in_currency: true, ...status } },
+    lists: [
+      [['month-spend', monthRange(monthAt(now))?.from], { total: { charge } }],
+      [['orders', 1, 20], { items: [order], total: 1 }],
+    ],
+  });
+};
+
+test('the balance stands with the month’s spend and with how long it lasts at that pace', async () => {
+  const page = await wallet(1_000_000);
+  expect(page).toMatch(/余额<.*\$10\.00<.*本月已用<.*\$2\.00<.*约可用 50 天<.*href="\/statement"/s);
+  expect(await wallet(0)).not.toContain('约可用');
+});
+
+test('the first hours of a month count as a day', async () => {
+  const { daysLeft } = await import('../../web/features/wallet/balance.tsx');
+  expect(daysLeft(1000, 100, 3600)).toBe(10);
+  expect(daysLeft(-5, 100, 3600)).toBe(0);
+});
+
+test('redeeming and inviting come after the balance, in no cards of their own', async () => {
+  const page = await wallet(0);
+  expect(page.indexOf('兑换码充值')).toBeGreaterThan(page.indexOf('本月已用'));
+  expect(page).toContain('https://site.example/register?aff=Ab12');
+  expect(page.match(/<header/g)).toBeNull();
+  expect(await wallet(0, { enable_online_topup: true })).toContain('在线充值');
+  expect(linksIn(page)).toEqual(['/statement']);
+});
+
+test('the figures of an order end its row, apart from its state', async () => {
+  const heads = [...(await wallet(0)).matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, head]) => head);
+  expect(heads).toEqual(['时间', '订单号', '方式', '状态', '支付金额', '到账额度']);
+});
