@@ -106,6 +106,8 @@ test('a key opens as it is stored', async () => {
   for (const text of ['编辑令牌', 'value="ci"', 'value="5.00"', 'value="1.00"', 'value="30"', '移除 gpt-4o', '移除 o3'])
     expect(stored).toContain(text);
   expect(stored).not.toContain('新建数量');
+  // What the key may do is said beside what saves it.
+  expect(stored.slice(stored.indexOf('<footer>'))).toContain('ci');
   const fresh = form(null);
   for (const text of ['添加令牌', '新建数量', 'value="1.00"']) expect(fresh).toContain(text);
 });

@@ -2,6 +2,7 @@
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../components/icon.tsx';
+import { duration } from '../../lib/format.ts';
 import type { ModelDetails } from './model-details.ts';
 
 export interface ModelsFieldProps {
@@ -91,7 +92,7 @@ export function ModelsField({ details, selected, onChange }: ModelsFieldProps) {
                 <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{name}</span>
                 <span className="text-[12px] text-ink-3">{price === '' ? t('tokens.unpriced') : price}</span>
                 <span className="w-14 text-right text-[12px] text-ink-3">
-                  {ms === null ? '–' : ms < 10_000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`}
+                  {ms === null ? '–' : ms < 995 ? `${ms} ms` : duration(ms / 1000)}
                 </span>
               </label>
             </li>

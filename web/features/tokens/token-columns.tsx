@@ -48,7 +48,7 @@ function TokenActions(props: TokenColumnsOptions & { readonly row: Token }) {
       name={row.name}
       quick={[
         { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(displayedKey(row.key)) },
-        { id: 'use', content: t('tokens.useWith'), onPick: () => onUse(row) },
+        { id: 'use', content: t('tokens.useWith'), icon: 'terminal', onPick: () => onUse(row) },
       ]}
       more={[
         { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
@@ -71,21 +71,25 @@ const warningShare = 0.9;
 
 function Spent({ row, t, money }: Pick<TokenColumnsOptions, 't' | 'money'> & { readonly row: Token }) {
   const { spend, used, limit } = keyUsage(row);
-  const share = spend === 'none' || limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
+  const share = limit <= 0 ? 0 : Math.min(1, Math.max(0, used / limit));
   return (
     <span className="flex items-center gap-2">
-      <span
-        className="h-1 w-24 flex-none overflow-hidden rounded-1 bg-press max-lg:hidden max-sm:block"
-        aria-hidden="true"
-      >
+      {spend === 'none' ? (
+        <span className="w-24 flex-none max-lg:hidden" />
+      ) : (
         <span
-          className="block h-1"
-          style={{
-            width: `${share * 100}%`,
-            background: share >= warningShare ? 'var(--warning-solid)' : 'var(--accent)',
-          }}
-        />
-      </span>
+          className="h-1 w-24 flex-none overflow-hidden rounded-1 bg-press max-lg:hidden max-sm:block"
+          aria-hidden="true"
+        >
+          <span
+            className="block h-1"
+            style={{
+              width: `${share * 100}%`,
+              background: share >= warningShare ? 'var(--warning-solid)' : 'var(--accent)',
+            }}
+          />
+        </span>
+      )}
       <span>
         {money(used)}{' '}
         <span className="text-ink-3">

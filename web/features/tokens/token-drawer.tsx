@@ -9,7 +9,7 @@ import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { TokenFields } from './token-fields.tsx';
+import { LiveSentence, TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf } from './token-form.ts';
 
 const suffixAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -58,7 +58,15 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
       title={token === null ? t('tokens.add') : t('tokens.edit')}
       dirty={form.dirty}
       onClose={onClose}
-      footer={<FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
+      footer={
+        <>
+          {/* Stays visible while the fields above change it. */}
+          <div className="basis-full">
+            <LiveSentence {...{ token, details }} form={typed} />
+          </div>
+          <FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />
+        </>
+      }
     >
       <CheckedForm id="token-form" onSubmit={submit}>
         <TokenFields {...{ token, details, field }} form={typed} onChange={change} />

@@ -17,7 +17,7 @@ import { day, grouped } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { namesIn, Sentence } from './key-summary.tsx';
-import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
+import { requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
 import {
   amountBounds,
@@ -173,8 +173,9 @@ function LimitFields({ form, onChange }: PartProps) {
 }
 
 /** What the form says so far; amounts that cannot be read are left out. */
-function LiveSentence({ form, token, details, models }: PartProps & { readonly models: readonly ModelDetails[] }) {
+export function LiveSentence({ form, token, details }: Pick<PartProps, 'form' | 'token' | 'details'>) {
   const { i18n } = useTranslation();
+  const models = useModelDetails(form.group) ?? [];
   const money = useMoney();
   const { spend } = form;
   const main = moneyOf(form.amount, details, amountBounds(token, spend));
@@ -235,10 +236,6 @@ export function TokenFields(part: PartProps) {
       <div className="grid gap-x-3 sm:grid-cols-2">
         <GroupField {...part} />
         {token === null ? <CountField {...part} /> : null}
-      </div>
-      {/* Stays visible while the fields above change it. */}
-      <div className="-mx-5 bg-surface px-5 py-2 sm:sticky sm:-bottom-4">
-        <LiveSentence {...part} models={models} />
       </div>
     </>
   );
