@@ -149,3 +149,19 @@ test('files that do not fit into what a browser keeps are left out, and the word
   writeKept({ models: ['m'], settings: defaultSettings, turns: [{ ...turn(1, 'look', []), files }] });
   expect(readKept().turns[0]).toMatchObject({ text: 'look', files: [{ name: 'large.png', data: '' }] });
 });
+
+test('a slider without a value has a hollow knob and says that the model decides', async () => {
+  const { SettingsForm } = await import('../../web/features/playground/settings-form.tsx');
+  const nothing = () => undefined;
+  const form = (settings: Partial<typeof defaultSettings>) =>
+    rendered(
+      <SettingsForm
+        {...{ settings: { ...defaultSettings, ...settings }, models: [''], names: ['m'], known: ['m'], takes: [] }}
+        onModels={nothing}
+        onChange={nothing}
+      />,
+    );
+  const slider = (html: string) => html.split('<input').find((part) => /type="range"[^>]*"Top p"/.test(part)) ?? '';
+  expect(slider(form({ top_p: '' }))).toMatch(/aria-valuetext="由模型决定"[^>]*slider-unset/);
+  expect(slider(form({ top_p: '0.5' }))).not.toMatch(/aria-valuetext|slider-unset/);
+});

@@ -164,7 +164,8 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
             {...bounds}
             step={step}
             aria-label={t(`playground.${name}`)}
-            className="slider -mt-3.5"
+            aria-valuetext={settings[name] === '' ? t('playground.modelDecides') : undefined}
+            className={`slider -mt-3.5 ${settings[name] === '' ? 'slider-unset' : ''}`}
             disabled={refused(refusal)}
             value={settings[name] === '' ? rest : settings[name]}
             onChange={(event) => onChange({ [name]: event.target.value })}
