@@ -120,7 +120,7 @@ function Models() {
                   <th scope="col" className="number">
                     {t('site.out')}
                   </th>
-                  <th scope="col" className="max-sm:hidden">
+                  <th scope="col" className="pl-6 max-sm:hidden">
                     {t('site.status')}
                   </th>
                 </tr>
@@ -144,7 +144,7 @@ function Models() {
                       ) : null}
                       {withContext ? <td className="number max-sm:hidden">{sizeText(context)}</td> : null}
                       <Prices model={model} perUnit={perUnit} />
-                      <td className="max-sm:hidden">{level}</td>
+                      <td className="pl-6 max-sm:hidden">{level}</td>
                     </tr>
                   );
                 })}

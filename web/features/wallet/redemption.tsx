@@ -32,7 +32,7 @@ export function Redemption({ onRedeemed }: { readonly onRedeemed: () => Promise<
     <section aria-label={t('wallet.redeem')}>
       <h2 className="mb-1 font-semibold">{t('wallet.redeem')}</h2>
       <form onSubmit={redeem} noValidate>
-        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8">
+        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8 max-sm:[&>:is(button,a)]:min-h-11">
           <TextField
             label={t('wallet.code')}
             error={error === '' ? undefined : error}
