@@ -171,6 +171,16 @@ test('each line of the bill has its tokens, its price and its amount', async () 
   expect(lines).toContainEqual(['输出', '300', '× 4$10 / 1M', '$0.003000']);
 });
 
+test('the lines of a bill add up to its total where each has a fraction', async () => {
+  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
+  const details = { ...price, model_ratio: 0.075, input: 802, cache_tokens: 3700, output: 638 };
+  const html = rendered(<CostBreakdown details={details} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+  const amounts = [...html.matchAll(/\$(0\.\d{6})</g)].map(([, amount]) => amount);
+  expect(amounts).toEqual(['0.000120', '0.000278', '0.000382', '0.000780']);
+});
+
 test('the rail counts what there is, and marks what is chosen', async () => {
   const { FilterSidebar } = await import('../../web/features/logs/filter-sidebar.tsx');
   const counts = (await gateway.services.logs.facets({ from: at, to: at + 60, retries: true }, 10, true)) as Counts;

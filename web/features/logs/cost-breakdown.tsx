@@ -20,14 +20,23 @@ const labels = {
 const amountOf = ({ kind, tokens, ratio, modelRatio }: BillLine, prices: Prices): number =>
   kind === 'call' ? tokens * ratio * prices.quotaPerUnit : tokens * ratio * (modelRatio ?? prices.modelRatio);
 
-/** Amounts of lines are not rounded to whole quota as the total is. */
-const rounded = (quota: number): number => Math.round(quota * 100) / 100;
+/** Whole quota for each line. Sums are rounded, not lines, so that the lines add up. */
+function amountsOf(lines: readonly BillLine[], prices: Prices): readonly number[] {
+  let [sum, before] = [0, 0];
+  return lines.map((line) => {
+    sum += amountOf(line, prices);
+    const amount = Math.round(sum) - before;
+    before += amount;
+    return amount;
+  });
+}
 
 export function CostBreakdown({ details }: { readonly details: Readonly<Record<string, unknown>> }) {
   const { t } = useTranslation();
   const money = useMoney();
   const bill = recompute(details);
   if (bill === null) return null;
+  const amounts = amountsOf(bill.lines, bill.prices);
   const ratio = (name: string, times: number) => (
     <tr key={name}>
       <td colSpan={2}>{name}</td>
@@ -48,7 +57,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
           </tr>
         </thead>
         <tbody>
-          {bill.lines.map((line) => (
+          {bill.lines.map((line, at) => (
             <tr key={`${line.kind} ${line.detail ?? ''}`}>
               <td>
                 {t(labels[line.kind])}
@@ -70,7 +79,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
                   </>
                 )}
               </td>
-              <td>{money(rounded(amountOf(line, bill.prices)), 'exact')}</td>
+              <td>{money(amounts[at], 'exact')}</td>
             </tr>
           ))}
           {bill.prices.modelPrice === null ? ratio(t('logs.modelRatio'), bill.prices.modelRatio) : null}
