@@ -108,8 +108,8 @@ function alike(value: unknown, name = ''): unknown {
   if (typeof value !== 'string') return value;
   return value
     .replace(/sk-[A-Za-z0-9]{48}/g, 'KEY')
-    .replace(/(sk-)?\w{4}…\w{4}/g, 'KEY')
     .replace(/gat_(…[\w-]{4}|[\w-]{43})/g, 'ACCESS')
+    .replace(/(sk-)?\w{4}…\w{4}/g, 'KEY')
     .replace(/\b[0-9a-f]{32,64}\b/g, 'HEX')
     .replace(/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
 }
