@@ -7,12 +7,14 @@ export type ThinkingForm = (typeof thinkingForms)[number];
 /** Members of the common form that a model may refuse. */
 export type ModelParameter = (typeof modelParameters)[number];
 
-/** A thought that stands beside the longest answer. */
+/** A thought that no limit of the answer counts. */
 export interface ApartThought {
   /** Tokens at most. */
   readonly most: number;
-  /** The member `thinking_budget` allows fewer. */
-  readonly bounded?: true;
+  /** The member of chat completions that allows fewer. */
+  readonly member?: 'thinking_budget';
+  /** The model thinks only where a request asks for it. */
+  readonly onRequest?: true;
 }
 
 export interface Target {

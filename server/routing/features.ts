@@ -75,7 +75,10 @@ const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] =
   [Feature.stored, ['previousresponseid', 'conversation', 'container', 'containerid', 'id']],
   [
     Feature.thought,
-    ['reasoningeffort', 'reasoning', 'thinking', 'generationconfig', 'chattemplatekwargs', 'enablethinking', 'think'],
+    [
+      ...['reasoningeffort', 'reasoning', 'thinking', 'generationconfig', 'outputconfig'],
+      ...['chattemplatekwargs', 'enablethinking', 'think'],
+    ],
   ],
   [Feature.strays, unsupportedMembers.map(looseName)],
 ];

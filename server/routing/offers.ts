@@ -1,5 +1,5 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
-import { bareName, type ModelLimits, modelLimits } from '../contract/model-limits.ts';
+import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
 import {
   isPlainTerm,
   type PriceModifiers,
@@ -136,8 +136,8 @@ function apartFrom({ type }: ChannelSnapshot): string | null {
   return apartProviders.has(slug) ? slug : null;
 }
 
-/** A thought of a model that no limit of the answer counts. */
-export interface OfferedThought extends ApartThought {
+/** The longest thought that no limit of the answer counts. */
+export interface OfferedThought extends Omit<ApartThought, 'onRequest'> {
   /** The model thinks unless it is told not to. */
   readonly unasked: boolean;
 }
@@ -146,8 +146,7 @@ function thoughtAt(provider: string, model: string): OfferedThought | null {
   const { thinking, apartThought, thinkingByDefault, thinkingRequired } = targetFor(provider, model);
   const limits = modelLimits(model);
   if (apartThought === null || thinking === 'none' || (limits.known && !limits.thinking)) return null;
-  const hybrid = /^qwen(?:3-max|-)/.test(bareName(model)) && !/-thinking/.test(model);
-  return { ...apartThought, unasked: thinkingByDefault || thinkingRequired || !hybrid };
+  return { ...apartThought, unasked: thinkingByDefault || thinkingRequired || apartThought.onRequest !== true };
 }
 
 const known = new WeakMap<ChannelSnapshot, ChannelCapabilities>();
@@ -397,7 +396,8 @@ function longerThought(one: OfferedThought | null, other: OfferedThought | null)
   if (one === null && other === null) return null;
   const most = Math.max(one?.most ?? 0, other?.most ?? 0);
   const unasked = one?.unasked === true || other?.unasked === true;
-  return one?.bounded === true && other?.bounded === true ? { most, unasked, bounded: true } : { most, unasked };
+  const { member } = one ?? {};
+  return member !== undefined && member === other?.member ? { most, unasked, member } : { most, unasked };
 }
 
 function widest(one: ModelLimits, other: ModelLimits): ModelLimits {

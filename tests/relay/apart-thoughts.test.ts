@@ -49,14 +49,17 @@ const open = async (provider: string, quota = 10_000_000) => {
   await gateway.option('ModelRatio', ones);
   await gateway.option('CompletionRatio', ones);
 };
-const ask = async (body: object, path = chat) => {
+const send = async (body: object, path: string) => {
   const { key } = await gateway.token();
   const request = new Request(`http://gateway${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], max_tokens: 16, ...body }),
   });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+};
+const ask = async (body: object, path = chat) => {
+  const response = await send(body, path);
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
   return JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}') as Record<string, unknown>;
 };
@@ -103,4 +106,11 @@ test('with a small balance answer and thought are asked for shorter', async () =
   expect(held).toBeLessThanOrEqual(20_000);
   expect(sent.thinking_budget).toBeGreaterThanOrEqual(1024);
   expect(Number(sent.thinking_budget) + Number(sent.max_tokens)).toBeLessThanOrEqual(held);
+});
+
+test('a thought is not shortened beside a second member that might win', async () => {
+  await open('ali', 20_000);
+  const body = { model: 'qwen3.5-plus', thinking_budget: 80_000, extra_body: { thinking_budget: 80_000 } };
+  expect((await send(body, chat)).status).toBe(403);
+  expect(upstream.requests).toEqual([]);
 });

@@ -364,6 +364,17 @@ describe('what a request makes the model read is held for', () => {
     expect(held).toBeGreaterThanOrEqual(900_000);
   });
 
+  test('pages beyond what the model usually takes, where a header asks for that', async () => {
+    const fetching = {
+      model: 'claude-sonnet-4-5',
+      max_tokens: 16,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }],
+    };
+    const held = await heldFor('/v1/messages', fetching, { 'anthropic-beta': 'context-1m-2025-08-07' });
+    expect(held).toBeGreaterThanOrEqual(1_000_000);
+  });
+
   test.each([
     ['in objects', { query: { text: 'q'.repeat(1000) }, documents: Array<string>(100).fill('a') }],
     ['in lists of an object', { query: 'q'.repeat(1000), documents: { content: Array<string>(100).fill('a') } }],

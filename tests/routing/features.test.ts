@@ -26,6 +26,8 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
     'search_parameters',
     'plugins',
     'connectors',
+    'mcp_servers',
+    'context_management',
   ],
   hosts: ['provider'],
   files: ['file_id', 'file_ids', 'vector_store_id', 'vector_store_ids', 'file_uri', 'cached_content'],
@@ -35,6 +37,7 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
     'reasoning',
     'thinking',
     'generation_config',
+    'output_config',
     'chat_template_kwargs',
     'enable_thinking',
     'think',
@@ -93,6 +96,8 @@ const values = fc.constantFrom<unknown>(
   { type: 'reasoning', id: 'rs_1' },
   { only: ['somewhere'] },
   { thinkingConfig: { thinkingBudget: 9 } },
+  { effort: 'high' },
+  { edits: [{ type: 'compact_20260112' }] },
   ['other-model'],
 );
 const bodies = fc.letrec<{ object: Record<string, unknown>; value: unknown }>((tie) => ({
@@ -147,15 +152,15 @@ test('nothing that is read out of a body is read where its feature is missing', 
   fc.assert(
     fc.property(bodies, fc.constantFrom(...dialects), (body, protocol) => {
       const { features } = readPrompt(body);
-      const { modifiers, uses, hosts } = featuresIn(body);
+      const { modifiers, uses, hosts, reads, again } = featuresIn(body);
       const kept = [...keptIds({ protocol, body }), ...referencedIds({ protocol, body })];
       for (const [is, feature] of [
         [modifiers.length > 0, Feature.modifiers],
-        [uses.length > 0, Feature.uses],
+        [uses.length > 0 || reads > 0 || again, Feature.uses],
         [hosts.length > 0, Feature.hosts],
         [firstFileIn(body) !== null, Feature.files],
         [kept.length > 0, Feature.stored],
-        [requestsThinking(body), Feature.thought],
+        [requestsThinking(body) || codecs[protocol].translation.reasoning?.(body) != null, Feature.thought],
       ] as const) {
         if (!is) continue;
         read++;

@@ -78,7 +78,7 @@ export function shorten(
           parsed,
           limit,
           answer.model,
-          thought < answer.thought ? { [answer.thoughtMember ?? '']: thought } : {},
+          answer.thoughtMember !== null && thought < answer.thought ? { [answer.thoughtMember]: thought } : {},
         );
   if (shorter === null) return null;
   const maxTokens = (limit + thought) * answer.choices;

@@ -11,7 +11,7 @@ import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
-import type { RequestedFeatures } from '../../routing/features.ts';
+import { Feature, type RequestedFeatures } from '../../routing/features.ts';
 import {
   choicesOf,
   limitIn,
@@ -132,7 +132,7 @@ export function estimate(
     return sized(prices, size, fallback);
   }
   const answer = answerLimit(parsed, route.offers);
-  const context = contextOf(parsed, answer.model, words);
+  const context = contextOf(parsed, answer.model, { words, reads: requested.reads });
   const own = Math.min(words, context);
   // What the provider looks up is read besides.
   const most = Number.isFinite(context) ? context : defaultContext;
@@ -170,7 +170,7 @@ export const minThinking = 1024;
 const usualShare = 0.8;
 
 export function answerLimit(
-  { body, protocol, model: requested }: Pick<ParsedRequest, 'body' | 'protocol' | 'model'>,
+  { body, protocol, model: requested, prompt }: Pick<ParsedRequest, 'body' | 'protocol' | 'model' | 'prompt'>,
   {
     limits: model,
     overriddenLimit,
@@ -184,7 +184,8 @@ export function answerLimit(
   const named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);
   const limited = named > 0 ? named : model.output;
-  const thought = limit.nested === undefined ? thoughtOf(body, limit, model.countable, translation) : 0;
+  const mayThink = limit.nested === undefined && (prompt.features & Feature.thought) !== 0;
+  const thought = mayThink ? thoughtOf(body, limit, model.countable, translation) : 0;
   // A share of the answer, by the operator's choice or the usual one, and the room beside it.
   const share = requested.endsWith('-thinking') ? named : thought < 0 ? Math.floor(named * usualShare) : 0;
   const shared = share > 0 ? Math.max(share, minThinking) + minThinking : 0;
@@ -198,18 +199,18 @@ const noThought: Pick<AnswerLimit, 'thought' | 'thoughtMember'> = { thought: 0, 
 function apartThought(
   body: ParsedRequest['body'],
   protocol: ParsedRequest['protocol'],
-  { most, bounded, unasked }: OfferedThought,
+  { most, member, unasked }: OfferedThought,
 ): Pick<AnswerLimit, 'thought' | 'thoughtMember'> {
   const wrapped = wrappedIn(body) ?? {};
   const isAsked = requestsThinking(body) || requestsThinking(wrapped);
   if (!isAsked && (!unasked || (protocol === commonProtocol && body.enable_thinking === false))) return noThought;
-  if (bounded !== true || protocol !== commonProtocol) return { thought: most, thoughtMember: null };
-  const named = limitIn(body[thinkingBudget]);
-  const thought = named === 0 ? most : Math.min(most, Math.max(named, limitIn(wrapped[thinkingBudget])));
-  // Its hosts take no word besides.
-  return { thought, thoughtMember: body.reasoning_effort === undefined ? thinkingBudget : null };
+  if (member === undefined || protocol !== commonProtocol) return { thought: most, thoughtMember: null };
+  const named = limitIn(body[member]);
+  const thought = named === 0 ? most : Math.min(most, Math.max(named, limitIn(wrapped[member])));
+  // Its hosts take no word besides, and one in the wrapper might win.
+  const isAlone = body.reasoning_effort === undefined && wrapped[member] === undefined;
+  return { thought, thoughtMember: isAlone ? member : null };
 }
-const thinkingBudget = 'thinking_budget';
 
 /**
  * A translation gives a thought its room above a limit that is too tight for it.
@@ -244,14 +245,14 @@ export const reserveFor = ({ prices, others, ...size }: Estimate, maxTokens: num
 
 type Media = NonNullable<ReserveSize['media']>;
 
-/** The most that the model can read; computed only where the prompt may reach it. */
+/** The most that the model can read; computed only where the request, or what the provider looks up for it, may reach it. */
 function contextOf(
   { protocol, prompt, request, body }: ParsedRequest,
   { context }: ModelLimits,
-  words: number,
+  { words, reads }: { readonly words: number; readonly reads: number },
 ): number {
   const { bound } = prompt;
-  if (words <= context && bound.media === noMedia && !bound.files) return context;
+  if (words + reads <= context && bound.media === noMedia && !bound.files) return context;
   const { wantedContext } = codecFor(protocol).definition;
   return wantedContext === undefined ? context : Math.max(context, wantedContext(request.headers, body));
 }

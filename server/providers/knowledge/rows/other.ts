@@ -357,17 +357,23 @@ const dashscope = 'https://github.com/BerriAI/litellm/pull/40720';
 const qwenChat = 'https://www.alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions';
 
 const ali: readonly ModelRow[] = [
-  { models: /^/, provider: 'ali', apartThought: { most: 32_768, bounded: true }, source: qwenChat },
+  { models: /^/, provider: 'ali', apartThought: { most: 32_768, member: 'thinking_budget' }, source: qwenChat },
   {
     models: /^(?:qwen|kimi)/,
     provider: 'ali',
-    apartThought: { most: 81_920, bounded: true },
+    apartThought: { most: 81_920, member: 'thinking_budget' },
     source: 'https://help.aliyun.com/zh/model-studio/qwen-plus',
+  },
+  {
+    models: /^qwen(?:3-max|-)(?!.*-thinking)/,
+    provider: 'ali',
+    apartThought: { most: 81_920, member: 'thinking_budget', onRequest: true },
+    source: qwenChat,
   },
   {
     models: /^qwen(?:3\.(?:6-(?:flash|max)|[7-9])|[4-9])/,
     provider: 'ali',
-    apartThought: { most: 262_144, bounded: true },
+    apartThought: { most: 262_144, member: 'thinking_budget' },
     source: 'https://help.aliyun.com/zh/model-studio/qwen3-7-plus',
   },
   { models: /^q(?:wen|wq|vq)/, provider: 'ali', thinking: 'effort', efforts: [], source: dashscope, assumed: true },
@@ -387,7 +393,7 @@ const siliconflow: readonly ModelRow[] = [
   {
     models: /^qwen3/,
     provider: 'siliconflow',
-    apartThought: { most: 32_768, bounded: true },
+    apartThought: { most: 32_768, member: 'thinking_budget' },
     source: siliconflowThought,
   },
   {
