@@ -153,11 +153,11 @@ export async function load(page: Page, address: string, failing: Failing | null)
   await page.goto(address, { waitUntil: 'commit' }).catch(() => undefined);
 }
 
-/** Somebody who is inside, in English. */
-export async function enter(stage: Stage, page: Page): Promise<void> {
+/** Logs the super administrator in, in one language. */
+export async function enter(stage: Stage, page: Page, language = 'en'): Promise<void> {
   await page.goto(`${stage.url}/nowhere`);
-  await page.evaluate(async () => {
-    localStorage.setItem('i18nextLng', 'en');
+  await page.evaluate(async (lng) => {
+    localStorage.setItem('i18nextLng', lng);
     const response = await fetch('/api/user/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -165,6 +165,6 @@ export async function enter(stage: Stage, page: Page): Promise<void> {
     });
     const { data } = (await response.json()) as { data: unknown };
     localStorage.setItem('user', JSON.stringify(data));
-  });
+  }, language);
   await page.goto(`${stage.url}/nowhere`);
 }

@@ -10,6 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
+import { enter } from '../../../tests/browser/faults.ts';
 import { newViolations, openStage, quietLine, type Stage, settled } from '../../../tests/browser/support.ts';
 import { type PageImage, renderBeside, renderGrid } from './image-grid.ts';
 import { fillSite, type SiteSize } from './site-data.ts';
@@ -290,20 +291,6 @@ async function openSite(state: string): Promise<Site> {
   const row = items.find(({ other }) => /"cache_tokens":[1-9]/.test(other)) ?? items[0];
   await page.close();
   return { stage, row: row?.id ?? 0 };
-}
-
-async function enter(stage: Stage, page: Page, language: string): Promise<void> {
-  await page.goto(`${stage.url}/nowhere`);
-  await page.evaluate(async (spoken) => {
-    localStorage.setItem('i18nextLng', spoken);
-    const response = await fetch('/api/user/login', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username: 'root', password: 'password1' }),
-    });
-    const { data } = (await response.json()) as { data: unknown };
-    localStorage.setItem('user', JSON.stringify(data));
-  }, language);
 }
 
 const inTheme = (page: Page, theme: string): Promise<void> =>
