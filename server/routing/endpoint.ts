@@ -94,7 +94,7 @@ const dialectHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'a
 const prefixes = allCodecs.flatMap(({ definition }) => definition.headerPrefix ?? []);
 /** Forms of a response that can be read here. Another form would be lost, and its upstream would look broken. */
 const readable =
-  /^(?:(?:\*\/\*|application\/(?:json|\*|x-ndjson)|text\/(?:event-stream|plain|vtt|\*)|audio\/[\w.*+-]+)\s*(?:;[^,]*)?(?:,\s*|$))+$/i;
+  /^(?:(?:\*\/\*|application\/(?:json|\*|x-ndjson|octet-stream)|text\/(?:event-stream|plain|vtt|\*)|audio\/[\w.*+-]+)\s*(?:;[^,]*)?(?:,\s*|$))+$/i;
 const restricted: Readonly<Record<string, { readonly only: RegExp }>> = { accept: { only: readable } };
 
 /** It means nothing to an upstream of another dialect. */

@@ -8,6 +8,8 @@ test.each([
   ['*/*', '*/*'],
   ['application/json, text/event-stream;q=0.9', 'application/json, text/event-stream;q=0.9'],
   ['audio/mpeg', 'audio/mpeg'],
+  // Of OpenAI's SDK for speech.
+  ['application/octet-stream', 'application/octet-stream'],
   ['application/x-protobuf', '*/*'],
   ['application/json, application/x-protobuf', '*/*'],
   ['application/x-protobuf;application/json', '*/*'],
