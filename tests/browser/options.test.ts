@@ -97,6 +97,8 @@ const sections: Readonly<Record<string, Readonly<Record<string, readonly OptionK
 test.each(Object.keys(sections))('sections of the tab %s have a save of their own and these options', async (tab) => {
   await inside.open(`setting?tab=${tab}`);
   for (const [title, keys] of Object.entries(sections[tab] ?? {})) {
+    // Those below the window come one after the other.
+    await panel(title).waitFor();
     const found = await keysIn(title);
     expect([title, keys.filter((key) => !found.includes(key))]).toEqual([title, []]);
     expect([title, await panel(title).getByRole('button', { name: en.app.save, exact: true }).count()]).toEqual([

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
-import { issueOf, mapShapeOf, rowsIn, textOf } from '../../web/features/settings/option-map.ts';
+import { issueOf, listOf, mapShapeOf, rowsIn, textOf } from '../../web/features/settings/option-map.ts';
 
 const numbers = { depth: 1, value: 'number' } as const;
 const pairs = { depth: 2, value: 'number' } as const;
@@ -53,4 +53,30 @@ test('a row without a name, a name that is there twice and a value that is no nu
   // What is no number is left for the option's kind to refuse.
   expect(JSON.parse(textOf([word, blank], numbers))).toEqual({ b: 'x' });
   expect(optionRow('GroupRatio').kind.check(textOf([word], numbers))).not.toBeNull();
+});
+
+test('links to chats are rows that are stored as a list of objects with one name each', () => {
+  const shape = mapShapeOf('Chats') ?? numbers;
+  const stored = '[{"a chat":"https://a.example"},{"another":"app://b"}]';
+  const rows = rowsIn(stored, shape);
+  expect(rows).toEqual([
+    { names: ['a chat'], value: 'https://a.example' },
+    { names: ['another'], value: 'app://b' },
+  ]);
+  expect(JSON.parse(textOf(rows ?? [], shape))).toEqual(JSON.parse(stored));
+  expect(rowsIn('', shape)).toEqual([]);
+  for (const text of ['{"a":"b"}', '[{"a":"b","c":"d"}]', '[1]', '[{"a":1}]', '[{}]', 'x'])
+    expect([text, rowsIn(text, shape)]).toEqual([text, null]);
+});
+
+test('what is shipped of every list comes back the same, and what is no list can only be edited as text', () => {
+  for (const key of ['EmailDomainWhitelist', 'gemini.supported_imagine_models'] as const) {
+    const { fallback } = optionRow(key);
+    const entries = listOf(key)?.entriesIn(fallback) ?? null;
+    expect([key, entries === null]).toEqual([key, false]);
+    expect([key, listOf(key)?.textOf(entries ?? [])]).toEqual([key, fallback]);
+  }
+  for (const text of ['{"a":1}', '[1]', '["a"', 'a,b'])
+    expect([text, listOf('gemini.supported_imagine_models')?.entriesIn(text)]).toEqual([text, null]);
+  expect(listOf('gemini.supported_imagine_models')?.entriesIn('')).toEqual([]);
 });

@@ -128,12 +128,15 @@ test.each([
   const { SettingsPage } = await import('../../web/features/settings/settings-page.tsx');
   const { optionKeys, optionRow } = await import('../../server/contract/options.ts');
   const options = optionKeys.map((key) => ({ key, value: optionRow(key).fallback, secret: false, is_set: false }));
-  const shown = rendered(<SettingsPage />, {
-    path: `/setting?tab=operation&block=${view}`,
-    answers: { options },
+  // The prices are loaded when they are first wanted.
+  await vi.waitFor(() => {
+    const shown = rendered(<SettingsPage />, {
+      path: `/setting?tab=operation&block=${view}`,
+      answers: { options },
+    });
+    expect(shown).toContain(offered);
+    expect(shown).not.toContain(other);
   });
-  expect(shown).toContain(offered);
-  expect(shown).not.toContain(other);
 });
 
 test('the log can be taken away as a file', async () => {

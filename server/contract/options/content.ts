@@ -119,8 +119,8 @@ export const contentOptions = {
     panel: 'content',
     label: { zh: '聊天配置', en: 'Chat links' },
     help: {
-      zh: 'JSON 数组，每项为 {"名称": "地址"}；{key} 与 {address} 会被替换。',
-      en: 'JSON list of {"name": "address"}; {key} and {address} are replaced.',
+      zh: '名称 → 地址；地址中的 {key} 与 {address} 会被替换。',
+      en: 'Name → address; {key} and {address} in it are replaced.',
     },
     role: 100,
     publicAs: 'chats',

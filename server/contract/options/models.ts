@@ -23,8 +23,8 @@ export const modelsOptions = {
     panel: 'gemini',
     label: { zh: 'Gemini 安全设置', en: 'Gemini safety settings' },
     help: {
-      zh: 'JSON：类别 → 阈值；请求未指定时使用。',
-      en: 'JSON: category -> threshold, for requests that name none.',
+      zh: '类别 → 阈值；请求未指定时使用。',
+      en: 'Category → threshold, for requests that name none.',
     },
   }),
   'gemini.version_settings': option({
@@ -34,8 +34,8 @@ export const modelsOptions = {
     panel: 'gemini',
     label: { zh: 'Gemini 版本设置', en: 'Gemini API versions' },
     help: {
-      zh: 'JSON：模型 → API 版本；default 用于其它模型。',
-      en: 'JSON: model -> version of the API; default is for all others.',
+      zh: '模型 → API 版本；default 用于其它模型。',
+      en: 'Model → version of the API; default is for all others.',
     },
   }),
   'gemini.supported_imagine_models': option({
@@ -45,8 +45,8 @@ export const modelsOptions = {
     panel: 'gemini',
     label: { zh: '支持画图的 Gemini 模型', en: 'Gemini models that draw' },
     help: {
-      zh: 'JSON 数组：可以在对话中返回图片的模型。',
-      en: 'JSON list of models that may return images in a chat.',
+      zh: '可以在对话中返回图片的模型。',
+      en: 'Models that may return images in a chat.',
     },
   }),
   'gemini.thinking_adapter_enabled': option({
@@ -78,7 +78,7 @@ export const modelsOptions = {
     tab: 'models',
     panel: 'claude',
     label: { zh: 'Claude 请求头覆盖', en: 'Claude header overrides' },
-    help: { zh: 'JSON：模型 → 额外的请求头。', en: 'JSON: model -> headers that are added.' },
+    help: { zh: '模型 → 额外的请求头。', en: 'Model → headers that are added.' },
   }),
   'claude.default_max_tokens': option({
     kind: tokenTable,
@@ -87,8 +87,8 @@ export const modelsOptions = {
     panel: 'claude',
     label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
     help: {
-      zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
-      en: "JSON: model -> output limit for requests without one; default for others. Unchanged: each model's own limit.",
+      zh: '模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
+      en: "Model → output limit for requests without one; default for others. Unchanged: each model's own limit.",
     },
   }),
   'claude.thinking_adapter_enabled': option({

@@ -30,8 +30,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '模型固定价格', en: 'Fixed prices per call (dollars)' },
     help: {
-      zh: 'JSON：模型 → 每次调用的美元价格；优先于倍率。',
-      en: 'JSON: model -> dollars per call; goes before a ratio.',
+      zh: '模型 → 每次调用的美元价格；优先于倍率。',
+      en: 'Model → dollars per call; goes before a ratio.',
     },
   }),
   ModelRatio: option({
@@ -41,8 +41,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '模型倍率', en: 'Model ratios' },
     help: {
-      zh: 'JSON：模型 → 倍率；1 表示每百万输入 Tokens 2 美元。',
-      en: 'JSON: model -> ratio; 1 is $2 for a million input tokens.',
+      zh: '模型 → 倍率；1 表示每百万输入 Tokens 2 美元。',
+      en: 'Model → ratio; 1 is $2 for a million input tokens.',
     },
   }),
   ...priceRatios,
@@ -64,8 +64,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '服务等级价格倍率', en: 'Price factors of service tiers, speeds and regions' },
     help: {
-      zh: 'JSON：模型或前缀* → service_tier:priority 等 → 价格倍率。没有倍率的取值不会发往上游。',
-      en: 'JSON: model or beginning* -> service_tier:priority and the like -> factor. Others never go upstream.',
+      zh: '模型或前缀* → service_tier:priority 等 → 价格倍率。没有倍率的取值不会发往上游。',
+      en: 'Model or beginning* → service_tier:priority and the like → factor. Others never go upstream.',
     },
   }),
   ToolPrices: option({
@@ -75,8 +75,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '工具单次价格（美元）', en: 'Prices per tool call (dollars)' },
     help: {
-      zh: 'JSON：工具 或 工具:模型（可用前缀*）→ 每次调用的美元价格。',
-      en: 'JSON: tool, or tool:model (the model may be a beginning*) -> dollars per call.',
+      zh: '工具 或 工具:模型（可用前缀*）→ 每次调用的美元价格。',
+      en: 'Tool, or tool:model (the model may be a beginning*) → dollars per call.',
     },
   }),
   GroupRatio: option({
@@ -85,7 +85,7 @@ export const pricingOptions = {
     tab: 'operation',
     panel: 'pricing',
     label: { zh: '分组倍率', en: 'Group ratios' },
-    help: { zh: 'JSON：分组 → 所有价格的倍率。', en: 'JSON: group -> ratio that every price is multiplied by.' },
+    help: { zh: '分组 → 所有价格的倍率。', en: 'Group → ratio that every price is multiplied by.' },
   }),
   GroupGroupRatio: option({
     kind: ratioTable,
@@ -94,8 +94,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '用户分组对使用分组的倍率', en: 'Ratios of a user group for a used group' },
     help: {
-      zh: 'JSON：用户分组 → 使用的分组 → 倍率；优先于分组倍率。',
-      en: 'JSON: group of the user -> group used -> factor; goes before the group ratio.',
+      zh: '用户分组 → 使用的分组 → 倍率；优先于分组倍率。',
+      en: 'Group of the user → group used → factor; goes before the group ratio.',
     },
   }),
   ChannelCostRatio: option({
@@ -108,8 +108,8 @@ export const pricingOptions = {
       en: 'Cost of channels (channel id -> share of the list price)',
     },
     help: {
-      zh: 'JSON：渠道编号 → 成本占列表价的比例，用于计算利润。',
-      en: 'JSON: channel id -> your cost as a share of the list price; margins follow from it.',
+      zh: '渠道编号 → 成本占列表价的比例，用于计算利润。',
+      en: 'Channel id → your cost as a share of the list price; margins follow from it.',
     },
   }),
   UserUsableGroups: option({
@@ -119,8 +119,8 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '用户可选分组', en: 'Groups users may choose' },
     help: {
-      zh: 'JSON：分组 → 说明；用户可为令牌选择这些分组。',
-      en: 'JSON: group -> description. Users may choose these for their tokens.',
+      zh: '分组 → 说明；用户可为令牌选择这些分组。',
+      en: 'Group → description. Users may choose these for their tokens.',
     },
   }),
 } as const;

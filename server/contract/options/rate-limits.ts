@@ -48,8 +48,8 @@ export const rateLimitsOptions = {
       en: 'Limits of groups (rpm, tpm, concurrency)',
     },
     help: {
-      zh: 'JSON：分组 → {"rpm": 60, "tpm": 100000, "concurrency": 5}，省略的不限。',
-      en: 'JSON: group -> {"rpm": 60, "tpm": 100000, "concurrency": 5}; omitted limits are unlimited.',
+      zh: '分组 → rpm、tpm 或 concurrency → 上限；没有写的不限。',
+      en: 'Group → rpm, tpm or concurrency → limit; one that is not there is unlimited.',
     },
   }),
 } as const;

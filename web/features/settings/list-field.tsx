@@ -1,4 +1,4 @@
-/** Entries of a list, added and taken away one by one; what is stored has commas between them. */
+/** Entries of a list, added and taken away one by one. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
@@ -8,28 +8,24 @@ export interface ListFieldProps {
   readonly label: string;
   readonly help: string;
   readonly error: string | undefined;
-  readonly value: string;
+  readonly entries: readonly string[];
   readonly locked: boolean;
-  readonly onChange: (value: string) => void;
+  readonly onChange: (entries: readonly string[]) => void;
 }
 
-export function ListField({ option, label, help, error, value, locked, onChange }: ListFieldProps) {
+export function ListField({ option, label, help, error, entries, locked, onChange }: ListFieldProps) {
   const { t } = useTranslation();
   const [entry, setEntry] = useState('');
-  const entries = value
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
   const add = () => {
     if (entry.trim() === '') return;
-    onChange([...entries, entry.trim()].join(','));
+    onChange([...entries, entry.trim()]);
     setEntry('');
   };
   return (
     <Field label={label} help={help} error={error}>
       {(ids) => (
-        <>
-          <ul className="flex flex-wrap gap-1.5">
+        <div className="grid gap-1.5">
+          <ul className="flex flex-wrap gap-1.5 empty:hidden">
             {entries.map((one) => (
               <li key={one} className="flex items-center gap-1 rounded-1 bg-sunken px-2 font-mono text-[12px]">
                 {one}
@@ -38,7 +34,7 @@ export function ListField({ option, label, help, error, value, locked, onChange 
                   className="size-6 text-ink-3"
                   disabled={locked}
                   aria-label={t('settings.removeEntry', { name: one })}
-                  onClick={() => onChange(entries.filter((other) => other !== one).join(','))}
+                  onClick={() => onChange(entries.filter((other) => other !== one))}
                 >
                   ×
                 </button>
@@ -64,7 +60,7 @@ export function ListField({ option, label, help, error, value, locked, onChange 
               {t('settings.addEntry')}
             </button>
           </div>
-        </>
+        </div>
       )}
     </Field>
   );

@@ -1,10 +1,10 @@
 /** One option as a field of its kind. */
-
+import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
-import { isMultiline, SwitchField, TypedField } from './option-input.tsx';
+import { isSwitch, isWide, SwitchField, TypedField } from './option-input.tsx';
 
 export interface OptionFieldProps {
   readonly option: OptionKey;
@@ -20,16 +20,22 @@ export interface OptionFieldProps {
   readonly draft: boolean;
   /** Shows its key and its default too. */
   readonly showKey: boolean;
+  /** Of the row's width: a half or a third. */
+  readonly half: boolean;
   readonly error: string | undefined;
-  readonly onChange: (value: string) => void;
-  readonly onReset: () => void;
+  /** Stable, as is the next: what did not change is not rendered again. */
+  readonly onChange: (option: OptionKey, value: string) => void;
+  readonly onReset: (option: OptionKey) => void;
 }
 
-export function OptionField(props: OptionFieldProps) {
+/** Label, control and note of a short field stand on the lines of those beside it. */
+const onLines =
+  'grid grid-cols-[minmax(0,1fr)] grid-rows-subgrid row-span-4 [&>div]:col-start-1 [&>div]:row-start-1 [&>div]:row-end-4 [&>div]:grid-rows-subgrid [&_label]:self-end';
+
+export const OptionField = memo(function OptionField(props: OptionFieldProps) {
   const { t } = useTranslation();
-  const { option, language, value, locked, differs, onChange } = props;
-  const { kind, label, secret, fallback } = optionRow(option);
-  const isLong = isMultiline(option);
+  const { option, language, value, locked, differs } = props;
+  const { label, secret, fallback } = optionRow(option);
   const mark = differs && !secret && !locked;
   const state = props.rootOnly
     ? t('settings.rootOnly')
@@ -42,29 +48,38 @@ export function OptionField(props: OptionFieldProps) {
         : '';
   const help = `${textIn(optionRow(option).help, language)} ${state}`.trim();
 
-  const fieldProps = { option, language, value, locked, help, error: props.error, onChange };
+  const fieldProps = {
+    ...{ option, language, value, locked, help, error: props.error },
+    onChange: (next: string) => props.onChange(option, next),
+  };
+
+  const onLine = !isSwitch(option) && !isWide(option);
+  const width = `${isWide(option) ? 'sm:col-span-2' : ''} ${props.half ? 'xl:col-span-3' : 'xl:col-span-2'}`;
 
   return (
     <div
-      className={`relative min-w-0 ${isLong ? 'lg:col-span-2' : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
+      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? (isSwitch(option) ? '[&_label]:pr-14' : '[&_label]:pr-28') : ''}`}
     >
-      {kind.name === 'switch' ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
+      {isSwitch(option) ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
       {props.showKey ? (
-        <p className="-mt-3 mb-4 truncate font-mono text-[11px] leading-4 text-ink-3">
+        <p className="row-start-4 -mt-3 mb-4 truncate font-mono text-[11px] leading-4 text-ink-3">
           {option}
           {secret || fallback === '' ? '' : ` = ${fallback}`}
         </p>
       ) : null}
       {mark || props.draft ? (
-        <span className="absolute top-0 right-0 flex items-center gap-2 text-[11px] leading-4">
+        <span
+          className={`flex items-center gap-2 text-[11px] leading-4 ${onLine ? 'col-start-1 row-start-1 self-end justify-self-end' : `absolute right-0 ${isSwitch(option) ? 'top-1' : 'top-0'}`}`}
+        >
           <span className={props.draft ? 'text-accent-text' : 'text-warning'}>
             {props.draft ? t('settings.unsaved') : t('settings.changed')}
           </span>
-          {mark ? (
+          {/* A switch is put back by a press. */}
+          {mark && !isSwitch(option) ? (
             <button
               type="button"
               className="text-accent-text underline"
-              onClick={props.onReset}
+              onClick={() => props.onReset(option)}
               aria-label={t('settings.resetOne', { name: textIn(label, language) })}
             >
               {t('settings.reset')}
@@ -74,4 +89,4 @@ export function OptionField(props: OptionFieldProps) {
       ) : null}
     </div>
   );
-}
+});

@@ -9,7 +9,7 @@ import { Field } from '../../components/form.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { ListField } from './list-field.tsx';
 import { MapField } from './map-field.tsx';
-import { mapShapeOf } from './option-map.ts';
+import { listOf, mapShapeOf } from './option-map.ts';
 import { numberBounds, optionBounds, shapeOf } from './typed-option.ts';
 
 export interface OptionInputProps {
@@ -26,18 +26,21 @@ const long = new Set(['json', 'ratios', 'lines']);
 const multilineOptions = new Set(['Notice', 'About', 'HomePageContent', 'console_setting.home_text', 'Footer']);
 
 /** It is a text of several lines. */
-export const isMultiline = (option: OptionKey): boolean =>
+const isMultiline = (option: OptionKey): boolean =>
   long.has(optionRow(option).kind.name) || multilineOptions.has(option);
+export const isSwitch = (option: OptionKey): boolean => optionRow(option).kind.name === 'switch';
+/** It takes more room than a line. */
+export const isWide = (option: OptionKey): boolean => isMultiline(option) || listOf(option) !== undefined;
 
 export function SwitchField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { label } = optionRow(option);
   return (
     <div className="mb-4">
-      <label className="flex min-h-6 items-center gap-2">
+      <label className="flex min-h-6 gap-2">
         <input
           type="checkbox"
           data-option={option}
-          className="size-4 flex-none accent-(--accent)"
+          className="mt-0.5 size-4 flex-none accent-(--accent)"
           disabled={locked}
           checked={value === 'true'}
           aria-describedby={`${option}-note`}
@@ -47,7 +50,7 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
       </label>
       <p
         id={`${option}-note`}
-        className={`text-[12px] leading-4 ${error === undefined ? 'text-ink-3' : 'text-danger'}`}
+        className={`pl-6 text-[12px] leading-4 ${error === undefined ? 'text-ink-3' : 'text-danger'}`}
       >
         {error ?? help}
       </p>
@@ -57,8 +60,16 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
 
 export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { kind, label, secret } = optionRow(option);
-  if (option === 'EmailDomainWhitelist')
-    return <ListField label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />;
+  const list = listOf(option);
+  const entries = list?.entriesIn(value) ?? null;
+  if (list !== undefined && entries !== null)
+    return (
+      <ListField
+        label={textIn(label, language)}
+        {...{ option, help, error, locked, entries }}
+        onChange={(next) => onChange(list.textOf(next))}
+      />
+    );
   const shape = shapeOf(option);
   if (shape !== 'other') {
     const shared = { label: textIn(label, language), help, error, value, onChange, 'data-option': option };

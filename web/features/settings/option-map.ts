@@ -1,10 +1,12 @@
-/** Options that map names to values, as rows that people edit one by one. Pure. */
+/** Options that are lists, or map names to values: as entries and rows that people edit one by one. Pure. */
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 
 export interface MapShape {
   /** How many names lead to a value. */
   readonly depth: 1 | 2;
   readonly value: 'number' | 'text';
+  /** It is stored as a list of objects with one name each. */
+  readonly list?: true;
 }
 
 const shapes: Partial<Record<OptionKey, MapShape>> = {
@@ -15,7 +17,44 @@ const shapes: Partial<Record<OptionKey, MapShape>> = {
   'gemini.safety_settings': { depth: 1, value: 'text' },
   'gemini.version_settings': { depth: 1, value: 'text' },
   'claude.default_max_tokens': { depth: 1, value: 'number' },
+  'claude.model_headers_settings': { depth: 2, value: 'text' },
+  Chats: { depth: 1, value: 'text', list: true },
 };
+
+interface ListShape {
+  /** @returns null = the text holds something else: it can only be edited as text. */
+  readonly entriesIn: (text: string) => readonly string[] | null;
+  readonly textOf: (entries: readonly string[]) => string;
+}
+const lists: Partial<Record<OptionKey, ListShape>> = {
+  EmailDomainWhitelist: {
+    entriesIn: (text) =>
+      text
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== ''),
+    textOf: (entries) => entries.join(','),
+  },
+  'gemini.supported_imagine_models': {
+    entriesIn(text) {
+      const parsed = text.trim() === '' ? [] : parse(text);
+      return Array.isArray(parsed) && parsed.every((one) => typeof one === 'string') ? parsed : null;
+    },
+    textOf: (entries) => JSON.stringify(entries),
+  },
+};
+
+/** undefined = it is no list. */
+export const listOf = (option: OptionKey): ListShape | undefined => lists[option];
+
+/** undefined = it is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** undefined = it is no map. */
 export const mapShapeOf = (option: OptionKey): MapShape | undefined =>
@@ -31,13 +70,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @returns null = the text holds something else: it can only be edited as text. */
-export function rowsIn(text: string, { depth, value: type }: MapShape): readonly MapRow[] | null {
-  let parsed: unknown;
-  try {
-    parsed = text.trim() === '' ? {} : JSON.parse(text);
-  } catch {
-    return null;
-  }
+export function rowsIn(text: string, { depth, value: type, list }: MapShape): readonly MapRow[] | null {
+  const parsed = text.trim() === '' ? (list ? [] : {}) : parse(text);
   const rows: MapRow[] = [];
   const fits = (object: unknown, names: readonly string[]): boolean =>
     isObject(object) &&
@@ -47,7 +81,10 @@ export function rowsIn(text: string, { depth, value: type }: MapShape): readonly
       rows.push({ names: path, value: String(value) });
       return typeof value === (type === 'text' ? 'string' : 'number');
     });
-  return fits(parsed, []) ? rows : null;
+  const whole = list
+    ? Array.isArray(parsed) && parsed.every((one) => isObject(one) && Object.keys(one).length === 1 && fits(one, []))
+    : fits(parsed, []);
+  return whole ? rows : null;
 }
 
 const sameNames = (one: MapRow, other: MapRow): boolean => one.names.every((name, at) => name === other.names[at]);
@@ -62,7 +99,13 @@ export function issueOf(row: MapRow, rows: readonly MapRow[], { value }: MapShap
 }
 
 /** As it is stored. A value that is no number stays a text, for the option's kind to refuse. */
-export function textOf(rows: readonly MapRow[], { value: type }: MapShape): string {
+export function textOf(rows: readonly MapRow[], { value: type, list }: MapShape): string {
+  if (list)
+    return JSON.stringify(
+      rows.filter((row) => !isBlank(row)).map(({ names: [name = ''], value }) => ({ [name]: value })),
+      null,
+      2,
+    );
   const object: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const row of rows) {
     if (isBlank(row)) continue;

@@ -1,5 +1,5 @@
 /** One panel of options with a save of its own. */
-import { type ReactNode, useState } from 'react';
+import { memo, useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
@@ -7,7 +7,9 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
+import { PanelExtra } from './extras/panel-extra.tsx';
 import { OptionField } from './option-field.tsx';
+import { isSwitch, isWide } from './option-input.tsx';
 import type { Options } from './use-options.ts';
 
 export interface PanelProps {
@@ -20,21 +22,30 @@ export interface PanelProps {
   readonly showKey?: boolean;
   /** Inside a frame that has its own border. */
   readonly inner?: boolean;
-  /** Actions of the panel that are no options. */
-  readonly extra?: ReactNode;
+  readonly onSaved?: () => void;
 }
 
-export function Panel({ id, title, keys, options, inner = false, showKey = false, extra }: PanelProps) {
+/** Short fields first, then texts and maps, then switches: each kind stands in rows of its own. */
+const sides = [(key: OptionKey) => !isSwitch(key) && !isWide(key), isWide, isSwitch] as const;
+
+/** So many fields stand two in a row of a wide window, the others three. */
+const halves: ReadonlySet<number> = new Set([2, 4]);
+
+/** Rendered again when its options are, not while something is searched for. */
+export const Panel = memo(function Panel(props: PanelProps) {
+  const { id, title, keys, options, inner = false, showKey = false, onSaved } = props;
   const { t } = useTranslation();
   const language = currentLanguage();
   const role = useUser()?.role ?? 0;
   const [confirm, setConfirm] = useState<OptionKey | null>(null);
   const { stored, changed, errors, valueFor, shownFor } = options;
   const changes = keys.filter((key) => changed.includes(key)).length;
-  const change = (key: OptionKey, value: string) => {
-    if (optionRow(key).confirm?.value === value) setConfirm(key);
-    else options.change(key, value);
-  };
+  const { change: put } = options;
+  const change = useCallback(
+    (key: OptionKey, value: string) => (optionRow(key).confirm?.value === value ? setConfirm(key) : put(key, value)),
+    [put],
+  );
+  const groups = sides.map((belongs) => keys.filter(belongs)).filter((group) => group.length > 0);
   return (
     <CheckedForm
       id={id}
@@ -43,34 +54,42 @@ export function Panel({ id, title, keys, options, inner = false, showKey = false
     >
       <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
-        <button type="submit" className={`button ${changes === 0 ? '' : 'button-primary'}`}>
+        <button type="submit" className={`button ${changes === 0 ? 'button-ghost -mr-2.5' : 'button-primary'}`}>
           {t('app.save')}
         </button>
       </header>
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-x-6 px-4 py-3 lg:grid-cols-[repeat(2,minmax(0,1fr))]">
-        {keys.map((key) => {
-          const { dependsOn, role: needed, secret, fallback } = optionRow(key);
-          const isSet = stored.get(key)?.is_set ?? false;
-          return (
-            <OptionField
-              key={key}
-              option={key}
-              language={language}
-              value={shownFor(key)}
-              isSet={isSet}
-              locked={needed > role || (dependsOn !== null && valueFor(dependsOn as OptionKey) !== 'true')}
-              rootOnly={needed > role}
-              differs={secret ? isSet : valueFor(key) !== fallback}
-              draft={changed.includes(key)}
-              showKey={showKey}
-              error={errors[key]}
-              onChange={(value) => change(key, value)}
-              onReset={() => (secret ? undefined : options.reset(key))}
-            />
-          );
-        })}
-      </div>
-      {extra}
+      {groups.map((group, at) => (
+        <div
+          key={group[0]}
+          className={`grid grid-cols-[minmax(0,1fr)] gap-x-6 px-4 pt-3 sm:grid-cols-[repeat(2,minmax(0,1fr))] xl:grid-cols-[repeat(6,minmax(0,1fr))] ${at > 0 && group.some(isSwitch) ? 'border-t border-line' : ''}`}
+        >
+          {group.map((key) => {
+            const { dependsOn, role: needed, secret, fallback } = optionRow(key);
+            const isSet = stored.get(key)?.is_set ?? false;
+            return (
+              <OptionField
+                key={key}
+                option={key}
+                language={language}
+                value={shownFor(key)}
+                isSet={isSet}
+                locked={needed > role || (dependsOn !== null && valueFor(dependsOn as OptionKey) !== 'true')}
+                rootOnly={needed > role}
+                differs={secret ? isSet : valueFor(key) !== fallback}
+                draft={changed.includes(key)}
+                showKey={showKey}
+                half={isWide(key) || (!isSwitch(key) && halves.has(group.length))}
+                error={errors[key]}
+                onChange={change}
+                onReset={options.reset}
+              />
+            );
+          })}
+        </div>
+      ))}
+      {onSaved === undefined ? null : (
+        <PanelExtra panel={optionRow(keys[0] ?? 'Notice').panel} options={options} onSaved={onSaved} />
+      )}
       {confirm === null ? null : (
         <Confirm
           title={textIn(optionRow(confirm).label, language)}
@@ -85,4 +104,4 @@ export function Panel({ id, title, keys, options, inner = false, showKey = false
       )}
     </CheckedForm>
   );
-}
+});

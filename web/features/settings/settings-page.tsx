@@ -1,6 +1,8 @@
-/** All options, rendered from their catalogue: tabs, panels, search, what differs from its default. */
+/** All options, rendered from their catalogue: tabs, panels, search, what differs from its default; and the prices. */
 
 import { useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, startTransition, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
 import { textIn } from '../../../server/contract/language.ts';
@@ -8,25 +10,18 @@ import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/
 import { FailureNote } from '../../components/failure.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Select } from '../../components/select.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useNarrow } from '../../lib/narrow.ts';
 import { useList } from '../../lib/read.ts';
-import { AlertTest } from './extras/alert-test.tsx';
-import { BackupNow } from './extras/backup-now.tsx';
-import { ClearLogs } from './extras/clear-logs.tsx';
-import { OidcDiscovery } from './extras/oidc-discovery.tsx';
 import { SystemInfo } from './extras/system-info.tsx';
 import { Panel } from './panel.tsx';
-import { PriceBlock } from './prices/price-block.tsx';
+import { anchorOf, type Place, Places, type Tab, tabs } from './places.tsx';
 import { type Options, useOptions } from './use-options.ts';
 
-const tabs = ['operation', 'ratelimit', 'models', 'system', 'other'] as const;
-type Tab = (typeof tabs)[number];
+const PriceBlock = lazy(async () => ({ default: (await import('./prices/price-block.tsx')).PriceBlock }));
 
-/** Panels of a tab in the catalogue's order, each with its keys. */
+/** Panels in the catalogue's order, each with its keys. */
 function panelsOf(keys: readonly OptionKey[]): ReadonlyMap<string, readonly OptionKey[]> {
   const panels = new Map<string, OptionKey[]>();
   for (const key of keys) {
@@ -36,75 +31,42 @@ function panelsOf(keys: readonly OptionKey[]): ReadonlyMap<string, readonly Opti
   return panels;
 }
 
-const anchorOf = (panel: string): string => `settings-${panel}`;
-
-interface IndexProps {
-  /** null = what is shown is of all of them. */
-  readonly tab: Tab | null;
-  readonly panels: readonly string[];
-  readonly onGo: (tab: Tab) => void;
+/** Which options are in sight: those of a tab, or those of all tabs that are searched for or changed. */
+interface Filter {
+  readonly tab: Tab;
+  readonly needle: string;
+  readonly onlyChanged: boolean;
 }
 
-/** At the left of the page; on a phone one list to choose from. */
-function Index({ tab, panels, onGo }: IndexProps) {
-  const { t } = useTranslation();
-  const narrow = useNarrow();
-  const names = tabs.map((name) => [name, t(`settings.tab.${name}`)] as const);
-  if (narrow)
-    return (
-      <div className="px-5 pb-3">
-        <Select<Tab | ''>
-          className="field"
-          label={t('settings.title')}
-          value={tab ?? ''}
-          options={tab === null ? [['', t('settings.everywhere')], ...names] : names}
-          onChange={(name) => {
-            if (name !== '') onGo(name);
-          }}
-        />
-      </div>
-    );
-  return (
-    <nav
-      aria-label={t('settings.title')}
-      className="sticky top-0 max-h-[calc(100dvh-48px)] w-44 flex-none self-start overflow-auto pt-1 pb-4 pl-3"
-    >
-      <ul>
-        {names.map(([name, text]) => (
-          <li key={name}>
-            <button
-              type="button"
-              aria-current={name === tab ? 'page' : undefined}
-              className={`flex min-h-7 w-full items-center rounded-2 px-2 text-left ${name === tab ? 'font-medium text-accent-text' : 'text-ink-2 hover:bg-hover'}`}
-              onClick={() => onGo(name)}
-            >
-              {text}
-            </button>
-            {name === tab ? (
-              <ul className="mb-2 ml-2 border-l border-line pl-1">
-                {panels.map((panel) => (
-                  <li key={panel}>
-                    <a
-                      href={`#${anchorOf(panel)}`}
-                      className="flex min-h-6 items-center rounded-2 px-2 text-[12px] text-ink-2 hover:bg-hover"
-                      onClick={(event) => {
-                        event.preventDefault();
-                        const place = document.getElementById(anchorOf(panel));
-                        place?.scrollIntoView({ block: 'start' });
-                        place?.querySelector<HTMLElement>('input, textarea, button')?.focus({ preventScroll: true });
-                      }}
-                    >
-                      {t(`settings.panel.${panel as 'login'}`)}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            ) : null}
-          </li>
-        ))}
-      </ul>
-    </nav>
-  );
+function keysFor({ tab, needle, onlyChanged }: Filter, stored: Options['stored']): readonly OptionKey[] {
+  const words = needle.split(/\s+/);
+  return optionKeys.filter((key) => {
+    const { label, help, tab: place, panel, secret, fallback } = optionRow(key);
+    if (place === 'legacy') return false;
+    const option = stored.get(key);
+    if (onlyChanged && !(secret ? option?.is_set === true : (option?.value ?? fallback) !== fallback)) return false;
+    // Prices have a place of their own.
+    if (needle === '') return onlyChanged || (place === tab && panel !== 'pricing');
+    const text = `${key} ${label.zh} ${label.en} ${help.zh} ${help.en}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** So many options fill the window. */
+const firstOptions = 12;
+
+/** How many of the panels are mounted: those in the window at once, each further one when the browser has time. */
+function useMounted(panels: ReadonlyMap<string, readonly OptionKey[]>): [count: number, all: () => void] {
+  const sizes = [...panels.values()].map((keys) => keys.length);
+  const first = sizes.findIndex((_, at) => sizes.slice(0, at + 1).reduce((sum, size) => sum + size, 0) >= firstOptions);
+  const initial = first < 0 ? sizes.length : first + 1;
+  const [state, setState] = useState({ panels, count: initial });
+  const count = state.panels === panels ? state.count : initial;
+  if (state.panels !== panels) setState({ panels, count: initial });
+  useEffect(() => {
+    if (count < panels.size) startTransition(() => setState({ panels, count: count + 1 }));
+  }, [panels, count]);
+  return [count, () => flushSync(() => setState({ panels, count: panels.size }))];
 }
 
 /** What is typed and not stored, on whichever tab; in sight wherever one reads. */
@@ -119,7 +81,7 @@ function ChangesBar({ options }: { readonly options: Options }) {
   return (
     <section
       aria-label={t('settings.unsaved')}
-      className="sticky bottom-0 z-10 -mx-5 flex flex-wrap items-center gap-2 border-t border-line-strong bg-raised px-5 py-2.5"
+      className="sticky bottom-0 z-10 mt-4 flex flex-wrap items-center gap-2 border-t border-line-strong bg-raised px-5 py-2.5"
     >
       <p role="status" className="min-w-0 flex-1 truncate max-sm:basis-full">
         <b className="font-semibold">{t('settings.changes', { count: changed.length })}</b>
@@ -127,10 +89,10 @@ function ChangesBar({ options }: { readonly options: Options }) {
           {`: ${changed.map((key) => textIn(optionRow(key).label, currentLanguage())).join(' · ')}`}
         </span>
       </p>
-      <button type="button" className="button" onClick={options.discard}>
+      <button type="button" className="button max-sm:flex-1" onClick={options.discard}>
         {t('settings.discard')}
       </button>
-      <button type="button" className="button button-primary" onClick={() => void save()}>
+      <button type="button" className="button button-primary max-sm:flex-1" onClick={() => void save()}>
         {t('settings.saveAll')}
       </button>
     </section>
@@ -144,23 +106,21 @@ export function SettingsPage() {
   const tab = tabs.find((name) => name === query.get('tab')) ?? 'operation';
   const search = query.get('q') ?? '';
   const details = useList({ queryKey: ['options'], queryFn: () => call('option.details') });
-  const stored = new Map((details.data ?? []).map((option) => [option.key, option]));
-  const reread = () => client.invalidateQueries({ queryKey: ['options'] });
-  const options = useOptions(stored, () => void reread());
-  const needle = search.trim().toLowerCase();
+  const list = details.data;
+  const stored = useMemo(() => new Map((list ?? []).map((option) => [option.key, option])), [list]);
+  const reread = useCallback(() => void client.invalidateQueries({ queryKey: ['options'] }), [client]);
+  const options = useOptions(stored, reread);
   const onlyChanged = query.get('changed') === 'true';
+  // What is typed is shown at once, what it finds when there is time.
+  const needle = useDeferredValue(search.trim().toLowerCase());
   const everywhere = needle !== '' || onlyChanged;
-  const found = (key: OptionKey): boolean => {
-    const { label, tab: place, secret, fallback } = optionRow(key);
-    if (place === 'legacy') return false;
-    const option = stored.get(key);
-    const changed = secret ? option?.is_set === true : (option?.value ?? fallback) !== fallback;
-    if (onlyChanged && !changed) return false;
-    if (needle === '') return onlyChanged || place === tab;
-    const { zh, en } = optionRow(key).help;
-    const text = `${key} ${label.zh} ${label.en} ${zh} ${en}`.toLowerCase();
-    return needle.split(/\s+/).every((word) => text.includes(word));
-  };
+  const prices = !everywhere && tab === 'operation' && query.has('block');
+  const panels = useMemo(
+    () => panelsOf(prices ? [] : keysFor({ tab, needle, onlyChanged }, stored)),
+    [prices, tab, needle, onlyChanged, stored],
+  );
+  const [mounted, mountAll] = useMounted(panels);
+  const priceKeys = useMemo(() => optionKeys.filter((key) => optionRow(key).panel === 'pricing'), []);
   const setFilter = (change: { readonly q?: string; readonly changed?: boolean }) => {
     const next = { q: search, changed: onlyChanged, ...change };
     setQuery(
@@ -168,15 +128,21 @@ export function SettingsPage() {
       { replace: true },
     );
   };
-  const panels = panelsOf(optionKeys.filter(found));
-  const go = (name: Tab) => setQuery({ tab: name }, { replace: true });
+  const go = (place: Place) =>
+    setQuery(place === 'prices' ? { tab: 'operation', block: 'visual' } : { tab: place }, { replace: true });
+  const jump = (panel: string) => {
+    mountAll();
+    const section = document.getElementById(anchorOf(panel));
+    section?.scrollIntoView({ block: 'start' });
+    section?.querySelector<HTMLElement>('input, textarea, button')?.focus({ preventScroll: true });
+  };
 
   return (
     <>
       <PageHead title={t('settings.title')}>
         <SearchField
           slash
-          className="w-56"
+          className="h-7 w-56"
           label={t('settings.search')}
           value={search}
           onChange={(value) => setFilter({ q: value })}
@@ -190,42 +156,44 @@ export function SettingsPage() {
           {t('settings.onlyChanged')}
         </button>
       </PageHead>
-      <div className="sm:flex">
-        <Index tab={everywhere ? null : tab} panels={[...panels.keys()]} onGo={go} />
-        <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] content-start gap-4 px-5">
-          {details.failure === null ? null : (
-            <FailureNote failure={details.failure} title={t('settings.refreshFailed')} />
-          )}
-          {details.pending ? <Waiting /> : null}
-          {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
-          {tab === 'other' && !everywhere ? <SystemInfo /> : null}
-          {details.data === undefined
-            ? null
-            : [...panels].map(([panel, keys]) =>
-                panel === 'pricing' && !everywhere ? (
-                  <PriceBlock key={panel} id={anchorOf(panel)} keys={keys} options={options} onSaved={reread} />
-                ) : (
-                  <Panel
-                    key={`${panel}|${everywhere}`}
-                    id={anchorOf(panel)}
-                    showKey={everywhere}
-                    title={t(`settings.panel.${panel as 'login'}`)}
-                    keys={keys}
-                    options={options}
-                    extra={
-                      panel === 'logs' ? (
-                        <ClearLogs />
-                      ) : panel === 'alertTargets' ? (
-                        <AlertTest />
-                      ) : panel === 'backups' ? (
-                        <BackupNow />
-                      ) : panel === 'oidc' ? (
-                        <OidcDiscovery stored={stored.get('oidc.well_known')?.value ?? ''} onSaved={reread} />
-                      ) : undefined
-                    }
-                  />
-                ),
-              )}
+      <div className="xl:flex">
+        <Places
+          place={everywhere ? null : prices ? 'prices' : tab}
+          panels={[...panels.keys()]}
+          onGo={go}
+          onJump={jump}
+        />
+        <div className="min-w-0 flex-1">
+          <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-4 px-5">
+            {details.failure === null ? null : (
+              <FailureNote failure={details.failure} title={t('settings.refreshFailed')} />
+            )}
+            {details.pending ? <Waiting /> : null}
+            {list !== undefined && panels.size === 0 && !prices ? (
+              <p className="text-ink-2">{t('settings.none')}</p>
+            ) : null}
+            {tab === 'other' && !everywhere ? <SystemInfo /> : null}
+            {list !== undefined && prices ? (
+              <Suspense fallback={<Waiting />}>
+                <PriceBlock keys={priceKeys} options={options} onSaved={reread} />
+              </Suspense>
+            ) : null}
+            {list === undefined
+              ? null
+              : [...panels]
+                  .slice(0, mounted)
+                  .map(([panel, keys]) => (
+                    <Panel
+                      key={panel}
+                      id={anchorOf(panel)}
+                      showKey={everywhere}
+                      title={t(`settings.panel.${panel as 'login'}`)}
+                      keys={keys}
+                      options={options}
+                      onSaved={reread}
+                    />
+                  ))}
+          </div>
           <ChangesBar options={options} />
         </div>
       </div>

@@ -118,7 +118,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
     <>
       <div className="flex items-center gap-2 px-4 py-2.5">
         <SearchField
-          className="w-56"
+          className="h-7 w-56"
           label={t('prices.search')}
           value={search}
           onChange={(value) => {

@@ -1,8 +1,8 @@
 /** Prices in four views: the maps as text, models one by one, models without a price, and earlier changes. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSearchParams } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { type OptionKey, optionRow } from '../../../../server/contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing/diff.ts';
 import { Changes } from '../../../components/prices/changes.tsx';
@@ -22,20 +22,9 @@ import { UnsetModels } from './unset-models.tsx';
 const views = ['model', 'visual', 'unset_models', 'history'] as const;
 
 export interface PriceBlockProps {
-  readonly id: string;
   readonly keys: readonly OptionKey[];
   readonly options: Options;
   readonly onSaved: () => void;
-}
-
-/** Brings into view what the address asked for when the page was opened. */
-function useScrolledTo(enabled: boolean) {
-  const section = useRef<HTMLElement>(null);
-  const asked = useRef(enabled);
-  useEffect(() => {
-    if (asked.current) section.current?.scrollIntoView({ block: 'start' });
-  }, []);
-  return section;
 }
 
 type View = (typeof views)[number];
@@ -53,7 +42,7 @@ function ViewTabs({ view }: { readonly view: View }) {
   );
 }
 
-export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
+export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const role = useUser()?.role ?? 0;
@@ -62,7 +51,6 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
   const [confirm, setConfirm] = useState<'save' | 'reset' | null>(null);
   const view = views.find((name) => name === query.get('block')) ?? 'model';
   const textOf = (key: OptionKey): string => options.stored.get(key)?.value ?? optionRow(key).fallback;
-  const section = useScrolledTo(query.has('block'));
   const current: MapTexts = {
     ModelPrice: textOf('ModelPrice'),
     ModelRatio: textOf('ModelRatio'),
@@ -99,16 +87,14 @@ export function PriceBlock({ id, keys, options, onSaved }: PriceBlockProps) {
   };
 
   return (
-    <section
-      id={id}
-      ref={section}
-      aria-label={t('settings.panel.pricing')}
-      className="rounded-3 border border-line bg-surface"
-    >
+    <section aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{t('settings.panel.pricing')}</h2>
         <ViewTabs view={view} />
-        <span className="ml-auto flex gap-2">
+        <span className="flex items-center gap-3 max-sm:basis-full sm:ml-auto">
+          <Link href="/pricing" className="max-sm:mr-auto">
+            {t('nav.pricing')}
+          </Link>
           {view === 'model' ? (
             <button
               type="button"
