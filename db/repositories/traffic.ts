@@ -118,6 +118,23 @@ const byKey = (one: Insertable<TrafficTable>, other: Insertable<TrafficTable>): 
   return 0;
 };
 
+/** What tells the rows of a kind in one window apart. */
+const identity: Readonly<Record<TrafficKind, readonly Exclude<TrafficGroup, 'at'>[]>> = {
+  all: [],
+  channel: ['subject_id'],
+  model: ['part'],
+  route: ['subject_id', 'part'],
+  token: ['subject_id', 'user_id'],
+  use: ['subject_id', 'user_id', 'part'],
+  save: ['subject_id', 'part'],
+};
+
+/** Each group is one row: nothing is left to add up. */
+function isOneRowEach({ kind, subjectId, userId, part }: TrafficFilter, by: readonly TrafficGroup[]): boolean {
+  const fixed = { subject_id: subjectId, user_id: userId, part };
+  return by.includes('at') && identity[kind].every((name) => by.includes(name) || fixed[name] !== undefined);
+}
+
 export type TrafficOrder = 'requests' | 'charge' | 'tokens';
 
 /** The rows that a filter lets through. */
@@ -175,17 +192,16 @@ export function createTrafficRepository({ query }: Database) {
           .where('last_ip', '<>', ip)
           .execute();
     },
+    /** The earliest first, where times are apart. */
     totals: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
-      const rows = await rowsOf(query, filter)
-        .select(by)
-        .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
-        .$if(by.length > 0, (q) =>
-          q
-            .groupBy(by)
-            .orderBy(by[0] ?? 'at')
-            .$if(by.length > 1, (r) => r.orderBy(by[1] ?? 'at')),
-        )
-        .execute();
+      const rows = await (isOneRowEach(filter, by)
+        ? rowsOf(query, filter).select(by).select(trafficCounters).orderBy('at').execute()
+        : rowsOf(query, filter)
+            .select(by)
+            .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
+            .$if(by.length > 0, (q) => q.groupBy(by))
+            .$if(by.includes('at'), (q) => q.orderBy('at'))
+            .execute());
       return (rows as unknown as Partial<TrafficSum>[]).map(
         (row) => ({ at: 0, subject_id: 0, user_id: 0, part: '', ...row }) as TrafficSum,
       );

@@ -134,8 +134,9 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const range = { span: step, from, to };
     const requested = { ...range, kind, ...filter };
     const limit = Math.min(Math.max(1, query.limit ?? defaultSeries), maxSeries);
-    // Channels are few, and finding the largest of them first would read their rows twice.
-    const ranked = group !== null && by !== 'channel';
+    // Channels are few, and so are the models of one or of a key: finding the largest of them first would read their rows twice.
+    const few = by === 'channel' || (by === 'model' && filter.subjectId !== undefined);
+    const ranked = group !== null && !few;
     const keys = ranked ? await repository.top(requested, { by: group, order, limit }) : null;
     // Of nothing nothing is asked.
     const among = group === null || keys === null ? {} : { only: { group, keys } };
@@ -150,7 +151,7 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
     const rankOf = ({ sum }: (typeof found)[number]): number =>
       order === 'tokens' ? sum.tokens_in + sum.tokens_out : sum[order];
-    found.sort((a, b) => rankOf(b) - rankOf(a) || b.sum.attempts - a.sum.attempts);
+    found.sort((a, b) => rankOf(b) - rankOf(a) || b.sum.attempts - a.sum.attempts || (a.key < b.key ? -1 : 1));
     const visible = found.slice(0, limit);
     const whole = keys === null || found.length < limit;
     const total = whole ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);

@@ -50,8 +50,12 @@ export function sumOf(all: readonly Counters[]): Counters {
   return sum;
 }
 
+const bucketNames = (name: 'latency' | 'first'): TrafficCounter[] =>
+  Array.from({ length: trafficBuckets }, (_, at) => `${name}_${at}` as TrafficCounter);
+const histograms = { latency: bucketNames('latency'), first: bucketNames('first') };
+
 export const histogramOf = (row: Counters, name: 'latency' | 'first'): number[] =>
-  Array.from({ length: trafficBuckets }, (_, at) => row[`${name}_${at}` as TrafficCounter]);
+  histograms[name].map((bucket) => row[bucket]);
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
