@@ -32,9 +32,11 @@ const wallet = async (charge: number, status: object = {}): Promise<string> => {
   });
 };
 
-test('the balance stands with the month’s spend and with how long it lasts at that pace', async () => {
+test('the balance stands with how long it lasts at the month’s pace, with that month’s spend and with all that was used', async () => {
   const page = await wallet(1_000_000);
-  expect(page).toMatch(/余额<.*\$10\.00<.*本月已用<.*\$2\.00<.*约可用 50 天<.*href="\/statement"/s);
+  expect(page).toMatch(
+    /余额<.*\$10\.00<.*约可用 50 天<.*本月已用<.*\$2\.00<.*href="\/statement".*累计已用<.*\$18\.00</s,
+  );
   expect(await wallet(0)).not.toContain('约可用');
 });
 

@@ -38,20 +38,25 @@ export function Balance({ note }: { readonly note?: string | undefined }) {
       {self === undefined ? (
         <Waiting />
       ) : (
-        <dl className="grid grid-cols-2 gap-x-6 sm:flex sm:flex-wrap sm:gap-x-16 sm:gap-y-3">
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:flex sm:flex-wrap sm:gap-x-16">
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.balance')}</dt>
             <dd className={figure}>{money(self.quota)}</dd>
-            <dd className="text-ink-2">
-              {t('wallet.used', { usd: money(self.used_quota), count: grouped(self.request_count) })}
-            </dd>
+            {lasts === null ? null : <dd className="text-ink-2">{t('wallet.lasts', { count: lasts })}</dd>}
           </div>
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.month')}</dt>
             <dd className={figure}>{money(spent)}</dd>
-            <dd className="flex flex-wrap gap-x-3 text-ink-2">
-              {lasts === null ? null : <span>{t('dashboard.lasts', { count: lasts })}</span>}
+            <dd>
               <Link href="/statement">{t('statement.title')}</Link>
+            </dd>
+          </div>
+          <div className="max-sm:col-span-2">
+            <dt className="text-[12px] text-ink-3">{t('wallet.usedInTotal')}</dt>
+            <dd className={`${figure} max-sm:hidden`}>{money(self.used_quota)}</dd>
+            <dd className="text-ink-2">
+              <span className="sm:hidden">{money(self.used_quota)} · </span>
+              {t('wallet.requests', { count: self.request_count, shown: grouped(self.request_count) })}
             </dd>
           </div>
         </dl>
