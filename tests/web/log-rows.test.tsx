@@ -260,6 +260,14 @@ test.each([
   expect(rendered(<LogTotals counts={counts} stat={undefined} />)).toContain(i18next.t('logs.failedShare', { share }));
 });
 
+test('a minute without requests is said in words, not as zeros beside a light that is on', async () => {
+  const { LogTotals } = await import('../../web/features/logs/log-head.tsx');
+  const counts = { total: 5, errors: 0, sampled: false } as unknown as Counts;
+  const head = (rpm: number) => rendered(<LogTotals counts={counts} stat={{ quota: 0, rpm, tpm: 3 * rpm }} />);
+  expect(head(0)).toMatch(new RegExp(`RPM · TPM<.*${i18next.t('logs.noneNow')}`));
+  expect(head(7)).toMatch(/RPM<.*>7<.*TPM<.*>21</);
+});
+
 test('a few long requests do not flatten the bars of the others', async () => {
   const { maxDurationOf } = await import('../../web/features/logs/log-columns.tsx');
   const row = (ms: number, type = 2) => ({ type, other: JSON.stringify({ ms }) }) as Log;

@@ -80,8 +80,8 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     const className = isEvent || row.end_reason === 'refused' ? 'text-ink-2' : 'text-danger';
     return (
       <span
-        // It fills what the figures of other rows leave it, and asks for no width of its own.
-        className={`flex w-0 min-w-full gap-2 text-[12px] max-sm:w-auto max-sm:min-w-0 ${className}`}
+        // It fills what the figures of other rows leave it, and asks for no width of its own; without them it has its own.
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-40 max-sm:w-auto max-sm:min-w-0 ${className}`}
         title={text}
       >
         <span className="truncate max-sm:whitespace-normal">{text}</span>
@@ -185,7 +185,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       id: 'speed',
       header: t('logs.speed'),
       number: true,
-      from: 1024,
+      from: 1440,
       cell: (row) => {
         const speed = speedOf(row, detailsOf(row));
         return speed === null ? <span className="text-ink-3">–</span> : speed.toFixed(speed < 10 ? 1 : 0);
@@ -195,6 +195,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       id: 'prompt',
       header: t('logs.prompt'),
       number: true,
+      from: 1024,
       order: 'prompt_tokens',
       cell: (row) => {
         const cached = Math.round(cachedShareOf(row, detailsOf(row)) * 100);
@@ -214,6 +215,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       id: 'completion',
       header: t('logs.completion'),
       number: true,
+      from: 1024,
       order: 'completion_tokens',
       cell: (row) => grouped(row.completion_tokens),
     },

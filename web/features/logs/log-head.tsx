@@ -28,8 +28,9 @@ export function LogTotals({ counts, stat }: LogTotalsProps) {
       ? []
       : [
           [t('logs.quota'), money(stat.quota, 'cents')],
-          ['RPM', grouped(stat.rpm)],
-          ['TPM', grouped(stat.tpm)],
+          ...(stat.rpm === 0
+            ? [['RPM · TPM', t('logs.noneNow')] as const]
+            : [['RPM', grouped(stat.rpm)] as const, ['TPM', grouped(stat.tpm)] as const]),
         ];
   return (
     <span className="flex flex-wrap gap-x-3 text-ink-3 max-sm:order-1 max-sm:basis-full">
@@ -39,7 +40,7 @@ export function LogTotals({ counts, stat }: LogTotalsProps) {
       </span>
       {errors === 0 ? null : <span>{t('logs.failedShare', { share: share.toFixed(share < 10 ? 1 : 0) })}</span>}
       {totals.map(([name, value]) => (
-        <span key={name} className={name === 'RPM' || name === 'TPM' ? 'max-sm:hidden' : ''}>
+        <span key={name} className={name.endsWith('PM') ? 'max-sm:hidden' : ''}>
           <span>{name}</span> <span className="text-ink-1">{value}</span>
         </span>
       ))}

@@ -124,13 +124,16 @@ export function LogsPage() {
           place="logs"
           bar={<LogBar url={url} admin={admin} counts={counts} />}
           header={
-            <div style={{ height: histogramHeight }}>
-              {counts === undefined ? null : (
-                <Suspense>
-                  <Histogram counts={counts} onRange={(from, to) => put(rangeQuery({ span: 'custom', from, to }))} />
-                </Suspense>
-              )}
-            </div>
+            // Of nothing there is nothing to draw; the list says so in words.
+            counts?.total === 0 ? null : (
+              <div style={{ height: histogramHeight }}>
+                {counts === undefined ? null : (
+                  <Suspense>
+                    <Histogram counts={counts} onRange={(from, to) => put(rangeQuery({ span: 'custom', from, to }))} />
+                  </Suspense>
+                )}
+              </div>
+            )
           }
           sidebar={
             wide && counts !== undefined && counts.total > 0 ? <FilterSidebar counts={counts} url={url} /> : undefined
