@@ -258,7 +258,7 @@ function Endpoints({ address }: { readonly address: string }) {
   const { t } = useTranslation();
   const list = usePrices().data;
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
-  const command = `curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`;
+  const command = `curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"${model}",\n       "messages":[{"role":"user","content":"hi"}]}'`;
   return (
     <section aria-labelledby="home-call">
       <h2 id="home-call" className="mb-2 font-semibold">
@@ -268,9 +268,9 @@ function Endpoints({ address }: { readonly address: string }) {
         {endpoints.map(([protocol, path]) => (
           <div
             key={protocol}
-            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2"
+            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @6xl:block @6xl:py-1.5 @6xl:pr-2"
           >
-            <dt className="w-36 flex-none text-ink-2">{protocol}</dt>
+            <dt className="w-36 flex-none text-ink-2 @6xl:text-[12px]">{protocol}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2">
               <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{`${address}${path}`}</code>
               <button
@@ -323,7 +323,7 @@ function OwnHome() {
   const address = status?.server_address || location.origin;
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
   return (
-    <div className="mx-auto max-w-3xl py-4">
+    <div className="mx-auto max-w-3xl py-4 xl:max-w-7xl">
       <PageHead title={t('site.homeTitle')} large>
         {user === null ? (
           <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
@@ -340,12 +340,15 @@ function OwnHome() {
           </>
         )}
       </PageHead>
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-6 px-5">
+      <div className="@container mx-5 grid grid-cols-[minmax(0,1fr)] gap-6">
         <BaseUrl address={address} />
         {isAdmin(user) ? <Checklist /> : null}
         <Introduction />
-        <Models />
-        <Endpoints address={address} />
+        {/* Where there is room, what there is and how it is called stand in one sight. */}
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)] @6xl:gap-8">
+          <Models />
+          <Endpoints address={address} />
+        </div>
       </div>
     </div>
   );
