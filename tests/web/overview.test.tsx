@@ -11,11 +11,14 @@ import {
   labelOf,
   logLink,
   periodOf,
+  pointSeconds,
   queryOf,
+  sketchOf,
   stacked,
   stacksOf,
   startsOf,
   type TrafficSeries,
+  ticksOf,
   valuesOf,
 } from '../../web/features/dashboard/overview.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
@@ -91,8 +94,8 @@ test('the six largest stand apart and the rest together, so that all of it is in
 });
 
 test('steps without traffic are nothing, and no error rate of nothing is made up', () => {
-  expect(valuesOf(series('a', { 200: 5 }), [100, 200, 300], ({ charge }) => charge, 0)).toEqual([0, 5, 0]);
-  expect(valuesOf(undefined, [100], ({ charge }) => charge, null)).toEqual([null]);
+  expect(valuesOf(series('a', { 200: 5 }).points, [100, 200, 300], ({ charge }) => charge, 0)).toEqual([0, 5, 0]);
+  expect(valuesOf(undefined, [100], ({ charge }: Figures) => charge, null)).toEqual([null]);
   expect([errorRate({ errors: 0, requests: 0 }), errorRate({ errors: 1, requests: 4 })]).toEqual([null, 0.25]);
   expect([changeOf(15, 10), changeOf(5, 0), changeOf(5, undefined)]).toEqual([0.5, null, null]);
 });
@@ -110,6 +113,57 @@ test('days are named as the days of UTC that they are, times as the reader has t
   const at = new Date('2026-11-26T15:00:00').getTime() / 1000;
   expect([labelOf(at, hour, false), labelOf(at, hour, true)]).toEqual(['15:00', '11-26 15:00']);
   expect(labelOf(Date.UTC(2026, 10, 26) / 1000, day, true)).toBe('11-26');
+});
+
+test('an axis names round times: midnights of the reader by their day, hours within a day', () => {
+  const midnight = new Date(2026, 10, 20).getTime() / 1000;
+  const week = { from: midnight + 16 * hour, to: midnight + 184 * hour, step: hour };
+  const days = ticksOf(week, 10);
+  expect(days.map(({ text }) => text)).toEqual(['11-21', '11-22', '11-23', '11-24', '11-25', '11-26', '11-27']);
+  expect(days.every(({ at }) => new Date(at * 1000).getHours() === 0)).toBe(true);
+  expect(ticksOf(week, 5).length).toBeLessThan(days.length);
+  const oneDay = ticksOf({ from: midnight + 16 * hour, to: midnight + 40 * hour, step: hour }, 10);
+  expect(oneDay.map(({ text }) => text)).toEqual([
+    ...['18:00', '21:00', '11-21', '03:00', '06:00', '09:00', '12:00', '15:00'],
+  ]);
+  const quarter = ticksOf({ from: midnight + 16 * hour, to: midnight + 17 * hour, step: 300 }, 5);
+  expect(quarter.map(({ text }) => text)).toEqual(['16:00', '16:15', '16:30', '16:45']);
+});
+
+test('days of UTC are named in the middle of their bars, weeks by their Mondays', () => {
+  const from = Date.UTC(2026, 10, 2) / 1000;
+  const days = ticksOf({ from, to: from + 4 * day, step: day }, 10);
+  expect(days.map(({ at, text }) => [at - from, text])).toEqual([
+    [day / 2, '11-02'],
+    [1.5 * day, '11-03'],
+    [2.5 * day, '11-04'],
+    [3.5 * day, '11-05'],
+  ]);
+  expect(ticksOf({ from: from - day, to: from + 29 * day, step: day }, 5).map(({ text }) => text)).toEqual([
+    ...['11-02', '11-09', '11-16', '11-23', '11-30'],
+  ]);
+  expect(ticksOf({ from, to: from + 90 * day, step: day }, 0)).toEqual([]);
+});
+
+test('a small chart has at most 48 points, each the sum of its steps, and percentiles weigh by requests', () => {
+  const week = { from: 0, to: 168 * hour, step: hour };
+  expect(pointSeconds(week)).toBe(4 * hour);
+  for (const steps of [1, 3, 24, 48, 49, 97, 168, 192]) {
+    const seconds = pointSeconds({ from: 0, to: steps * hour, step: hour });
+    const points = startsOf({ from: 0, to: steps * hour, step: seconds }).length;
+    expect(points).toBeLessThanOrEqual(48);
+    expect(points * seconds).toBeGreaterThanOrEqual(steps * hour);
+  }
+  const one = (at: number, requests: number, p95: number | null) => ({
+    at,
+    ...figures({ requests, errors: 1, charge: 10, first_token: { mean: null, p50: null, p95 } }),
+  });
+  const points = [one(0, 1, 1000), one(3 * hour, 3, 2000), one(4 * hour, 5, null)];
+  const merged = { charge: 20, requests: 4, errors: 2, first_token: { mean: null, p50: null, p95: 1750 } };
+  expect(sketchOf(points, week)[0]).toEqual({ at: 0, ...merged });
+  expect(sketchOf(points, week)[1]).toMatchObject({ at: 4 * hour, requests: 5, first_token: { p95: null } });
+  const shifted = { from: 168 * hour, to: 336 * hour, step: hour };
+  expect(sketchOf(points, shifted, 168 * hour)[0]).toEqual({ at: 168 * hour, ...merged });
 });
 
 test('every mark leads to its part of the log', () => {
@@ -179,6 +233,24 @@ test('figures stand with what they were before, rows with their errors and the w
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && link.endsWith('&type=5'))).toBe(true);
   expect(html).toContain('10.00%');
+});
+
+test('the figures of the period before stand on the cards while they are compared', async () => {
+  const { DashboardPage } = await import('../../web/features/dashboard/dashboard-page.tsx');
+  const period = periodOf({ from: now - day, to: now }, now);
+  const page = (path: string, earlier: Partial<Figures>) =>
+    rendered(<DashboardPage />, {
+      path,
+      answers: { status: { quota_per_unit: 500_000, display_in_currency: true, checklist_enabled: false } },
+      lists: [
+        [['overview', 'all', true, period, 'none', true], traffic({ charge: 1_000_000, requests: 20 })],
+        [['overview', 'earlier', true, before(period), 'none', path.includes('compare')], traffic(earlier)],
+      ],
+    });
+  const was = i18next.t('dashboard.before', { value: '$1.50' });
+  expect(page('/detail?range=24h&compare=1', { charge: 750_000, requests: 10, errors: 1 })).toContain(was);
+  expect(page('/detail?range=24h', { charge: 750_000, requests: 10 })).not.toContain(was);
+  expect(page('/detail?range=24h&compare=1', {})).toContain(i18next.t('dashboard.nothingBefore'));
 });
 
 test('a user sees how long the balance lasts at what was spent, and nothing of it where nothing was', async () => {

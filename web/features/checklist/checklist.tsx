@@ -27,12 +27,12 @@ export function Checklist() {
       <h2 id="checklist" className="font-semibold">
         {t('setup.firstTitle')}
       </h2>
-      <p className="flex-1 text-ink-2 max-sm:basis-full">
+      <p className="flex-1 text-ink-2 max-sm:flex-none max-sm:basis-full">
         {t('setup.stepOf', { step, count: 4 })} · {next}
       </p>
       <button
         type="button"
-        className="button button-ghost"
+        className="button button-ghost max-sm:ml-auto"
         onClick={async () => {
           await attempt(() => call('option.set', { key: 'console_setting.checklist_enabled', value: 'false' }));
           await client.invalidateQueries({ queryKey: ['status'] });

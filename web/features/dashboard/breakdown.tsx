@@ -133,7 +133,6 @@ export function Breakdown({ range, username }: BreakdownProps) {
           <FailureNote failure={list.failure} />
         </div>
       )}
-      {list.pending ? <Waiting /> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
         <table className="sheet-table">
@@ -149,6 +148,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
             </tfoot>
           )}
         </table>
+        {list.pending ? <Waiting /> : null}
       </section>
       {left > 0 ? (
         <button type="button" className="button m-3" onClick={() => setAll(true)}>

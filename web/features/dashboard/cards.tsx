@@ -1,11 +1,22 @@
 /** Spend, requests, errors and time to first token: the figure, how it changed, and how it went. */
 
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { ChartLine } from './chart.tsx';
-import { changeOf, errorRate, type Figures, type Period, startsOf, type Traffic, valuesOf } from './overview.ts';
+import {
+  changeOf,
+  errorRate,
+  type Figures,
+  type Period,
+  pointSeconds,
+  type Sketch,
+  sketchOf,
+  startsOf,
+  type Traffic,
+  valuesOf,
+} from './overview.ts';
 
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 
@@ -21,13 +32,20 @@ interface CardProps {
   readonly change: string | null;
   readonly className: string;
   readonly note: string;
-  readonly starts: readonly number[];
+  /** What it was in the period before; null = that is not shown. */
+  readonly then: string | null;
+  /** undefined = there is nothing to draw. */
+  readonly starts: readonly number[] | undefined;
+  readonly step: number;
   readonly lines: readonly ChartLine[];
-  readonly onHover: (index: number | null) => void;
+  readonly onHover: (at: number | null) => void;
   readonly onPick: (index: number) => void;
 }
 
-function MetricCard({ label, value, unit, change, className, note, starts, lines, onHover, onPick }: CardProps) {
+const chartHeight = 56;
+
+function MetricCard(props: CardProps) {
+  const { label, value, unit, change, className, note, then, starts, step, lines, onHover, onPick } = props;
   return (
     <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
       <dt className="text-[12px] text-ink-3">{label}</dt>
@@ -41,11 +59,19 @@ function MetricCard({ label, value, unit, change, className, note, starts, lines
         {change === null ? null : <span className={`mr-1.5 ${className}`}>{change}</span>}
         {note}
       </dd>
-      <dd className="mt-1">
-        <Suspense fallback={<div className="h-14" />}>
-          <Chart {...{ starts, lines, label, onHover, onPick }} kind="line" height={56} bare />
-        </Suspense>
-      </dd>
+      {then === null ? null : (
+        <dd className="flex items-center gap-1.5 truncate text-[12px] text-ink-3">
+          <span aria-hidden="true" className="w-3 flex-none border-t-2 border-dotted border-(--data-8)" />
+          {then}
+        </dd>
+      )}
+      {starts === undefined ? null : (
+        <dd className="mt-1" style={{ height: chartHeight }}>
+          <Suspense>
+            <Chart {...{ starts, step, lines, label, onHover, onPick }} kind="line" height={chartHeight} />
+          </Suspense>
+        </dd>
+      )}
     </div>
   );
 }
@@ -64,22 +90,24 @@ export interface CardsProps {
   readonly compare: boolean;
   readonly hover: number | null;
   readonly formatTime: (start: number) => string;
-  readonly onHover: (index: number | null) => void;
-  readonly onPick: (index: number, kind: 'requests' | 'errors') => void;
+  readonly onHover: (at: number | null) => void;
+  /** @param part of the period, in epoch seconds. */
+  readonly onPick: (part: { readonly from: number; readonly to: number }, kind: 'requests' | 'errors') => void;
+}
+
+type Points = ReturnType<typeof sketchOf>;
+
+interface Drawn {
+  readonly now: Points;
+  /** null = it is not compared. */
+  readonly before: Points | null;
 }
 
 /** A line, and the same of the period before. */
-function linesOf(
-  values: (traffic: Traffic | undefined) => (number | null)[],
-  label: string,
-  color: string,
-  { traffic, earlier, compare }: Pick<CardsProps, 'traffic' | 'earlier' | 'compare'>,
-): ChartLine[] {
-  return [
-    ...(compare ? [{ label, values: values(earlier), color: '--data-8', dashed: true }] : []),
-    { label, values: values(traffic), color },
-  ];
-}
+const linesOf = (values: (points: Points) => (number | null)[], label: string, color: string, drawn: Drawn) => [
+  ...(drawn.before === null ? [] : [{ label, values: values(drawn.before), color: '--data-8', dashed: true }]),
+  { label, values: values(drawn.now), color },
+];
 
 export function Cards(props: CardsProps) {
   const { period, traffic, earlier, compare, hover, formatTime, onHover, onPick } = props;
@@ -87,51 +115,38 @@ export function Cards(props: CardsProps) {
   const money = useMoney();
   const total = traffic?.total;
   const then = earlier?.total;
-  const starts = useMemo(() => startsOf(period), [period]);
+  const step = pointSeconds(period);
+  const steps = useMemo(() => startsOf(period), [period]);
+  const starts = useMemo(() => startsOf({ ...period, step }), [period, step]);
   const lines = useMemo(() => {
+    const drawn = {
+      now: sketchOf(traffic?.series[0]?.points ?? [], period),
+      before: compare ? sketchOf(earlier?.series[0]?.points ?? [], period, period.to - period.from) : null,
+    };
     const of =
-      (figure: (point: Figures) => number | null, none: number | null) =>
-      (one: Traffic | undefined): (number | null)[] =>
-        valuesOf(
-          one?.series[0] === undefined
-            ? undefined
-            : {
-                points: one.series[0].points.map((point) => ({
-                  ...point,
-                  at: point.at + (one === earlier ? period.to - period.from : 0),
-                })),
-              },
-          starts,
-          figure,
-          none,
-        );
-    const given = { traffic, earlier, compare };
+      (figure: (point: Sketch) => number | null, none: number | null) =>
+      (points: Points): (number | null)[] =>
+        valuesOf(points, starts, figure, none);
+    const p50 = of((point) => point.first_token.p50, null);
+    const p95 = of((point) => point.first_token.p95, null);
     return {
       spend: linesOf(
         of(({ charge }) => charge, 0),
         'spend',
         '--data-1',
-        given,
+        drawn,
       ),
       requests: linesOf(
         of(({ requests }) => requests, 0),
         'requests',
         '--data-1',
-        given,
+        drawn,
       ),
-      errors: linesOf(of(errorRate, null), 'errors', '--data-4', given),
-      first: [
-        ...linesOf(
-          of(({ first_token: { p95 } }) => p95, null),
-          'p95',
-          '--data-2',
-          given,
-        ),
-        { label: 'p50', values: of(({ first_token: { p50 } }) => p50, null)(traffic), color: '--data-1' },
-      ],
+      errors: linesOf(of(errorRate, null), 'errors', '--data-4', drawn),
+      first: [...linesOf(p95, 'p95', '--data-2', drawn), { label: 'p50', values: p50(drawn.now), color: '--data-1' }],
     };
   }, [period, starts, traffic, earlier, compare]);
-  const at = hover === null ? undefined : starts[hover];
+  const at = hover === null ? undefined : steps[hover];
   const point = at === undefined ? undefined : traffic?.series[0]?.points.find((one) => one.at === at);
   /** Under the pointer, else what is said of the whole. */
   const said = (of: (figures: Figures) => string, otherwise: string): string =>
@@ -149,7 +164,23 @@ export function Cards(props: CardsProps) {
     total?.first_token.p95 == null || then?.first_token.p95 == null
       ? null
       : (total.first_token.p95 - then.first_token.p95) / 1000;
-  const quiet = { starts, onHover };
+  const quiet = { starts: total?.requests === 0 ? undefined : starts, step, onHover };
+  const pick = useCallback(
+    (kind: 'requests' | 'errors') => (index: number) => {
+      const start = starts[index];
+      if (start !== undefined) onPick({ from: start, to: Math.min(start + step, period.to) - 1 }, kind);
+    },
+    [starts, step, period, onPick],
+  );
+  /** What it was. */
+  const wasOf = (of: (figures: Figures) => string): string | null =>
+    !compare
+      ? null
+      : then === undefined
+        ? '–'
+        : then.requests === 0
+          ? t('dashboard.nothingBefore')
+          : t('dashboard.before', { value: of(then) });
   const tone = (worse: number | null) =>
     worse === null || Math.abs(worse) < 0.005 ? '' : worse > 0 ? 'text-danger' : 'text-success';
   return (
@@ -166,8 +197,9 @@ export function Cards(props: CardsProps) {
             ? ''
             : t('dashboard.perDay', { value: money(Math.round(total.charge / days)) }),
         )}
+        then={wasOf(({ charge }) => money(charge))}
         lines={lines.spend}
-        onPick={(index) => onPick(index, 'requests')}
+        onPick={pick('requests')}
       />
       <MetricCard
         {...quiet}
@@ -187,8 +219,9 @@ export function Cards(props: CardsProps) {
                 t('dashboard.tokenSum', { tokens: compact.format(total.tokens_in + total.tokens_out) }),
               ].join(' · '),
         )}
+        then={wasOf(({ requests }) => grouped(requests))}
         lines={lines.requests}
-        onPick={(index) => onPick(index, 'requests')}
+        onPick={pick('requests')}
       />
       <MetricCard
         {...quiet}
@@ -202,8 +235,9 @@ export function Cards(props: CardsProps) {
             ? ''
             : t('dashboard.errorsOf', { errors: grouped(total.errors), requests: grouped(total.requests) }),
         )}
+        then={wasOf((one) => percent(errorRate(one)))}
         lines={lines.errors}
-        onPick={(index) => onPick(index, 'errors')}
+        onPick={pick('errors')}
       />
       <MetricCard
         {...quiet}
@@ -216,8 +250,9 @@ export function Cards(props: CardsProps) {
           ({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`,
           total?.tokens_per_second == null ? '' : `${total.tokens_per_second.toFixed(0)} tok/s`,
         )}
+        then={wasOf(({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`)}
         lines={lines.first}
-        onPick={(index) => onPick(index, 'requests')}
+        onPick={pick('requests')}
       />
     </dl>
   );

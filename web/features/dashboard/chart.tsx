@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useDark } from '../../lib/theme.ts';
-import { barAt, stacked } from './overview.ts';
+import { barAt, stacked, type Tick } from './overview.ts';
 
 export interface ChartLine {
   readonly label: string;
@@ -14,25 +14,33 @@ export interface ChartLine {
 }
 
 export interface ChartProps {
+  /** Epoch seconds. */
   readonly starts: readonly number[];
+  /** Seconds from one to the next. */
+  readonly step: number;
   readonly lines: readonly ChartLine[];
   readonly kind: 'line' | 'bars';
   readonly height: number;
-  /** Without axes. */
-  readonly bare?: boolean;
   readonly label: string;
   readonly format?: (value: number) => string;
-  readonly formatTime?: (start: number) => string;
-  /** The step under the pointer; null = none. */
-  readonly onHover: (index: number | null) => void;
+  /** Times that the axis names. @param most so many have room. Without it there are no axes. */
+  readonly ticks?: (most: number) => readonly Tick[];
+  /** The time under the pointer, in epoch seconds; null = the pointer is elsewhere. */
+  readonly onHover: (at: number | null) => void;
   /** @param line of stacked bars; null = none of them. */
   readonly onPick: (index: number, line: number | null) => void;
 }
 
+const tickWidth = 46;
+const maxTicks = 10;
+const digitWidth = 6.5;
+/** Values are whole numbers, and so is what lies between two lines. */
+const increments = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((one) => one * 10 ** power)).flat();
+
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export function Chart(props: ChartProps) {
-  const { starts, lines, kind, height, bare = false, label, format = String, formatTime = String } = props;
+  const { starts, step, lines, kind, height, label, format = String, ticks } = props;
   const place = useRef<HTMLDivElement>(null);
   const dark = useDark();
   const latest = useRef(props);
@@ -42,6 +50,10 @@ export function Chart(props: ChartProps) {
     const holder = place.current;
     if (holder === null) return;
     const font = `11px ${token('--font-sans')}`;
+    const [first = 0] = starts;
+    const end = first + starts.length * step;
+    const named = (plot: uPlot): readonly Tick[] =>
+      ticks?.(Math.min(maxTicks, Math.floor((plot.width - 2 * tickWidth) / tickWidth))) ?? [];
     const axis = {
       stroke: token('--text-3'),
       font,
@@ -62,12 +74,13 @@ export function Chart(props: ChartProps) {
     );
     const values = kind === 'bars' ? stacked(lines) : lines.map((line) => [...line.values]);
     const [inOrder, data] = kind === 'bars' ? [drawn.toReversed(), values.toReversed()] : [drawn, values];
+    let isOver = false;
     const plot = new uPlot(
       {
         width: holder.clientWidth,
         height,
         legend: { show: false },
-        ...(bare ? { padding: [4, 2, 2, 2] as [number, number, number, number] } : {}),
+        padding: ticks === undefined ? [4, 2, 2, 2] : [8, 16, 0, 0],
         cursor: {
           sync: { key: 'overview', setSeries: false },
           drag: { x: false, y: false },
@@ -75,27 +88,48 @@ export function Chart(props: ChartProps) {
           y: false,
         },
         scales: {
-          x: { time: false, distr: 2, range: (_plot, low, high) => [low - 0.5, high + 0.5] },
-          y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
+          // Charts of longer and of shorter steps have one cross-hair: each is drawn over the time itself.
+          x: { time: false, range: [first, end] },
+          y: { range: (_plot, _low, high) => [0, high > 0 ? high : 1] },
         },
-        axes: bare
-          ? [{ show: false }, { show: false }]
-          : [
-              {
-                ...axis,
-                grid: { show: false },
-                values: (_plot, splits) => splits.map((at) => (starts[at] === undefined ? '' : formatTime(starts[at]))),
-                space: 90,
-                size: 28,
-              },
-              { ...axis, size: 64, values: (_plot, splits) => splits.map(format) },
-            ],
+        axes:
+          ticks === undefined
+            ? [{ show: false }, { show: false }]
+            : [
+                {
+                  ...axis,
+                  splits: (one) => named(one).map(({ at }) => at),
+                  values: (one) => named(one).map(({ text }) => text),
+                  size: 28,
+                },
+                {
+                  ...axis,
+                  incrs: increments,
+                  size: (_plot, texts) => 16 + digitWidth * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
+                  values: (_plot, splits) => splits.map(format),
+                },
+              ],
         series: [{}, ...inOrder],
-        hooks: { setCursor: [(one) => latest.current.onHover(one.cursor.idx ?? null)] },
+        hooks: {
+          setCursor: [
+            (one) => {
+              // The others move with this one, and say nothing of it.
+              if (isOver && one.cursor.left !== undefined && one.cursor.left >= 0)
+                latest.current.onHover(one.posToVal(one.cursor.left, 'x'));
+            },
+          ],
+        },
       },
-      [starts.map((_start, at) => at), ...data] as uPlot.AlignedData,
+      [starts.map((start) => start + step / 2), ...data] as uPlot.AlignedData,
       holder,
     );
+    plot.over.addEventListener('mouseenter', () => {
+      isOver = true;
+    });
+    plot.over.addEventListener('mouseleave', () => {
+      isOver = false;
+      latest.current.onHover(null);
+    });
     const pick = () => {
       const { idx, top } = plot.cursor;
       if (idx === undefined || idx === null) return;
@@ -110,6 +144,6 @@ export function Chart(props: ChartProps) {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [starts, lines, kind, height, bare, dark, format, formatTime]);
+  }, [starts, step, lines, kind, height, dark, format, ticks]);
   return <div ref={place} role="img" aria-label={label} style={{ height }} />;
 }

@@ -24,7 +24,6 @@ import {
   type Period,
   periodOf,
   queryOf,
-  startsOf,
   type Traffic,
 } from './overview.ts';
 import { TopUsage } from './top-usage.tsx';
@@ -49,6 +48,8 @@ function Failing() {
     queryKey: ['channel-traffic'],
     queryFn: () => call('traffic.channels', {}),
     refetchInterval: refreshMs,
+    // The alerts above the page have just read it.
+    staleTime: refreshMs,
   }).data;
   const failing = found?.filter(({ state }) => state === 'failing') ?? [];
   const [first] = failing;
@@ -110,11 +111,10 @@ export function DashboardPage() {
   const by = useList(read('by', period, dimension, true));
   const earlier = useOptionalRead(read('earlier', before(period), 'none', compare)).data;
   const formatTime = useCallback((start: number) => labelOf(start, step, to - from > 86_400), [step, from, to]);
-  const pick = (index: number, kind: 'requests' | 'errors') => {
-    const start = startsOf(period)[index];
-    if (start !== undefined)
-      navigate(logLink({ from: start, to: start + step - 1 }, kind === 'errors' ? { type: '5' } : {}));
-  };
+  const pick = (part: { from: number; to: number }, kind: 'requests' | 'errors') =>
+    navigate(logLink(part, kind === 'errors' ? { type: '5' } : {}));
+  const onHover = (at: number | null) =>
+    setHover(at === null ? null : Math.min(Math.max(0, Math.floor((at - from) / step)), (to - from) / step - 1));
   return (
     <>
       <PageHead title={t('nav.dashboard')}>
@@ -139,18 +139,12 @@ export function DashboardPage() {
         {admin ? <Failing /> : null}
         {all.failure === null ? null : <FailureNote failure={all.failure} />}
         {by.failure === null || all.failure !== null ? null : <FailureNote failure={by.failure} />}
-        <Cards
-          {...{ period, earlier, compare, hover, formatTime }}
-          traffic={all.data}
-          onHover={setHover}
-          onPick={pick}
-        />
+        <Cards {...{ period, earlier, compare, hover, formatTime, onHover }} traffic={all.data} onPick={pick} />
         <TopUsage
-          {...{ admin, period, dimension, metric, hover, formatTime }}
+          {...{ admin, period, dimension, metric, hover, formatTime, onHover }}
           all={all.data}
           by={by.data}
           margin={url.get('view') === 'margin'}
-          onHover={setHover}
           onSet={(name, value) => url.set(name, value)}
         />
       </div>

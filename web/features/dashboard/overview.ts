@@ -45,19 +45,19 @@ export const queryOf = ({ from, to, step }: Period) => ({
 });
 
 export const startsOf = ({ from, to, step }: Period): number[] =>
-  Array.from({ length: Math.max(0, Math.round((to - from) / step)) }, (_, at) => from + at * step);
+  Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, at) => from + at * step);
 
 export const metricOf = (metric: Metric, figures: Pick<Figures, 'charge' | 'requests' | 'tokens_in' | 'tokens_out'>) =>
   metric === 'tokens' ? figures.tokens_in + figures.tokens_out : figures[metric];
 
 /** One value for each step; `none` where nothing was counted. */
-export function valuesOf<None>(
-  series: Pick<TrafficSeries, 'points'> | undefined,
+export function valuesOf<Point, None>(
+  points: readonly (Point & { readonly at: number })[] | undefined,
   starts: readonly number[],
-  of: (point: Figures) => number | null,
+  of: (point: Point) => number | null,
   none: None,
 ): (number | None)[] {
-  const at = new Map(series?.points.map((point) => [point.at, point]));
+  const at = new Map(points?.map((point) => [point.at, point]));
   return starts.map((start) => {
     const point = at.get(start);
     return (point === undefined ? null : of(point)) ?? none;
@@ -84,13 +84,13 @@ export function stacksOf(
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const found = by
     .map((series): Stack => {
-      const values = valuesOf(series, starts, of, 0);
+      const values = valuesOf(series.points, starts, of, 0);
       return { series, values, total: sum(values) };
     })
     .filter(({ total }) => total > 0)
     .sort((one, other) => other.total - one.total);
   const visible = found.slice(0, maxSeries);
-  const whole = valuesOf(all, starts, of, 0);
+  const whole = valuesOf(all?.points, starts, of, 0);
   const rest = whole.map((value, at) => Math.max(0, value - sum(visible.map(({ values }) => values[at] ?? 0))));
   return sum(rest) === 0 ? visible : [...visible, { series: null, values: rest, total: sum(rest) }];
 }
@@ -123,6 +123,41 @@ export const changeOf = (now: number, then: number | undefined): number | null =
 export const errorRate = ({ errors, requests }: Pick<Figures, 'errors' | 'requests'>): number | null =>
   requests === 0 ? null : errors / requests;
 
+/** What a small chart draws. */
+export type Sketch = Pick<Figures, 'charge' | 'requests' | 'errors' | 'first_token'>;
+const maxPoints = 48;
+
+/** Seconds of a point of a small chart: whole steps, so that it has at most 48 points. */
+export const pointSeconds = ({ from, to, step }: Period): number =>
+  step * Math.max(1, Math.ceil((to - from) / step / maxPoints));
+
+/** Weighed by requests: not the percentile of them all, but near enough for a line. */
+function weighed(points: readonly Sketch[], of: 'p50' | 'p95'): number | null {
+  const known = points.filter(({ first_token, requests }) => first_token[of] !== null && requests > 0);
+  const requests = known.reduce((sum, one) => sum + one.requests, 0);
+  return requests === 0
+    ? null
+    : known.reduce((sum, one) => sum + (one.first_token[of] ?? 0) * one.requests, 0) / requests;
+}
+
+/** Steps put together into points of a small chart. @param shift seconds that the steps lie before those of the period. */
+export function sketchOf(
+  points: TrafficSeries['points'],
+  period: Period,
+  shift = 0,
+): (Sketch & { readonly at: number })[] {
+  const seconds = pointSeconds(period);
+  const groups = Map.groupBy(points, ({ at }) => Math.floor((at + shift - period.from) / seconds));
+  const sum = (list: readonly Sketch[], of: (one: Sketch) => number) => list.reduce((all, one) => all + of(one), 0);
+  return [...groups].map(([group, own]) => ({
+    at: period.from + group * seconds,
+    charge: sum(own, ({ charge }) => charge),
+    requests: sum(own, ({ requests }) => requests),
+    errors: sum(own, ({ errors }) => errors),
+    first_token: { mean: null, p50: weighed(own, 'p50'), p95: weighed(own, 'p95') },
+  }));
+}
+
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** `15:00`, `11-19 15:00`, or the day, which is one of UTC. @param long with its day. */
@@ -131,6 +166,47 @@ export function labelOf(start: number, step: number, long: boolean): string {
   if (step >= daySeconds) return `${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
   return long ? `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}` : time;
+}
+
+export interface Tick {
+  /** Epoch seconds. */
+  readonly at: number;
+  readonly text: string;
+}
+
+const minute = 60;
+const hourSeconds = 3600;
+/** How far apart times are named. Weeks begin on Mondays. */
+const units = [
+  ...[5, 15, 30].map((count) => count * minute),
+  ...[1, 3, 6, 12].map((count) => count * hourSeconds),
+  ...[1, 2, 7, 14, 28].map((count) => count * daySeconds),
+];
+const mondayAt = 4 * daySeconds;
+
+/**
+ * The times that an axis names: round ones in the reader's zone, midnights by their day. Days are those of UTC, and each is named at its middle.
+ * @param most so many have room.
+ */
+export function ticksOf(period: Period, most: number): Tick[] {
+  const { step } = period;
+  const starts = startsOf(period);
+  const byDay = step >= daySeconds;
+  const local = (start: number): number =>
+    byDay ? start : start - new Date(start * 1000).getTimezoneOffset() * minute;
+  for (const unit of units.filter((one) => one >= step)) {
+    const part = (start: number): number => Math.floor((local(start) - (unit > daySeconds ? mondayAt : 0)) / unit);
+    const found = starts.filter((start) => part(start) !== part(start - step));
+    if (found.length > most) continue;
+    return found.map((start) => {
+      const ofDay = byDay || Math.floor(local(start) / daySeconds) !== Math.floor(local(start - step) / daySeconds);
+      return {
+        at: byDay ? start + step / 2 : start,
+        text: byDay || !ofDay ? labelOf(start, step, false) : labelOf(start, step, true).slice(0, 5),
+      };
+    });
+  }
+  return [];
 }
 
 /** The log where it is about this. @param some further filters, as its address has them. */

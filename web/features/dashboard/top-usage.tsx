@@ -22,12 +22,16 @@ import {
   startsOf,
   type Traffic,
   type TrafficSeries,
+  ticksOf,
 } from './overview.ts';
 import { colorOf, SeriesTable } from './series-table.tsx';
 
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 /** The button below the table shows more. */
 const maxRows = 10;
+const chartHeight = 240;
+/** With the names of what it shows, and what opens the table: what stands below does not move when it comes. */
+const fullHeight = chartHeight + 84;
 const none: readonly TrafficSeries[] = [];
 
 export interface TopUsageProps {
@@ -40,7 +44,7 @@ export interface TopUsageProps {
   readonly margin: boolean;
   readonly hover: number | null;
   readonly formatTime: (start: number) => string;
-  readonly onHover: (index: number | null) => void;
+  readonly onHover: (at: number | null) => void;
   readonly onSet: (name: 'by' | 'show' | 'view', value: string) => void;
 }
 
@@ -73,6 +77,7 @@ export function TopUsage(props: TopUsageProps) {
     () => stacks.map((stack, at) => ({ label: nameOf(stack), values: stack.values, color: colorOf(stack, at) })),
     [stacks, nameOf],
   );
+  const ticks = useCallback((most: number) => ticksOf(period, most), [period]);
   const stepOf = (start: number) => ({ from: start, to: start + period.step - 1 });
   const pick = (index: number, line: number | null) => {
     const start = starts[index];
@@ -112,16 +117,19 @@ export function TopUsage(props: TopUsageProps) {
           />
         </header>
         {stacks.length === 0 ? (
-          <p className="px-4 py-8 text-ink-2">{by === undefined ? t('app.loading') : t('dashboard.empty')}</p>
+          <p className="px-4 py-8 text-ink-2" style={by === undefined ? { minHeight: fullHeight } : undefined}>
+            {by === undefined ? t('app.loading') : t('dashboard.empty')}
+          </p>
         ) : (
           <div className="px-4 py-3">
-            <Suspense fallback={<div className="h-60" />}>
+            <Suspense fallback={<div style={{ height: chartHeight }} />}>
               <Chart
-                {...{ starts, lines, format, formatTime, onHover }}
+                {...{ starts, lines, format, ticks, onHover }}
+                step={period.step}
                 onPick={pick}
                 label={t('dashboard.chart')}
                 kind="bars"
-                height={240}
+                height={chartHeight}
               />
             </Suspense>
             <SeriesTable
