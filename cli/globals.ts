@@ -47,7 +47,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   node: { zh: '多台机器中的节点', en: 'nodes of a site of several machines' },
   channel: { zh: '上游渠道', en: 'upstream channels' },
   tag: { zh: '渠道标签', en: 'tags of channels' },
-  token: { zh: 'API 令牌', en: 'API tokens' },
+  token: { zh: 'API 令牌', en: 'API keys' },
   'access-token': { zh: '访问令牌（权限范围）', en: 'access tokens with scopes' },
   user: { zh: '用户', en: 'users' },
   'user quota': { zh: '用户额度', en: "a user's quota" },

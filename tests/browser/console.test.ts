@@ -63,8 +63,8 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.screenshot({ path: join(shots, 'channel-test.png') });
   await page.keyboard.press('Escape');
 
-  await page.getByRole('link', { name: 'API tokens' }).click();
-  await page.getByRole('button', { name: 'Add token' }).first().click();
+  await page.getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('button', { name: 'Add key' }).first().click();
   await dialog.getByLabel('Name').fill('laptop');
   await dialog.getByRole('button', { name: 'Save' }).click();
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
@@ -84,7 +84,7 @@ test('first run, key, request, explained charge: all in the console', async () =
     })
     .toBe(200);
 
-  await page.getByRole('link', { name: 'Usage logs' }).click();
+  await page.getByRole('link', { name: 'Usage log' }).click();
   await page.getByRole('cell', { name: 'practice-small', exact: true }).first().click();
   await page.getByText('Bill', { exact: true }).waitFor();
   expect(await page.getByText(/= \$0\.0000\d\d/).count()).toBeGreaterThan(0);

@@ -27,16 +27,16 @@ test('a login leads back to the address that was asked for, and the tab says wha
     titles[path] = await page.title();
   }
   expect(titles).toEqual({
-    log: 'Usage logs · New API',
-    token: 'API tokens · New API',
+    log: 'Usage log · New API',
+    token: 'API keys · New API',
     channel: 'Channels · New API',
-    topup: 'My wallet · New API',
+    topup: 'Wallet · New API',
     pricing: 'Models & prices · New API',
     setting: 'Settings · New API',
     personal: 'Account settings · New API',
   });
-  await page.getByRole('link', { name: 'Usage logs' }).first().click();
-  await page.waitForFunction(() => document.title.startsWith('Usage logs'));
+  await page.getByRole('link', { name: 'Usage log' }).first().click();
+  await page.waitForFunction(() => document.title.startsWith('Usage log'));
 });
 
 test('a reader without a login finds the pages of the site on a narrow screen', async () => {

@@ -132,7 +132,7 @@ const saves: Readonly<Record<string, Save>> = {
     send: [inDialog(en.app.save)],
   },
   'a user': { path: 'user/edit/1', fill: [type(en.users.displayName, 'kept')], send: [inDialog(en.app.save)] },
-  'a ban': { path: 'user', send: [button(en.users.ban)], bare: true },
+  'a ban': { path: 'user', send: [menu, item(en.users.ban)], bare: true },
   'closing an account': { path: 'user', send: [menu, item(en.users.close), confirmed], bare: true },
   'a setting': {
     path: 'setting?tab=other',

@@ -56,7 +56,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     const shown = await pageOf.drawings();
     expect(days(shown)).toEqual(['2026-02-13 10:00', '2026-03-15 11:00']);
     has(shown, '任务 ID', '渠道 ID');
-    expect(shown).toMatch(/<button[^>]*>查询<\/button>/);
+    expect(shown).toMatch(/<button[^>]*aria-label="查询"/);
     writeUser(reader(1));
     expect(await pageOf.drawings()).not.toContain('渠道 ID');
   },
@@ -64,7 +64,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     const shown = await pageOf.users();
     has(shown, '添加用户', '分组');
     expect(shown).toMatch(/<input[^>]*type="search"/);
-    expect(shown).toMatch(/<button[^>]*>查询<\/button>/);
+    expect(shown).toMatch(/<button[^>]*aria-label="查询"/);
   },
   '002.2.23': async () =>
     has(await pageOf.drawings(), '当前未开启 Midjourney 回调，部分项目可能无法获得绘图结果，可在运营设置中开启'),

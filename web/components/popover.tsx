@@ -27,7 +27,7 @@ export function Popover({
 }: PopoverProps) {
   return (
     <Parts className="relative flex">
-      <PopoverButton className={buttonClass} aria-label={label} data-key={shortcut}>
+      <PopoverButton className={buttonClass} aria-label={label} title={label} data-key={shortcut}>
         {button}
       </PopoverButton>
       {/* In its place on the page: in a portal it would bring hidden buttons that take the focus. */}

@@ -28,7 +28,7 @@ function Item({ to, icon, label, collapsed, onGo, count, countLabel }: ItemProps
     <Link
       href={to}
       onClick={onGo}
-      title={collapsed ? label : undefined}
+      title={count ? `${label}: ${count} ${countLabel}` : collapsed ? label : undefined}
       aria-current={current ? 'page' : undefined}
       className={`relative my-px flex h-7 items-center gap-2.5 rounded-2 px-2 max-sm:h-11 ${collapsed ? 'justify-center' : ''} ${current ? 'bg-press font-medium text-ink-1 before:absolute before:inset-y-1.5 before:-left-2 before:w-0.5 before:rounded-r-sm before:bg-accent' : 'text-ink-2 hover:bg-hover'}`}
     >
@@ -39,7 +39,7 @@ function Item({ to, icon, label, collapsed, onGo, count, countLabel }: ItemProps
       {count ? (
         <span className={`text-[11px] font-semibold text-danger ${collapsed ? 'absolute top-0 right-0.5' : 'ml-auto'}`}>
           {count}
-          <span className="sr-only">{countLabel}</span>
+          <span className="sr-only">{` ${countLabel}`}</span>
         </span>
       ) : null}
     </Link>

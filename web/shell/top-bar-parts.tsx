@@ -95,6 +95,7 @@ export function Brand({ status }: { readonly status: Status | undefined }) {
 
 export function Breadcrumb({ item }: { readonly item: NavItem }) {
   const { t } = useTranslation();
+  const [path] = useLocation();
   return (
     <p className="truncate text-ink-3">
       <span className="max-sm:hidden">
@@ -103,7 +104,14 @@ export function Breadcrumb({ item }: { readonly item: NavItem }) {
           /
         </span>
       </span>
-      <span className="font-medium text-ink-1">{t(item.label)}</span>
+      {/* From a page below it, the way back. */}
+      {path === item.to ? (
+        <span className="font-medium text-ink-1">{t(item.label)}</span>
+      ) : (
+        <Link href={item.to} className="font-medium text-ink-1 hover:underline">
+          {t(item.label)}
+        </Link>
+      )}
     </p>
   );
 }

@@ -83,7 +83,7 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_ADMIN_USERNAME', zh: '首个管理员', en: 'first administrator' },
   { name: 'GATEWAY_ADMIN_PASSWORD', zh: '其密码（或 _FILE）', en: 'its password (or _FILE)' },
   { name: 'GATEWAY_ADMIN_TOKEN', zh: '其访问令牌（或 _FILE）', en: 'its access token (or _FILE)' },
-  { name: 'GATEWAY_INITIAL_TOKEN', zh: '首个 API 密钥（或 _FILE）', en: 'first API key (or _FILE)' },
+  { name: 'GATEWAY_INITIAL_TOKEN', zh: '首个 API 令牌（或 _FILE）', en: 'first API key (or _FILE)' },
   { name: 'GATEWAY_CONFIG', zh: '启动时应用的文件', en: 'file applied at start' },
   { name: 'GATEWAY_SECRET_KEY', zh: '主密钥（或 _FILE）', en: 'master key (or _FILE)' },
   { name: 'GATEWAY_NEW_SECRET_KEY', zh: '更换后的主密钥', en: 'the key that secrets rotate changes to' },

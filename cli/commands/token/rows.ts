@@ -62,7 +62,7 @@ export const tokenRows: readonly CommandRow[] = [
   {
     name: 'token create',
     zh: '创建令牌，密钥只显示这一次；终端中不带 --name 则逐项询问',
-    en: 'create an API token; its key is printed once. On a terminal without --name it asks',
+    en: 'create an API key; it is printed once. On a terminal without --name it asks',
     flags: [
       ...fields,
       user,
@@ -74,7 +74,7 @@ export const tokenRows: readonly CommandRow[] = [
     examples: ['token create', 'token create --name ci -q', 'token create --name laptop --quota 5usd --expires 30d'],
     load: async () => (await import('./token.ts')).create,
   },
-  { ...list, en: 'list API tokens' },
+  { ...list, en: 'list API keys' },
   get,
   {
     name: 'token show-key',

@@ -44,7 +44,7 @@ export const operationOptions = {
     fallback: 'true',
     tab: 'operation',
     panel: 'general',
-    label: { zh: 'Billing 相关 API 显示令牌额度而非用户额度', en: "Billing API shows the token's quota" },
+    label: { zh: 'Billing 相关 API 显示令牌额度而非用户额度', en: "Billing API shows the key's quota" },
     help: { zh: '影响客户端读取的账单接口。', en: 'Concerns the billing endpoints that clients read.' },
   }),
   'console_setting.checklist_enabled': option({

@@ -120,7 +120,7 @@ export const pricingOptions = {
     label: { zh: '用户可选分组', en: 'Groups users may choose' },
     help: {
       zh: '分组 → 说明；用户可为令牌选择这些分组。',
-      en: 'Group → description. Users may choose these for their tokens.',
+      en: 'Group → description. Users may choose these for their keys.',
     },
   }),
 } as const;

@@ -9,9 +9,9 @@ const known = ['NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'M
 export function TaskStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation();
   const name = known.find((one) => one === status);
-  const color = status === 'SUCCESS' ? 'text-success' : status === 'FAILURE' ? 'text-danger' : 'text-ink-2';
+  const shape = status === 'SUCCESS' ? '' : status === 'FAILURE' ? 'status-bad' : 'status-wait';
   return (
-    <span className={color}>
+    <span className={`status ${name === undefined ? 'status-off' : shape}`}>
       {name === undefined ? t(status === '' ? 'tasks.s_EMPTY' : 'tasks.s_UNKNOWN') : t(`tasks.s_${name}`)}
     </span>
   );

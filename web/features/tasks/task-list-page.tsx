@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, sizeIn } from '../../components/pager.tsx';
@@ -80,12 +81,14 @@ export function TaskListPage<Row extends TaskRow>({
         </FilterBar>
         <button
           type="button"
-          className="button"
+          className="button button-ghost button-icon max-sm:w-9"
+          aria-label={t('tasks.query')}
+          title={t('tasks.query')}
           onClick={() => void client.invalidateQueries({ queryKey: ['tasks', title] })}
         >
-          {t('tasks.query')}
+          <Icon name="refresh" />
         </button>
-        <span className="ml-auto">
+        <span className="ml-auto max-sm:hidden">
           <SavedFilters place={place} />
         </span>
       </div>

@@ -14,7 +14,6 @@ import { isAdmin } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 
-/** Other values come from other products and cannot be changed here. */
 const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
   1: 'users.active',
   2: 'users.banned',
@@ -48,16 +47,17 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & 
       name={row.username}
       quick={[
         { id: 'edit', content: t('app.edit'), icon: 'edit', onPick: () => onEdit(row) },
-        row.status === 1
-          ? { id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }
-          : {
-              id: 'status',
-              content: t('app.enable'),
-              disabled: row.status !== 2,
-              onPick: () => exchange('enable', 'disable'),
-            },
+        // Other states come from other products and cannot be changed here.
+        ...(row.status === 1 || row.status === 2
+          ? []
+          : [{ id: 'status', content: t('app.enable'), disabled: true, onPick: () => undefined }]),
       ]}
       more={[
+        ...(row.status === 1
+          ? [{ id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }]
+          : row.status === 2
+            ? [{ id: 'status', content: t('app.enable'), onPick: () => exchange('enable', 'disable') }]
+            : []),
         isAdmin(row)
           ? { id: 'rank', content: t('users.demote'), onPick: () => exchange('demote', 'promote') }
           : { id: 'rank', content: t('users.promote'), onPick: () => exchange('promote', 'demote') },
@@ -120,7 +120,10 @@ const nearlyUsed = 0.9;
 function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User }) {
   const share = used <= 0 ? 0 : Math.min(1, used / Math.max(1, used + quota));
   return (
-    <span className="h-1 w-16 flex-none overflow-hidden rounded-1 bg-press max-xl:hidden" aria-hidden="true">
+    <span
+      className={`h-1 w-16 flex-none overflow-hidden rounded-1 max-xl:hidden ${share === 0 ? '' : 'bg-press'}`}
+      aria-hidden="true"
+    >
       <span
         className="block h-1"
         style={{
@@ -135,6 +138,22 @@ function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User })
 const nothing = <span className="text-ink-3">–</span>;
 /** A zero is dimmed. */
 const figure = (value: number, text: string) => (value === 0 ? <span className="text-ink-3">{text}</span> : text);
+
+/** How many were invited, and below what that earned and who invited this one. */
+function Invited({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & { readonly user: User }) {
+  const { aff_count: count, aff_history_quota: earned, inviter_id: inviter } = user;
+  if (count === 0 && earned === 0 && inviter === 0) return nothing;
+  return (
+    <span className="inline-block py-1">
+      {figure(count, grouped(count))}
+      <span className="block text-[12px] leading-4 text-ink-3">
+        {earned === 0 ? null : t('users.inviteEarned', { amount: money(earned) })}
+        {earned === 0 || inviter === 0 ? null : ' · '}
+        {inviter === 0 ? null : <Link href={`/user/${inviter}`}>{t('users.invitedBy', { id: inviter })}</Link>}
+      </span>
+    </span>
+  );
+}
 
 export function userColumns(options: UserColumnsOptions): readonly Column<User>[] {
   const { t, money } = options;
@@ -206,24 +225,7 @@ export function userColumns(options: UserColumnsOptions): readonly Column<User>[
       number: true,
       order: 'aff_count',
       from: 1280,
-      cell: (row) => (row.aff_count === 0 ? nothing : row.aff_count),
-    },
-    {
-      id: 'invite_revenue',
-      header: t('users.inviteRevenue'),
-      number: true,
-      order: 'aff_history_quota',
-      from: 1440,
-      cell: (row) => (row.aff_history_quota === 0 ? nothing : money(row.aff_history_quota)),
-    },
-    {
-      id: 'inviter',
-      header: t('users.inviter'),
-      number: true,
-      order: 'inviter_id',
-      from: 1440,
-      cell: (row) =>
-        row.inviter_id === 0 ? nothing : <Link href={`/user/${row.inviter_id}`}>{`#${row.inviter_id}`}</Link>,
+      cell: (row) => <Invited user={row} {...options} />,
     },
     {
       id: 'actions',

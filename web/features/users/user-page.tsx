@@ -51,23 +51,21 @@ function AccountDetails({
 }) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
-  const details: readonly (readonly [string, string])[] = [
+  const details: readonly (readonly [string, string, (string | undefined)?])[] = [
     [t('users.spentMonth'), money(month.total.quota)],
     [t('users.used'), money(user.used_quota)],
     [t('users.quota'), money(user.quota)],
     [t('users.requests'), grouped(user.request_count)],
-    [
-      t('users.lastSeen'),
-      seen === 0 ? t('users.never') : `${relative(seen, i18n.language)}${ip === '' ? '' : ` · ${ip}`}`,
-    ],
+    [t('users.lastSeen'), seen === 0 ? t('users.never') : relative(seen, i18n.language), ip],
     [t('users.group'), user.group],
   ];
   return (
     <dl className="mb-6 grid grid-cols-2 gap-x-5 gap-y-4 border-y border-line px-5 py-4 sm:grid-cols-3 xl:grid-cols-6">
-      {details.map(([name, value]) => (
+      {details.map(([name, value, more = '']) => (
         <div key={name}>
           <dt className="text-[12px] text-ink-3">{name}</dt>
           <dd className="text-[16px] leading-6 font-semibold break-words">{value}</dd>
+          {more === '' ? null : <dd className="font-mono text-[12px] leading-4 text-ink-3">{more}</dd>}
         </div>
       ))}
     </dl>
@@ -85,6 +83,7 @@ function Days({ month }: { readonly month: Statement }) {
     new Date((month.from + at * 86_400) * 1000).toISOString().slice(0, 10),
   );
   const max = Math.max(1, ...spent.values());
+  if (![...spent.values()].some((one) => one > 0)) return <p className="px-5 text-ink-2">{t('users.nothingSpent')}</p>;
   return (
     <div className="px-5">
       <ul className="flex h-24 items-end gap-px border-b border-line-strong" aria-label={t('users.byDay')}>

@@ -10,6 +10,7 @@ import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { usePageState } from '../../components/pager.tsx';
@@ -43,8 +44,14 @@ function UserFilters({
           onChange={(value) => url.set('q', value)}
         />
       </FilterBar>
-      <button type="button" className="button" onClick={onQuery}>
-        {t('users.query')}
+      <button
+        type="button"
+        className="button button-ghost button-icon max-sm:w-9"
+        aria-label={t('users.query')}
+        title={t('users.query')}
+        onClick={onQuery}
+      >
+        <Icon name="refresh" />
       </button>
     </>
   );
