@@ -1,0 +1,24 @@
+/** Texts that are kept in files, for a person to read: what is said now must be what the file says. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Writes the files anew. */
+const command = 'npm run outlines';
+
+/** @param path from the root of the repository. */
+export function kept(path: string, lines: readonly string[]): void {
+  const file = join(root, path);
+  const text = `${lines.join('\n')}\n`;
+  if (process.env.GATEWAY_OUTLINES === 'write') {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return;
+  }
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  expect(
+    text,
+    `${path} is no longer what is shown. Read the difference; if it is meant, write it anew: ${command}`,
+  ).toBe(before);
+}

@@ -1,0 +1,135 @@
+/** The views that are outlined and pressed: an address, who looks at it, and what the site answers. */
+import type { User } from '../../server/contract/entities.ts';
+import { type Answers, empty, filled, people } from '../support/answers.ts';
+import type { VisitOptions } from './visit.tsx';
+
+const { root, admin, user: mira } = people;
+const phone = 390;
+
+const view = (path: string, user: User | null, more: Partial<VisitOptions> = {}): VisitOptions => ({
+  path,
+  user,
+  answers: filled,
+  ...more,
+});
+const site = (status: object): Answers => ({
+  ...filled,
+  'status.get': { ...(filled['status.get'] as object), ...status },
+});
+
+/** Each is read; its name is that of its file in tests/web/outlines. */
+export const views = {
+  home: view('/', null),
+  'home-inside': view('/', mira, { answers: empty }),
+  about: view('/about', null),
+  login: view('/login?expired=true', null),
+  register: view('/register?aff=mIrA', null),
+  reset: view('/reset', null),
+  'new-password': view('/user/reset?email=a@b.example&token=t1', null),
+  'oauth-callback': view('/oauth/github?code=c1&state=s1', null),
+  key: view('/key#secret-1', null),
+  'api-docs': view('/api-docs', null),
+  chat: view('/chat/0', mira),
+  setup: view('/setup', null, {
+    answers: {
+      ...site({ setup: false }),
+      'setup.get': { status: false, root_init: false, database_type: 'sqlite', code_required: true },
+    },
+  }),
+  first: view('/first', root),
+  'first-empty': view('/first', root, { answers: empty }),
+  playground: view('/playground', mira),
+  pricing: view('/pricing', null),
+  'pricing-ratios': view('/pricing?view=ratios', mira),
+  'pricing-root': view('/pricing', root),
+  'pricing-empty': view('/pricing', root, { answers: empty }),
+  model: view('/pricing/gpt-4o', root),
+  'model-reader': view('/pricing/claude-sonnet-4-5', mira),
+  'model-unknown': view('/pricing/nothing', mira),
+  dashboard: view('/detail', mira, { language: 'zh' }),
+  'dashboard-root': view('/detail?compare=true', root),
+  'dashboard-empty': view('/detail', root, { answers: empty }),
+  tokens: view('/token', mira),
+  'tokens-empty': view('/token', mira, { answers: empty }),
+  'tokens-phone': view('/token', mira, { width: phone }),
+  logs: view('/log', mira, { width: phone, language: 'zh' }),
+  'logs-root': view('/log', root),
+  'logs-empty': view('/log', mira, { answers: empty }),
+  drawings: view('/midjourney', root),
+  'drawings-own': view('/midjourney', mira, { answers: empty }),
+  tasks: view('/task', root),
+  channels: view('/channel', root),
+  'channels-tags': view('/channel?tags=true', root),
+  'channels-phone': view('/channel', root, { width: phone }),
+  'channels-empty': view('/channel', root, { answers: empty }),
+  redemption: view('/redemption', root),
+  'redemption-empty': view('/redemption', root, { answers: empty }),
+  orders: view('/orders', root),
+  'orders-callbacks': view('/orders?tab=callbacks', root),
+  users: view('/user', root),
+  'users-admin': view('/user?q=a', admin),
+  user: view('/user/7', root),
+  nodes: view('/nodes', root),
+  settings: view('/setting?tab=ratelimit', root),
+  'settings-models': view('/setting?tab=models', root),
+  'settings-system': view('/setting?tab=system', root),
+  'settings-other': view('/setting?tab=other', root),
+  wallet: view('/topup', mira),
+  'wallet-zh': view('/topup', mira, { language: 'zh' }),
+  'wallet-empty': view('/topup', mira, { answers: { ...empty, ...site({ enable_online_topup: false }) } }),
+  statement: view('/statement', mira),
+  'statement-zh': view('/statement?month=2026-10&check=true', root, { language: 'zh' }),
+  'statement-empty': view('/statement', mira, { answers: empty }),
+  account: view('/personal', mira),
+  'account-root': view('/personal', root, {
+    answers: { ...empty, 'second_factor.get': { enabled: true, recovery_codes_left: 2 } },
+  }),
+  'not-found': view('/nowhere', mira),
+} as const satisfies Record<string, VisitOptions>;
+
+/** What opens over a page. */
+export const sheets = {
+  'log-served': view('/log?open=31', root),
+  'log-retried': view('/log?open=32', root),
+  'log-failed': view('/log?open=33', root),
+  'log-refused': view('/log?open=34', mira),
+  'log-left': view('/log?open=35', mira),
+  'log-topup': view('/log?open=36', root),
+  'channel-add': view('/channel/add', root),
+  'channel-edit': view('/channel/edit/24', root),
+  'user-edit': view('/user/edit/7', root),
+} as const satisfies Record<string, VisitOptions>;
+
+/** What stands around every page. */
+export const frames = {
+  'frame-guest': view('/about', null, { answers: { ...filled, 'status.notice': 'Maintenance on **Sunday**' } }),
+  'frame-user': view('/about', mira),
+  'frame-root': view('/token', root, {
+    answers: site({ storage: { ok: false, reason: 'disk_full', late: 4, refused: 1 }, footer_html: '<b>Acme</b>' }),
+  }),
+  'frame-phone': view('/token', root, { width: phone }),
+  'frame-zh': view('/token', admin, { language: 'zh', answers: site({ default_collapse_sidebar: true }) }),
+} as const satisfies Record<string, VisitOptions>;
+
+const failing = { answers: filled, refusal: 'The database is busy' };
+/** Where nothing can be read. */
+export const failures = {
+  tokens: view('/token', mira, failing),
+  logs: view('/log', root, failing),
+  channels: view('/channel', root, failing),
+  users: view('/user', root, failing),
+  user: view('/user/7', root, failing),
+  dashboard: view('/detail', root, failing),
+  wallet: view('/topup', mira, failing),
+  statement: view('/statement', mira, failing),
+  pricing: view('/pricing', root, failing),
+  model: view('/pricing/gpt-4o', root, failing),
+  settings: view('/setting', root, failing),
+  account: view('/personal', mira, failing),
+  nodes: view('/nodes', root, failing),
+  redemption: view('/redemption', root, failing),
+  orders: view('/orders', root, failing),
+  tasks: view('/task', root, failing),
+  playground: view('/playground', mira, failing),
+  home: view('/', null, failing),
+} as const satisfies Record<string, VisitOptions>;

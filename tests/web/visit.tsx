@@ -1,0 +1,214 @@
+/**
+ * The console on a site of fixed answers, in a document, at a fixed time: what stands on a page, and what a press does.
+ * The file that uses it begins with the line `// @vitest-environment happy-dom`.
+ */
+
+import { setTimeZone } from 'bun:jsc';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createRoot, type Root } from 'react-dom/client';
+import { toast } from 'sonner';
+import { vi } from 'vitest';
+import { endpoints } from '../../server/contract/endpoints/index.ts';
+import type { User } from '../../server/contract/entities.ts';
+import { type Answers, done, now } from '../support/answers.ts';
+import { act } from './mounted.tsx';
+import { outlineOf } from './outline.ts';
+
+export interface VisitOptions {
+  readonly path: string;
+  readonly user: User | null;
+  readonly answers: Answers;
+  readonly language?: 'zh' | 'en';
+  readonly width?: number;
+  /** Instead of an answer, for reading and changing alike. */
+  readonly refusal?: string;
+}
+
+const realSetImmediate = setImmediate;
+const turn = () => new Promise<void>((resolve) => void realSetImmediate(resolve));
+
+const patterns = endpoints.map((row) => ({
+  row,
+  pattern: new RegExp(`^${row.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+  exact: !row.path.includes(':'),
+}));
+function endpointOf(method: string, pathname: string) {
+  const found = patterns
+    .filter(({ row, pattern }) => row.method === method && pattern.test(pathname))
+    .sort((a, b) => Number(b.exact) - Number(a.exact))[0];
+  return found === undefined ? null : { row: found.row, parts: found.pattern.exec(pathname)?.groups ?? {} };
+}
+
+const icons = new Map<string, string>();
+let root: Root | undefined;
+let client: QueryClient | undefined;
+let waiting = 0;
+let zone = '';
+const calls: string[] = [];
+const noted: string[] = [];
+export const unanswered = new Set<string>();
+
+/** Loads every page first: none is shown half, and no module is loaded while the clock stands. */
+export async function startVisits(): Promise<void> {
+  zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  setTimeZone('Asia/Kolkata');
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false);
+  const { pages } = await import('../../web/app/pages.tsx');
+  await import('../../web/app/routes.tsx');
+  for (const { load } of pages) await load();
+  // What is loaded when it is first opened, too.
+  const web = join(import.meta.dirname, '../../web');
+  for (const path of new Bun.Glob('{shell,components,features}/**/*.tsx').scanSync({ cwd: web }))
+    await import(join(web, path));
+  const drawn = readFileSync(join(import.meta.dirname, '../../web/components/icon.tsx'), 'utf8');
+  for (const [, name = '', path = ''] of drawn.matchAll(/^ {2}(\w+):\s+'([^']+)',$/gm)) icons.set(path, name);
+  // A boundary says on the page what React says here.
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  vi.useFakeTimers({ now: now * 1000, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+}
+
+export async function endVisits(): Promise<void> {
+  await leave();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  setTimeZone(zone);
+  vi.unstubAllGlobals();
+}
+
+/** Timers of a moment have run, and all that was asked is answered. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 30; round++) {
+    await act(async () => {
+      await vi.advanceTimersByTimeAsync(20);
+      await turn();
+    });
+    const isPending = waiting > 0 || document.querySelector('[data-waiting]') !== null;
+    if (round >= 2 && !isPending) return;
+  }
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+async function answer(address: string, init: RequestInit, options: VisitOptions): Promise<Response> {
+  const { pathname, searchParams } = new URL(address, 'https://site.example');
+  const method = init.method ?? 'GET';
+  const found = endpointOf(method, pathname);
+  const body = typeof init.body === 'string' ? (JSON.parse(init.body) as object) : {};
+  const fields = { ...Object.fromEntries(searchParams), ...found?.parts, ...body };
+  const id = found?.row.id ?? `${method} ${pathname}`;
+  const told = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
+  calls.push([id, ...told].join(' '));
+  if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
+  const all = { 'user.self': options.user ?? undefined, ...done, ...options.answers } as Record<string, unknown>;
+  if (options.user !== null) all['user.self'] = options.user;
+  if (options.refusal !== undefined && id !== 'status.get' && id !== 'user.self')
+    return Response.json({ success: false, message: options.refusal, code: 'refused' }, { status: 500 });
+  if (!(id in all) && method === 'GET' && !('mutation' in found.row)) unanswered.add(id);
+  const given = all[id];
+  const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
+  const isRaw = 'envelope' in found.row && found.row.envelope === 'raw';
+  const headers = Array.isArray(data) ? { 'x-total-count': String(data.length) } : undefined;
+  return Response.json(isRaw ? data : { success: true, message: '', data }, headers === undefined ? {} : { headers });
+}
+
+export async function leave(): Promise<void> {
+  await act(async () => root?.unmount());
+  client?.clear();
+  root = undefined;
+  document.body.replaceChildren();
+  vi.clearAllTimers();
+}
+
+export interface Visit {
+  /** What stands there: the page and what lies over it, that alone, or the frame around both. */
+  outline(part?: 'page' | 'sheet' | 'frame'): string[];
+  /** What happened since this was asked last: calls, news, another address. */
+  happened(): string[];
+  /** Ways back that were offered since this was asked last. */
+  undoes(): (() => void)[];
+}
+
+export async function visit(options: VisitOptions): Promise<Visit> {
+  await leave();
+  const { path, user, language = 'en', width = 1440 } = options;
+  (window as unknown as { happyDOM: { setViewport(size: object): void } }).happyDOM.setViewport({ width, height: 900 });
+  localStorage.clear();
+  sessionStorage.clear();
+  localStorage.setItem('i18nextLng', language);
+  vi.setSystemTime(now * 1000);
+  history.replaceState(null, '', path);
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) => {
+    waiting++;
+    try {
+      return await answer(address, init, options);
+    } finally {
+      waiting--;
+    }
+  });
+  vi.stubGlobal('open', (address: string) => void noted.push(`opens ${address}`));
+  Object.defineProperty(navigator, 'clipboard', {
+    configurable: true,
+    value: { writeText: async (text: string) => void noted.push(`copies ${JSON.stringify(text)}`) },
+  });
+  const { writeUser, endSession } = await import('../../web/lib/session.ts');
+  const { clearChanges } = await import('../../web/lib/dirty-form.ts');
+  endSession(false);
+  clearChanges();
+  writeUser(user);
+  await (await import('../../web/lib/i18n.ts')).startLanguage();
+  const { App } = await import('../../web/app/routes.tsx');
+  client = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false } } });
+  const place = document.body.appendChild(document.createElement('div'));
+  root = createRoot(place);
+  calls.length = 0;
+  noted.length = 0;
+  await act(async () =>
+    root?.render(
+      <QueryClientProvider client={client as QueryClient}>
+        <App />
+      </QueryClientProvider>,
+    ),
+  );
+  await settle();
+  let address = location.href;
+  let told = toast.getHistory().length;
+  let ways: (() => void)[] = [];
+  return {
+    outline(part = 'page') {
+      if (part === 'frame')
+        return outlineOf([document.body], { icons, without: (element) => element.parentElement?.id === 'content' });
+      const main = document.querySelector('main');
+      const over = [...document.body.children].filter((one) => one !== place);
+      const below = part === 'sheet' ? [] : [main ?? place];
+      return outlineOf([...below, ...over], { icons });
+    },
+    happened() {
+      const lines = [...calls.map((call) => `asks ${call}`), ...noted];
+      calls.length = 0;
+      noted.length = 0;
+      const news = toast.getHistory().slice(told);
+      told += news.length;
+      for (const one of news) {
+        const { title, type, action } = one as {
+          title?: unknown;
+          type?: string;
+          action?: { label?: unknown; onClick?: () => void };
+        };
+        if (action?.onClick !== undefined) ways.push(action.onClick);
+        lines.push(
+          `says ${type ?? ''} ${JSON.stringify(String(title))}${action?.label === undefined ? '' : ` (${String(action.label)})`}`,
+        );
+      }
+      if (location.href !== address) lines.push(`goes to ${location.pathname}${location.search}${location.hash}`);
+      address = location.href;
+      return lines;
+    },
+    undoes() {
+      const offered = ways;
+      ways = [];
+      return offered;
+    },
+  };
+}
