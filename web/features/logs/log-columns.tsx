@@ -81,7 +81,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     return (
       <span
         // It fills what the figures of other rows leave it, and asks for no width of its own; without them it has its own.
-        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-40 max-sm:w-auto max-sm:min-w-0 ${className}`}
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-32 max-sm:w-auto max-sm:min-w-0 ${className}`}
         title={text}
       >
         <span className="truncate max-sm:whitespace-normal">{text}</span>
@@ -125,7 +125,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       cell: (row) =>
         row.model_name === '' ? null : (
           <span
-            className="block max-w-52 truncate font-mono text-[12px] text-ink-1 max-sm:max-w-full"
+            className="block max-w-52 truncate font-mono text-[12px] text-ink-1 max-lg:max-w-40 max-sm:max-w-full"
             title={row.model_name}
           >
             {row.model_name}
@@ -135,7 +135,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     {
       id: 'user',
       header: admin ? t('logs.caller') : t('logs.token'),
-      cell: (row) => <span className="block max-w-44 truncate">{person(row)}</span>,
+      cell: (row) => <span className="block max-w-44 truncate max-lg:max-w-36">{person(row)}</span>,
     },
     {
       id: 'seconds',

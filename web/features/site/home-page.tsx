@@ -172,7 +172,7 @@ function Markdown({ text }: { readonly text: string }) {
     };
   }, [text]);
   return (
-    <div ref={place} className="markdown max-w-prose text-[14px] text-ink-2">
+    <div ref={place} className="markdown max-w-prose text-[14px] text-pretty text-ink-2">
       <p>{text}</p>
     </div>
   );
@@ -268,7 +268,7 @@ function Endpoints({ address }: { readonly address: string }) {
         {endpoints.map(([protocol, path]) => (
           <div
             key={protocol}
-            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @6xl:block @6xl:py-1.5 @6xl:pr-2"
+            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @6xl:block @6xl:py-1.5 @6xl:pr-1 @6xl:pl-3"
           >
             <dt className="w-36 flex-none text-ink-2 @6xl:text-[12px]">{protocol}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2">
