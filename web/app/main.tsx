@@ -16,13 +16,17 @@ import { App, preloadPage } from './routes.tsx';
 const client = new QueryClient({ defaultOptions: { queries: { retry: shouldRetry, refetchOnWindowFocus: false } } });
 watchForms();
 reportUnhandled();
-// Words, the site's status and the page that was asked for are on their way together.
+/** How long the first picture waits for more than its words. */
+const longestWaitMs = 1000;
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+// Words, the site's status and the page that was asked for are on their way together and shown at once.
 const words = startLanguage();
-void client.prefetchQuery(statusQuery);
-preloadPage(location.pathname);
+const rest = Promise.all([client.prefetchQuery(statusQuery), preloadPage(location.pathname)]);
+const ready = words.then(() => Promise.race([rest, wait(longestWaitMs)]));
 const root = document.getElementById('root');
 if (root !== null) {
-  void words.then(() => {
+  void ready.then(() => {
     createRoot(root).render(
       <StrictMode>
         <QueryClientProvider client={client}>

@@ -1,6 +1,6 @@
 /** Shows the page of an address to who may see it; pages load when they are opened. */
 
-import { lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
 import { Role } from '../../server/contract/enum.ts';
@@ -17,14 +17,37 @@ const SetupPage = lazy(async () => ({ default: (await import('../features/setup/
 const NotFoundPage = lazy(async () => ({
   default: (await import('../features/site/not-found-page.tsx')).NotFoundPage,
 }));
-const screens = pages.map((page) => ({ page, Screen: lazy(async () => ({ default: await page.load() })) }));
 
-/** Fetches the page of an address before it is shown. */
-export function preloadPage(path: string): void {
+/** A page and its code. */
+interface Screen {
+  readonly page: Page;
+  /** Fetches the code, once. */
+  readonly load: () => Promise<ComponentType<PageProps>>;
+  /** The code if it is here, else what shows a placeholder until it is. */
+  readonly content: () => ComponentType<PageProps>;
+}
+
+function screenOf(page: Page): Screen {
+  let loaded: ComponentType<PageProps> | null = null;
+  const load = async () => {
+    loaded ??= await page.load();
+    return loaded;
+  };
+  const later = lazy(async () => ({ default: await load() }));
+  return { page, load, content: () => loaded ?? later };
+}
+
+const screens = pages.map(screenOf);
+
+/** Fetches the page of an address before it is shown; that it cannot be had is said where it is shown. */
+export async function preloadPage(path: string): Promise<void> {
   const found = pages.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   const allowed = found === undefined || found.needs === Role.guest || readUser() !== null;
   const page = allowed ? found : pages.find((one) => one.path === '/login');
-  void page?.load().catch(() => undefined);
+  await screens
+    .find((one) => one.page === page)
+    ?.load()
+    .catch(() => undefined);
 }
 
 function ToLogin() {
@@ -38,20 +61,21 @@ function ToSetup() {
 }
 
 interface GuardedProps extends PageProps {
-  readonly path: string;
-  readonly needs: Page['needs'];
-  readonly screen: (typeof screens)[number]['Screen'];
+  readonly screen: Screen;
 }
 
-function Guarded({ path, needs, screen: Screen, params }: GuardedProps) {
+/** React holds back for 300 ms what replaces a placeholder: a page whose code is here is shown without one. */
+function Guarded({ screen, params }: GuardedProps) {
+  const { path, needs } = screen.page;
   const user = useUser();
+  const [Content] = useState(screen.content);
   if (needs !== Role.guest && user === null) return <ToLogin />;
   // Other consoles of this family have everybody's settings there.
   if (path === '/setting' && !isAdmin(user)) return <Redirect to="/personal" />;
   if (needs === Role.admin && !isAdmin(user)) return <NotFoundPage />;
   return (
     <Boundary>
-      <Screen params={params} />
+      <Content params={params} />
     </Boundary>
   );
 }
@@ -94,9 +118,9 @@ export function App() {
               <ToSetup />
             </Route>
           )}
-          {screens.map(({ page, Screen }) => (
-            <Route key={page.path} path={page.addresses ?? page.path}>
-              {(params) => <Guarded path={page.path} needs={page.needs} screen={Screen} params={params} />}
+          {screens.map((screen) => (
+            <Route key={screen.page.path} path={screen.page.addresses ?? screen.page.path}>
+              {(params) => <Guarded screen={screen} params={params} />}
             </Route>
           ))}
           <Route>

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
+import { whenIdle } from '../lib/idle.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
 import { navItems } from './nav.ts';
@@ -24,7 +25,10 @@ import {
   UserMenu,
 } from './top-bar-parts.tsx';
 
-const Alerts = lazy(async () => ({ default: (await import('./alerts.tsx')).Alerts }));
+const Alerts = lazy(async () => {
+  await whenIdle();
+  return { default: (await import('./alerts.tsx')).Alerts };
+});
 
 export interface TopBarProps {
   readonly user: User | null;
