@@ -192,9 +192,13 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   expect(names.filter((name) => !/^many(-[A-Za-z0-9]{6})?$/.test(name))).toEqual([]);
   await inside.open('redemption');
   await page.getByLabel(en.redemption.keyword).waitFor();
-  await page.locator('tbody').getByRole('button', { name: en.app.disable }).first().click();
+  const menuOf = (row: Locator) => row.locator('button[aria-haspopup=menu]').first().click();
+  await menuOf(page.locator('tbody'));
+  await page.getByRole('menuitem', { name: en.app.disable }).click();
   const off = page.locator('tbody tr', { hasText: en.redemption.s2 });
-  await off.getByRole('button', { name: en.app.enable }).waitFor();
+  await menuOf(off);
+  await page.getByRole('menuitem', { name: en.app.enable }).waitFor();
+  await page.keyboard.press('Escape');
   expect(await off.getByRole('button', { name: en.app.edit }).count()).toBe(0);
   await page.locator('tbody input[type=checkbox]').first().check();
   await page.locator('tbody input[type=checkbox]').first().uncheck();

@@ -124,7 +124,7 @@ const saves: Readonly<Record<string, Save>> = {
     fill: [button(en.app.edit), type(en.redemption.name, 'kept')],
     send: [inDialog(en.app.save)],
   },
-  'switching a code off': { path: 'redemption', send: [button(en.app.disable)], bare: true },
+  'switching a code off': { path: 'redemption', send: [menu, item(en.app.disable)], bare: true },
   'deleting a code': { path: 'redemption', send: [menu, item(en.app.delete), confirmed], bare: true },
   'a new user': {
     path: 'user/edit',

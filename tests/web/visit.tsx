@@ -55,6 +55,8 @@ export async function startVisits(): Promise<void> {
   zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   setTimeZone('Asia/Kolkata');
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false);
+  // What waits until the page is idle is read, too.
+  vi.stubGlobal('requestIdleCallback', (work: () => void) => queueMicrotask(work));
   const { pages } = await import('../../web/app/pages.tsx');
   await import('../../web/app/routes.tsx');
   for (const { load } of pages) await load();

@@ -43,9 +43,10 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
   };
   const custom = range.span === 'custom';
   return (
-    <span className="flex max-w-full flex-wrap items-center gap-2">
+    <span className={`flex max-w-full items-center gap-2 ${custom ? 'sm:flex-wrap max-sm:basis-full' : 'flex-wrap'}`}>
       {narrow ? (
         <Select<Range['span']>
+          className="button min-w-0 font-normal"
           label={t('range.label')}
           value={range.span}
           options={custom ? [...options, ['custom', ends(range)]] : options}

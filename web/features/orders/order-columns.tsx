@@ -2,6 +2,7 @@
 import type { TFunction } from 'i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { dateTime } from '../../lib/format.ts';
 import { methodName } from '../wallet/top-up.tsx';
 import { OrderState } from './order-state.tsx';
@@ -48,9 +49,10 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsOptions): r
       header: t('app.actions'),
       cell: (row) =>
         row.status === 'success' || !mayCredit ? null : (
-          <button type="button" className="button" onClick={() => onCredit(row)}>
-            {t('orders.complete')}
-          </button>
+          <RowActions
+            name={row.trade_no}
+            quick={[{ id: 'complete', content: t('orders.complete'), onPick: () => onCredit(row) }]}
+          />
         ),
     },
   ];

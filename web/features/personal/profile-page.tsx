@@ -12,6 +12,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -35,7 +36,7 @@ function Profile({ self }: { readonly self: User }) {
   const details: readonly (readonly [string, string])[] = [
     [t('personal.balance'), money(self.quota)],
     [t('personal.used'), money(self.used_quota)],
-    [t('personal.requests'), String(self.request_count)],
+    [t('personal.requests'), grouped(self.request_count)],
     [t('personal.group'), self.group],
   ];
   return (

@@ -38,12 +38,16 @@ function RedemptionActions({
       name={row.name}
       quick={[
         { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(row.key) },
+        ...(row.status === 1
+          ? [{ id: 'edit', content: t('app.edit'), icon: 'edit' as const, onPick: () => onEdit(row) }]
+          : []),
+      ]}
+      more={[
         ...(row.status === 3
           ? []
           : [{ id: 'status', content: row.status === 1 ? t('app.disable') : t('app.enable'), onPick: toggle }]),
-        ...(row.status === 1 ? [{ id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) }] : []),
+        { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
       ]}
-      more={[{ id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) }]}
     />
   );
 }

@@ -78,7 +78,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
           {mark && !isSwitch(option) ? (
             <button
               type="button"
-              className="text-accent-text underline"
+              className="-my-1 min-h-6 text-accent-text underline"
               onClick={() => props.onReset(option)}
               aria-label={t('settings.resetOne', { name: textIn(label, language) })}
             >

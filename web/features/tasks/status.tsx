@@ -23,7 +23,7 @@ export function Progress({ text, failed }: { readonly text: string; readonly fai
   if (share === undefined) return <span className="text-ink-2">{text}</span>;
   return (
     <span className="flex items-center gap-2">
-      <span className="h-1 w-16 overflow-hidden rounded-1 bg-press">
+      <span className="h-1 w-12 overflow-hidden rounded-1 bg-press">
         <span className={`block h-full ${failed ? 'bg-warning' : 'bg-accent'}`} style={{ width: `${share}%` }} />
       </span>
       {text}
@@ -36,7 +36,7 @@ export function Words({ text, failed = false }: { readonly text: string; readonl
   return (
     <span
       title={text}
-      className={`block max-w-48 truncate max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
+      className={`block max-w-40 truncate max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
     >
       {text}
     </span>
@@ -56,10 +56,10 @@ export function ChannelTag({ id }: { readonly id: number }) {
   return (
     <button
       type="button"
-      className="min-h-6 rounded-1 px-1.5 text-[11px] text-white"
-      style={{ background: channelColor(id) }}
+      className="flex min-h-6 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2 hover:bg-hover"
       onClick={() => copyOrShow(String(id))}
     >
+      <span className="size-2 rounded-[2px]" style={{ background: channelColor(id) }} aria-hidden="true" />
       {id}
     </button>
   );

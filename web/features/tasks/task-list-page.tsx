@@ -12,7 +12,6 @@ import { Pager, sizeIn } from '../../components/pager.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { SavedFilters } from '../../components/table/saved-filters.tsx';
 import type { DefaultRange } from '../../lib/range.ts';
 import { useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
@@ -73,31 +72,35 @@ export function TaskListPage<Row extends TaskRow>({
     <>
       <PageHead title={title} />
       {admin ? banner : null}
-      <div className="flex flex-wrap gap-2 px-5 pb-3">
-        <FilterBar
-          filters={[...(admin ? [{ name: 'channel', label: t('tasks.channel') }] : []), { name: 'id', label: idLabel }]}
-        >
-          <RangeControl initial={initial} />
-        </FilterBar>
-        <button
-          type="button"
-          className="button button-ghost button-icon max-sm:w-9"
-          aria-label={t('tasks.query')}
-          title={t('tasks.query')}
-          onClick={() => void client.invalidateQueries({ queryKey: ['tasks', title] })}
-        >
-          <Icon name="refresh" />
-        </button>
-        <span className="ml-auto max-sm:hidden">
-          <SavedFilters place={place} />
-        </span>
-      </div>
       <DataTable
         caption={title}
         rows={list.data ?? []}
         columns={columns(admin)}
         list={list}
         onOpen={setOpen}
+        storeKey={`${place}-table-columns`}
+        place={place}
+        bar={
+          <>
+            <FilterBar
+              filters={[
+                ...(admin ? [{ name: 'channel', label: t('tasks.channel') }] : []),
+                { name: 'id', label: idLabel },
+              ]}
+            >
+              <RangeControl initial={initial} />
+            </FilterBar>
+            <button
+              type="button"
+              className="button button-ghost button-icon max-sm:w-9"
+              aria-label={t('tasks.query')}
+              title={t('tasks.query')}
+              onClick={() => void client.invalidateQueries({ queryKey: ['tasks', title] })}
+            >
+              <Icon name="refresh" />
+            </button>
+          </>
+        }
         empty={
           <Empty
             text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')}

@@ -145,7 +145,7 @@ function Invited({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & {
   if (count === 0 && earned === 0 && inviter === 0) return nothing;
   return (
     <span className="inline-block py-1">
-      {figure(count, grouped(count))}
+      {count === 0 && earned === 0 ? null : figure(count, grouped(count))}
       <span className="block text-[12px] leading-4 text-ink-3">
         {earned === 0 ? null : t('users.inviteEarned', { amount: money(earned) })}
         {earned === 0 || inviter === 0 ? null : ' · '}
