@@ -55,7 +55,10 @@ function MetricCard(props: CardProps) {
           <span className="ml-1 text-[13px] leading-none font-normal text-ink-3">{unit}</span>
         )}
       </dd>
-      <dd className="truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal">
+      <dd
+        className="truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal"
+        title={note || undefined}
+      >
         {change === null ? null : <span className={`mr-1.5 ${className}`}>{change}</span>}
         {note}
       </dd>

@@ -98,6 +98,8 @@ export function Chart(props: ChartProps) {
             : [
                 {
                   ...axis,
+                  // Between hours it parts the days; through the middle of a day it would say nothing.
+                  ...(step < 86_400 ? {} : { grid: { show: false } }),
                   splits: (one) => named(one).map(({ at }) => at),
                   values: (one) => named(one).map(({ text }) => text),
                   size: 28,

@@ -172,7 +172,7 @@ function Markdown({ text }: { readonly text: string }) {
     };
   }, [text]);
   return (
-    <div ref={place} className="markdown max-w-prose text-[14px] text-pretty text-ink-2">
+    <div ref={place} className="markdown max-w-2xl text-[14px] text-pretty text-ink-2">
       <p>{text}</p>
     </div>
   );
