@@ -66,7 +66,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('button', { name: 'Add key' }).first().click();
   await dialog.getByLabel('Name').fill('laptop');
-  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('button', { name: 'Create and show' }).click();
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
   expect(key).toMatch(/^sk-[A-Za-z0-9]{48}$/);
   expect(await violations()).toEqual([]);
@@ -221,14 +221,14 @@ test('a session that ends over a half-filled form is opened again above it', asy
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('half-way');
   await page.context().clearCookies();
-  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('button', { name: 'Create and show' }).click();
   await page.getByText('Your input is kept').waitFor();
   expect(await violations()).toEqual([]);
   await page.getByLabel('Username or email').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByText('Your input is kept').waitFor({ state: 'detached' });
-  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('button', { name: 'Create and show' }).click();
   await page.locator('code', { hasText: /^sk-/ }).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('cell', { name: /^half-way/ }).waitFor();

@@ -155,7 +155,7 @@ describe('on a site in use', () => {
     await act(form.getByLabel(en.tokens.quota, { exact: true }).fill('$5'));
     for (const model of ['practice-small', 'practice-large'])
       await act(form.getByRole('checkbox', { name: model }).check());
-    await act(form.getByRole('button', { name: en.app.save }).click());
+    await act(form.getByRole('button', { name: en.tokens.create }).click());
     const reveal = page.getByRole('dialog', { name: en.tokens.reveal });
     await reveal.locator('code', { hasText: /^sk-/ }).first().waitFor();
     const sentence = (await reveal.textContent()) ?? '';

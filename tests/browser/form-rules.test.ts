@@ -37,7 +37,7 @@ beforeEach(() => {
 
 const dialog = (): Locator => page.getByRole('dialog').last();
 const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
-const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
+const save = () => dialog().locator('button[type=submit]').click();
 const waitForText = (text: string) => page.getByText(text).first().waitFor();
 const answered = () => waitForText('kept from the server');
 /** Closes the form, and throws away what is in it. */

@@ -17,7 +17,9 @@ afterAll(() => inside?.stage.close());
 
 const dialog = (): Locator => page.getByRole('dialog').last();
 const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
-const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
+/** A time of expiry is typed, not one of the usual spans. */
+const onDate = () => dialog().getByRole('radio', { name: en.tokens.onDate, exact: true }).click();
+const save = () => dialog().locator('button[type=submit]').click();
 const waitForText = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 const closed = () => page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -98,6 +100,7 @@ test('the worth of a code and the quota added to a user are what was typed', asy
 test('a day of expiry lasts to its end; one that no calendar has and one that has passed are refused', async () => {
   await inside.open('token?open=new');
   await field(en.tokens.name).fill('ends');
+  await onDate();
   for (const [text, words] of [
     ['2027-02-30', en.tokens.expiry.impossible],
     ['2020-01-01', en.tokens.expiry.past],
@@ -118,6 +121,7 @@ test('a code is made with an expiry, the list shows it, and an edit changes it o
   await inside.open('redemption');
   await button(en.redemption.add).first().click();
   await field(en.redemption.name).fill('short-lived');
+  await onDate();
   for (const [text, words] of [
     ['2027-02-30', en.tokens.expiry.impossible],
     ['2020-01-01', en.tokens.expiry.past],
@@ -148,7 +152,7 @@ test('a code is made with an expiry, the list shows it, and an edit changes it o
   };
   await edit(() => field(en.redemption.quota).fill('3'));
   expect(await code()).toMatchObject({ expired_time: end, quota: 1_500_000 });
-  await edit(() => dialog().getByRole('button', { name: en.tokens.never, exact: true }).click());
+  await edit(() => dialog().getByRole('radio', { name: en.tokens.never, exact: true }).click());
   expect(await code()).toMatchObject({ expired_time: 0, quota: 1_500_000 });
   await row.getByText(en.tokens.never).waitFor();
 });
@@ -295,6 +299,7 @@ test('what the server has against a field stands at that field, which takes the 
 
 test('an expiry is picked from a calendar, to the end of that day', async () => {
   await inside.open('token?open=new');
+  await onDate();
   const day = new Date(Date.now() + 2 * 86_400_000);
   await dialog().getByRole('button', { name: en.tokens.calendar, exact: true }).click();
   const named = new Intl.DateTimeFormat('en', { dateStyle: 'full' }).format(day);

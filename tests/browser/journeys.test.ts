@@ -65,7 +65,7 @@ test('a new user registers, redeems a code, makes a key and chats', async () => 
   await dialog.getByText('Limits and rates').click();
   await dialog.getByLabel('Requests per minute').fill('2');
   expect(await violationsOn(page)).toEqual([]);
-  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('button', { name: 'Create and show' }).click();
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
   await page.getByText('Waiting for the first request').waitFor();
   expect((await chat(key)).status).toBe(200);

@@ -173,7 +173,7 @@ test('a new key waits for its own first request, whatever other keys are called'
   await request(old?.key ?? '');
   await inside.open('token?open=new');
   await page.getByRole('dialog').getByLabel(en.tokens.name, { exact: true }).fill('twin');
-  await page.getByRole('dialog').getByRole('button', { name: en.app.save }).click();
+  await page.getByRole('dialog').getByRole('button', { name: en.tokens.create }).click();
   await waitForText(en.tokens.waiting);
   await settled(page);
   await waitForText(en.tokens.waiting);

@@ -41,7 +41,7 @@ async function sees(words: string): Promise<void> {
   seen.add(words);
 }
 const click = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
-const save = () => page.getByRole('dialog').getByRole('button', { name: '保存', exact: true }).click();
+const save = () => page.getByRole('dialog').locator('button[type=submit]').click();
 /** The next calls of this address fail as given; null = the network itself. */
 const failing = async (address: string, answer: object | null, work: () => Promise<void>) => {
   await page.route(address, (route) => (answer === null ? route.abort() : route.fulfill({ json: answer })));
@@ -105,6 +105,7 @@ test('tokens and the clipboard', async () => {
   await page.goto(`${url}/token?open=new`);
   const drawer = page.getByRole('dialog');
   await drawer.getByLabel('名称', { exact: true }).fill('laptop');
+  await drawer.getByRole('radio', { name: '日期…' }).click();
   await drawer.getByLabel('过期时间').fill('tomorrow');
   await page.keyboard.press('Tab');
   await sees('过期时间格式错误！');

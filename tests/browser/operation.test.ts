@@ -159,20 +159,33 @@ test('tags gather the groups of their channels, default first', async () => {
 test('tokens and codes are searched, made with the document’s choices, and keep their rules', async () => {
   await wide();
   await inside.open('token');
-  for (const label of [en.tokens.keyword, en.tokens.byKey]) await page.getByLabel(label).waitFor();
+  const first = ((await inside.ask('GET', '/api/token/?p=0&size=1')) as { name: string; key: string }[])[0];
+  const search = page.getByLabel(en.tokens.keyword);
+  const asked = async (text: string) => {
+    const found = page.waitForResponse((response) => response.url().includes('/api/token/search'));
+    await search.fill(text);
+    return new URL((await found).url()).searchParams;
+  };
+  const byName = await asked(first?.name ?? '');
+  expect([byName.get('keyword'), byName.get('token') ?? '']).toEqual([first?.name, '']);
+  const key = `sk-${first?.key.replace(/^sk-/, '')}`;
+  const byKey = await asked(key);
+  expect([byKey.get('keyword') ?? '', byKey.get('token')]).toEqual(['', key]);
+  await page.locator('tbody tr[data-row]', { hasText: first?.name ?? '' }).waitFor();
   await inside.open('token?open=new');
   expect(await dialog().getByLabel(en.tokens.quota, { exact: true }).inputValue()).toBe('1.00');
-  const expires = dialog().getByLabel(en.tokens.expires, { exact: true });
+  const until = dialog().getByText(/^Until \d/);
   const quick = async (name: string, seconds: number) => {
-    await dialog().getByRole('button', { name, exact: true }).click();
-    const unavailable = (new Date((await expires.inputValue()).replace(' ', 'T')).getTime() - Date.now()) / 1000;
+    await dialog().getByRole('radio', { name, exact: true }).click();
+    const end = ((await until.textContent()) ?? '').replace('Until ', '').replace(' ', 'T');
+    const unavailable = (new Date(end).getTime() - Date.now()) / 1000;
     expect([name, Math.abs(unavailable - seconds) < 30]).toEqual([name, true]);
   };
   await quick(en.tokens.oneHour, 3600);
   await quick(en.tokens.oneDay, 86_400);
   await quick(en.tokens.oneMonth, 30 * 86_400);
-  await dialog().getByRole('button', { name: en.tokens.never, exact: true }).click();
-  expect(await expires.inputValue()).toBe('');
+  await dialog().getByRole('radio', { name: en.tokens.never, exact: true }).click();
+  expect(await until.count()).toBe(0);
   for (const worth of ['$1', '$10', '$50', '$100', '$500', '$1000']) {
     await dialog()
       .getByRole('button', { name: new RegExp(`^\\${worth}(\\.00)?$`) })
@@ -184,7 +197,7 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   expect(await choicesOf(count)).toEqual(expect.arrayContaining(['10', '20', '30', '100']));
   await dialog().getByLabel(en.tokens.name, { exact: true }).fill('many');
   await choose(count, '10');
-  await dialog().getByRole('button', { name: en.app.save }).click();
+  await dialog().getByRole('button', { name: en.tokens.create }).click();
   await page.locator('code', { hasText: /^sk-/ }).first().waitFor();
   const made = (await inside.ask('GET', '/api/token/search?keyword=many&token=')) as { name: string }[];
   const names = made.map(({ name }) => name);
@@ -493,7 +506,7 @@ test('success is reported in the specification’s words', () =>
     await toastSays('渠道复制成功');
     await inside.open('token?open=new');
     await dialog().getByLabel(zh.tokens.name, { exact: true }).fill('spoken');
-    await dialog().getByRole('button', { name: zh.app.save }).click();
+    await dialog().getByRole('button', { name: zh.tokens.create }).click();
     await toastSays('令牌创建成功，请在列表页面点击复制获取令牌！');
     await inside.open('token?open=1');
     await dialog().getByRole('button', { name: zh.app.save }).click();

@@ -52,7 +52,7 @@ const chosen: Step = () => page.locator('tbody input[type=checkbox]').first().ch
 const bar = (): Locator => page.locator('section.fixed');
 
 const saves: Readonly<Record<string, Save>> = {
-  'a new token': { path: 'token?open=new', fill: [type(en.tokens.name, 'kept')], send: [inDialog(en.app.save)] },
+  'a new token': { path: 'token?open=new', fill: [type(en.tokens.name, 'kept')], send: [inDialog(en.tokens.create)] },
   'a token': { path: 'token?open=1', fill: [type(en.tokens.name, 'kept')], send: [inDialog(en.app.save)] },
   'a new key of a token': {
     path: 'token',

@@ -164,7 +164,7 @@ test('every key is used', () => {
     /^setup\.(external|self|demo)(Help)?$/,
     /^statement\.of\.\w+$/,
     /^tokens\.(spentOf|spend|spendHelp|grace|linkSpan)\.\w+$/,
-    /^tokens\.(never|oneHour|oneDay|oneMonth)$/,
+    /^tokens\.(never|oneHour|oneDay|oneWeek|oneMonth|onDate)$/,
   ];
   const unused = flat(zh)
     .map(([key]) => key)

@@ -1,5 +1,5 @@
 /** What a form holds: as it was opened, as it is typed, and what the server has against it, at the field it is about. */
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { ApiError } from '../lib/api.ts';
 import { messageOf } from '../lib/attempt.ts';
@@ -26,10 +26,10 @@ export function useForm<T extends object>(
   const [typed, setTyped] = useState(opened);
   const [errors, setErrors] = useState<Partial<Record<keyof T, string>> & { readonly form?: string }>({});
   const [busy, setBusy] = useState(false);
-  const change = (some: Partial<T>) => {
+  const change = useCallback((some: Partial<T>) => {
     setTyped((before) => ({ ...before, ...some }));
     setErrors((before) => ({ ...before, ...Object.fromEntries(Object.keys(some).map((name) => [name, undefined])) }));
-  };
+  }, []);
   const fieldOf = (failure: unknown): keyof T | 'form' => {
     if (!(failure instanceof ApiError)) return 'form';
     const named = failure.params.field;
@@ -50,6 +50,7 @@ export function useForm<T extends object>(
   };
   return {
     typed,
+    /** Stable. */
     change,
     submit,
     busy,

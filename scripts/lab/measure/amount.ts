@@ -67,7 +67,7 @@ for (const [what, { path, label, name, stored }] of Object.entries(fields)) {
     const field = dialog.getByLabel(label, { exact: true });
     await field.fill(text);
     if (name !== null) await dialog.getByLabel(name, { exact: true }).fill('tried');
-    await dialog.getByRole('button', { name: en.app.save, exact: true }).click();
+    await dialog.locator('button[type=submit]').click();
     const invalid = field.and(page.locator('[aria-invalid=true]'));
     const failed = dialog.getByRole('alert').filter({ hasText: /\S/ });
     const done = page.getByText(en.tokens.reveal).or(page.locator('body:not(:has([role=dialog]))'));

@@ -1,4 +1,7 @@
 /** Models that the reader may use, with their price, how long they take and what a usual request of theirs costs. */
+import { useMemo } from 'react';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { completionPriceOf, priceOfRatio } from '../../../server/contract/pricing/format.ts';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
@@ -17,7 +20,7 @@ export interface ModelDetails {
 
 const dollars = (value: number): string => `$${value < 0.01 && value > 0 ? value : value.toFixed(2)}`;
 
-/** @param group of the key; '' = the reader's own. @returns undefined while the models are not known. */
+/** Stable while they are. @param group of the key; '' = the reader's own. @returns undefined while the models are not known. */
 export function useModelDetails(group: string): readonly ModelDetails[] | undefined {
   const user = useUser();
   const names = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
@@ -27,8 +30,19 @@ export function useModelDetails(group: string): readonly ModelDetails[] | undefi
     queryFn: () =>
       call(isAdmin(user) ? 'traffic.all' : 'traffic.self', { range: '30d', by: 'model', points: false, limit: 1000 }),
   }).data;
-  if (names === undefined) return undefined;
-  const ratio = prices?.group_ratio[group || (user?.group ?? '')] ?? 1;
+  return useMemo(
+    () => names && detailsOf(names, prices, traffic, group || (user?.group ?? '')),
+    [names, prices, traffic, group, user?.group],
+  );
+}
+
+function detailsOf(
+  names: readonly string[],
+  prices: OutputOf<EndpointOf<'pricing.get'>> | undefined,
+  traffic: OutputOf<EndpointOf<'traffic.all'>> | undefined,
+  group: string,
+): readonly ModelDetails[] {
+  const ratio = prices?.group_ratio[group] ?? 1;
   const priced = new Map(prices?.data.map((item) => [item.model_name, item]));
   const used = new Map(traffic?.series.map(({ name, total }) => [name, total]));
   return names.map((name) => {

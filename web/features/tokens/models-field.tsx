@@ -1,25 +1,63 @@
 /** Models are ticked, with what they cost and how long they take; others may be typed. */
-import { useId, useState } from 'react';
+import { memo, useCallback, useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../components/icon.tsx';
 import { duration } from '../../lib/format.ts';
 import type { ModelDetails } from './model-details.ts';
 
+/** So many are in sight when the form opens; a site may have hundreds, which follow. */
+const atFirst = 8;
+
+interface ModelProps {
+  readonly model: ModelDetails;
+  readonly checked: boolean;
+  readonly onToggle: (name: string) => void;
+  readonly unpriced: string;
+}
+
+const Model = memo(({ model: { name, price, ms }, checked, onToggle, unpriced }: ModelProps) => (
+  <li className="border-b border-line last:border-b-0">
+    <label className="flex min-h-7 cursor-pointer items-center gap-2 px-2 max-sm:min-h-11">
+      <input
+        type="checkbox"
+        className="size-4 flex-none accent-(--accent)"
+        checked={checked}
+        onChange={() => onToggle(name)}
+      />
+      <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{name}</span>
+      <span className="text-[12px] text-ink-3">{price === '' ? unpriced : price}</span>
+      <span className="w-14 text-right text-[12px] text-ink-3">
+        {ms === null ? '–' : ms < 995 ? `${ms} ms` : duration(ms / 1000)}
+      </span>
+    </label>
+  </li>
+));
+
 export interface ModelsFieldProps {
   readonly details: readonly ModelDetails[];
   /** Empty = all. */
   readonly selected: readonly string[];
+  /** Stable. */
   readonly onChange: (selected: readonly string[]) => void;
 }
 
-export function ModelsField({ details, selected, onChange }: ModelsFieldProps) {
+/** Rendered again only when models change: other fields are typed into beside it. */
+export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldProps) => {
   const { t } = useTranslation();
   const id = useId();
   const [typed, setTyped] = useState('');
   const needle = typed.trim().toLowerCase();
-  const found = details.filter(({ name }) => name.toLowerCase().includes(needle));
-  const toggle = (name: string) =>
-    onChange(selected.includes(name) ? selected.filter((one) => one !== name) : [...selected, name]);
+  const found = useMemo(() => details.filter(({ name }) => name.toLowerCase().includes(needle)), [details, needle]);
+  const shown = useDeferredValue(found, found.slice(0, atFirst));
+  const latest = useRef(selected);
+  latest.current = selected;
+  const toggle = useCallback(
+    (name: string) => {
+      const { current } = latest;
+      onChange(current.includes(name) ? current.filter((one) => one !== name) : [...current, name]);
+    },
+    [onChange],
+  );
   /** Lists are pasted, too. */
   const take = () => {
     const names = typed
@@ -79,23 +117,18 @@ export function ModelsField({ details, selected, onChange }: ModelsFieldProps) {
         />
       </div>
       {found.length === 0 ? null : (
-        <ul className="max-h-[168px] overflow-y-auto rounded-1 border border-line" aria-label={t('tokens.models')}>
-          {found.map(({ name, price, ms }) => (
-            <li key={name} className="border-b border-line last:border-b-0">
-              <label className="flex min-h-7 cursor-pointer items-center gap-2 px-2 max-sm:min-h-11">
-                <input
-                  type="checkbox"
-                  className="size-4 flex-none accent-(--accent)"
-                  checked={selected.includes(name)}
-                  onChange={() => toggle(name)}
-                />
-                <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{name}</span>
-                <span className="text-[12px] text-ink-3">{price === '' ? t('tokens.unpriced') : price}</span>
-                <span className="w-14 text-right text-[12px] text-ink-3">
-                  {ms === null ? '–' : ms < 995 ? `${ms} ms` : duration(ms / 1000)}
-                </span>
-              </label>
-            </li>
+        <ul
+          className="max-h-[168px] overflow-y-auto max-sm:max-h-[120px] rounded-1 border border-line"
+          aria-label={t('tokens.models')}
+        >
+          {shown.map((model) => (
+            <Model
+              key={model.name}
+              model={model}
+              checked={selected.includes(model.name)}
+              onToggle={toggle}
+              unpriced={t('tokens.unpriced')}
+            />
           ))}
         </ul>
       )}
@@ -104,4 +137,4 @@ export function ModelsField({ details, selected, onChange }: ModelsFieldProps) {
       </p>
     </div>
   );
-}
+});

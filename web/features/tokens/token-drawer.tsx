@@ -64,7 +64,12 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
           <div className="basis-full">
             <LiveSentence {...{ token, details }} form={typed} />
           </div>
-          <FormFooter form="token-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />
+          <FormFooter
+            form="token-form"
+            action={token === null ? t('tokens.create') : t('app.save')}
+            onClose={onClose}
+            disabled={form.busy}
+          />
         </>
       }
     >

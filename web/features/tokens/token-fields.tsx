@@ -1,5 +1,6 @@
 /** The fields of a token. */
 
+import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Token } from '../../../server/contract/entities.ts';
@@ -17,7 +18,7 @@ import { day, grouped } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { namesIn, Sentence } from './key-summary.tsx';
-import { requestsFor, useModelDetails } from './model-details.ts';
+import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
 import {
   amountBounds,
@@ -39,6 +40,7 @@ const rateUnits = {
   concurrency_limit: undefined,
 } as const;
 
+const noModels: readonly ModelDetails[] = [];
 /** Tokens made at once. */
 const batches = [1, 10, 20, 30, 100];
 
@@ -47,6 +49,7 @@ interface PartProps {
   /** null = a new one. */
   readonly token: Token | null;
   readonly details: MoneyDetails;
+  /** Stable. */
   readonly onChange: (change: Partial<TokenForm>) => void;
   readonly field: FieldOf<TokenForm>;
 }
@@ -175,7 +178,7 @@ function LimitFields({ form, onChange }: PartProps) {
 /** What the form says so far; amounts that cannot be read are left out. */
 export function LiveSentence({ form, token, details }: Pick<PartProps, 'form' | 'token' | 'details'>) {
   const { i18n } = useTranslation();
-  const models = useModelDetails(form.group) ?? [];
+  const models = useModelDetails(form.group) ?? noModels;
   const money = useMoney();
   const { spend } = form;
   const main = moneyOf(form.amount, details, amountBounds(token, spend));
@@ -207,12 +210,13 @@ export function LiveSentence({ form, token, details }: Pick<PartProps, 'form' | 
 export function TokenFields(part: PartProps) {
   const { t } = useTranslation();
   const { form, token, onChange } = part;
-  const models = useModelDetails(form.group) ?? [];
+  const models = useModelDetails(form.group) ?? noModels;
+  const chooseModels = useCallback((selected: readonly string[]) => onChange({ models: selected }), [onChange]);
   return (
     <>
       <TextField label={t('tokens.name')} autoComplete="off" {...part.field('name')} />
       <SpendField {...part} />
-      <ModelsField details={models} selected={form.models} onChange={(selected) => onChange({ models: selected })} />
+      <ModelsField details={models} selected={form.models} onChange={chooseModels} />
       <ExpiryField stored={expiryAt(token)} {...part.field('expires')} />
       <LimitFields {...part} />
       <details className="mb-4">

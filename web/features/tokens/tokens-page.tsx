@@ -1,6 +1,6 @@
 /** The reader's tokens: search, table, what is done to one or to several. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
@@ -38,17 +38,14 @@ function TokenFilters({ url }: { readonly url: Url }) {
     >
       <SearchField
         slash
-        className="h-7 w-44 max-sm:basis-24!"
+        className="h-7 w-52"
         label={t('tokens.keyword')}
-        value={url.get('q')}
-        onChange={(value) => url.set('q', value)}
-      />
-      <SearchField
-        className="h-7 w-52 max-sm:basis-24!"
-        label={t('tokens.byKey')}
         autoComplete="off"
-        value={url.get('key')}
-        onChange={(value) => url.set('key', value)}
+        value={url.get('key') || url.get('q')}
+        onChange={(value) => {
+          const isKey = value.trim().startsWith('sk-');
+          url.put({ q: isKey ? '' : value, key: isKey ? value : '' });
+        }}
       />
     </FilterBar>
   );
@@ -90,9 +87,19 @@ export function TokensPage() {
   const [newToken, setNewToken] = useState<Token | null>(null);
   const today = useRequestsToday();
   const selection = { selected, onChange: setSelected };
-  const edit = (row: Token) => url.show(String(row.id));
-  const add = () => url.show('new');
-  const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] });
+  const { show } = url;
+  const edit = useCallback((row: Token) => show(String(row.id)), [show]);
+  const add = () => show('new');
+  const refresh = useCallback(() => client.invalidateQueries({ queryKey: ['tokens'] }), [client]);
+  // Rows are rendered again only when the columns change.
+  const columns = useMemo(
+    () =>
+      tokenColumns({
+        ...{ t, language: i18n.language, money, today, refresh },
+        ...{ onEdit: edit, onUse: setUsing, onShare: setGiving, onRotate: setRotating, onRemove: setRemoving },
+      }),
+    [t, i18n.language, money, today, refresh, edit],
+  );
   const copySelected = () => {
     const keys = tokens.map((row) => `${row.name}    ${displayedKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
@@ -149,10 +156,7 @@ export function TokensPage() {
       <DataTable
         caption={t('tokens.title')}
         rows={rows}
-        columns={tokenColumns({
-          ...{ t, language: i18n.language, money, today, refresh },
-          ...{ onEdit: edit, onUse: setUsing, onShare: setGiving, onRotate: setRotating, onRemove: setRemoving },
-        })}
+        columns={columns}
         list={list}
         onOpen={edit}
         selection={selection}

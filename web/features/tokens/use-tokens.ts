@@ -1,5 +1,6 @@
 /** The tokens that the address asks for. */
 
+import { useMemo } from 'react';
 import type { Token } from '../../../server/contract/entities.ts';
 import { tokenSorts } from '../../../server/contract/sort.ts';
 import { type PageState, usePageState } from '../../components/pager.tsx';
@@ -26,6 +27,7 @@ export const tokenStatuses = ['1', '2', '3', '4'] as const;
 
 /** What the server gives at once. */
 const pageSize = 100;
+const none: readonly Token[] = [];
 
 export function useTokens(): Tokens {
   const url = useUrl();
@@ -55,7 +57,7 @@ export function useTokens(): Tokens {
   return {
     url,
     pageState,
-    rows: list.data?.items ?? [],
+    rows: list.data?.items ?? none,
     total: list.data?.total,
     list,
     searching,
@@ -70,5 +72,5 @@ export function useRequestsToday(): ReadonlyMap<number, number> | undefined {
     queryKey: ['token-traffic'],
     queryFn: () => call('traffic.self', { range: '24h', by: 'token', points: false, limit: 1000 }),
   }).data;
-  return traffic && new Map(traffic.series.map(({ id, total }) => [id, total.requests]));
+  return useMemo(() => traffic && new Map(traffic.series.map(({ id, total }) => [id, total.requests])), [traffic]);
 }
