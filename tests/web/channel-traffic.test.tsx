@@ -84,7 +84,7 @@ test('a channel whose requests fail says so in the words of its upstream, since 
     [traffic(1, { ...failing, saved: 14, saved_by }), traffic(2, {})],
   );
   expect(page).toContain('status status-bad">失败');
-  expect(page).toMatch(/key revoked, 自 2026-11-18 \d\d:\d\d 起（14 个请求，全部由 backup 完成）。/);
+  expect(page).toMatch(/key revoked，自 2026-11-18 \d\d:\d\d 起（14 个请求，全部由 backup 完成）。/);
   expect(page).toContain('status">正常');
   // The requests stand in the log of the channel that served them.
   expect(page).toMatch(/href="\/log\?channel=2&amp;from=2026-11-18T[\d:]+"[^>]*>14 个失败的请求/);
@@ -130,7 +130,8 @@ test('figures of the range: success, first token and p95, requests, spend, how l
   expect(page).toContain('>210<');
   expect(page).toMatch(/text-warning[^>]*>8 d</);
   expect(page).toContain('aria-label="240 次请求，9 次失败"');
-  expect([page.match(/bg-danger-solid/g)?.length, page.match(/bg-success-solid/g)?.length]).toEqual([1, 23]);
+  const barsOf = (color: string) => page.match(new RegExp(`<path d="([^"]*)" style="fill:var\\(--${color}\\)"`))?.[1];
+  expect([barsOf('danger-solid')?.match(/M/g)?.length, barsOf('success-solid')?.match(/M/g)?.length]).toEqual([1, 23]);
 });
 
 test('a channel of which no traffic is known is idle, without figures and without a note', async () => {
@@ -152,6 +153,19 @@ test('a channel that stands by has the hollow mark, and a phone shows the kind o
   );
   expect(page).toContain('status status-off">备用');
   expect(page).toContain('"status">正常');
-  const type = page.slice(0, page.indexOf('style="background:')).lastIndexOf('<td');
-  expect(page.slice(type, page.indexOf('>', type))).not.toContain('max-sm:hidden');
+  // The list knows no names of kinds here: their numbers stand for them.
+  expect(page).toMatch(/>main<\/span><span class="[^"]*sm:hidden">1</);
+});
+
+test('a reason that three channels share is said once, above them; another one stays with its channel', async () => {
+  const channels = [1, 2, 3, 4].map((id) => channel(id, `c${id}`));
+  const found = [1, 2, 3].map((id) => traffic(id, { ...failing, words: '401 key revoked.' }));
+  const other = traffic(4, { ...failing, words: '503 overloaded' });
+  const page = await list(channels, [...found, other]);
+  expect(page.match(/401 key revoked/g)).toHaveLength(1);
+  expect(page).toContain('3 个渠道因同一原因失败：401 key revoked.');
+  expect(page.match(/原因同上，自/g)).toHaveLength(3);
+  expect(page).toContain('503 overloaded，自');
+  // Two are few enough to speak for themselves.
+  expect((await list(channels.slice(0, 2), found)).match(/401 key revoked/g)).toHaveLength(2);
 });

@@ -1,4 +1,5 @@
 /** Twenty-four bars: how something did, part by part of a range. The colour repeats what the name says. */
+import type { PointerEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PeriodLevel } from '../../server/contract/traffic.ts';
 import { dateTime, duration } from '../lib/format.ts';
@@ -13,13 +14,24 @@ export interface TrafficBar {
   readonly level: PeriodLevel;
 }
 
-const classes: Readonly<Record<PeriodLevel, string>> = {
-  none: 'bg-press',
-  good: 'bg-success-solid',
-  slow: 'bg-warning-solid',
-  poor: 'bg-warning-solid',
-  bad: 'bg-danger-solid',
+const colors: Readonly<Record<PeriodLevel, string>> = {
+  none: 'var(--bg-press)',
+  good: 'var(--success-solid)',
+  slow: 'var(--warning-solid)',
+  poor: 'var(--warning-solid)',
+  bad: 'var(--danger-solid)',
 };
+const slots = 24;
+
+/** One path for each colour: a table draws hundreds of bars. */
+function pathsOf(bars: readonly TrafficBar[], width: number): ReadonlyMap<string, string> {
+  const paths = new Map<string, string>();
+  for (let at = 0; at < (bars.length || slots); at++) {
+    const color = colors[bars[at]?.level ?? 'none'];
+    paths.set(color, `${paths.get(color) ?? ''}M${at * (width + 1)} 0h${width}v16h-${width}z`);
+  }
+  return paths;
+}
 
 /** @param bars the oldest first; none = nothing was sent. */
 export function TrafficBars({
@@ -30,31 +42,35 @@ export function TrafficBars({
   readonly narrow?: boolean;
 }) {
   const { t } = useTranslation();
+  const width = narrow ? 4 : 5;
+  const total = (bars.length || slots) * (width + 1) - 1;
   const sum = (of: 'attempts' | 'failed') => bars.reduce((all, bar) => all + bar[of], 0);
-  const slots: readonly (TrafficBar | undefined)[] = bars.length === 0 ? Array.from({ length: 24 }) : bars;
+  /** What the bar under the pointer is of. */
+  const name = (event: PointerEvent<HTMLElement>) => {
+    const { left } = event.currentTarget.getBoundingClientRect();
+    const bar = bars[Math.floor((event.clientX - left) / (width + 1))];
+    event.currentTarget.title =
+      bar === undefined
+        ? ''
+        : t('table.bar', {
+            time: dateTime(bar.at).slice(0, 16),
+            attempts: bar.attempts,
+            failed: bar.failed,
+            latency: bar.latency === null ? '–' : duration(bar.latency / 1000),
+          });
+  };
   return (
     <span
       role="img"
       aria-label={t('table.barsOf', { attempts: sum('attempts'), failed: sum('failed') })}
-      className="inline-flex gap-px align-middle"
+      className="inline-flex align-middle"
+      onPointerMove={name}
     >
-      {slots.map((bar, at) => (
-        <span
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts of a range keep their places
-          key={at}
-          title={
-            bar === undefined
-              ? undefined
-              : t('table.bar', {
-                  time: dateTime(bar.at).slice(0, 16),
-                  attempts: bar.attempts,
-                  failed: bar.failed,
-                  latency: bar.latency === null ? '–' : duration(bar.latency / 1000),
-                })
-          }
-          className={`h-4 ${narrow ? 'w-1' : 'w-[5px]'} rounded-[1px] ${classes[bar?.level ?? 'none']}`}
-        />
-      ))}
+      <svg width={total} height={16} aria-hidden="true">
+        {[...pathsOf(bars, width)].map(([color, path]) => (
+          <path key={color} d={path} style={{ fill: color }} />
+        ))}
+      </svg>
     </span>
   );
 }

@@ -56,7 +56,12 @@ export function channelColumns({
       header: t('channels.name'),
       key: true,
       sort: (row) => row.name,
-      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+      cell: (row) => (
+        <>
+          <span className="font-medium text-ink-1">{row.name}</span>
+          <span className="block text-[12px] text-ink-3 sm:hidden">{typeName(row.type)}</span>
+        </>
+      ),
     },
     {
       id: 'status',
@@ -72,7 +77,6 @@ export function channelColumns({
       id: 'type',
       from: 1280,
       header: t('channels.type'),
-      key: true,
       sort: (row) => typeName(row.type),
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
@@ -89,6 +93,7 @@ export function channelColumns({
     {
       id: 'bars',
       header: t(range === '24h' ? 'channels.lastDay' : 'channels.lastWeek'),
+      key: true,
       cell: (row) => <TrafficBars bars={traffic.get(row.id)?.period?.bars ?? []} />,
     },
     {

@@ -14,6 +14,8 @@ export interface ChannelNoteProps {
   readonly channel: Channel;
   readonly traffic: ChannelTraffic | undefined;
   readonly actions: ChannelActions;
+  /** The reason that is said above the table; '' = none is. */
+  readonly said: string;
   readonly onTest: (channel: Channel) => void;
 }
 
@@ -32,7 +34,7 @@ function requestsOf({ id }: Channel, { since, failed, saved, saved_by }: Channel
   return `/log?channel=${channel}${since === 0 ? '' : `&from=${dateTime(since).replace(' ', 'T')}`}`;
 }
 
-function useWords({ channel, traffic }: Pick<ChannelNoteProps, 'channel' | 'traffic'>): string {
+function useWords({ channel, traffic, said }: Pick<ChannelNoteProps, 'channel' | 'traffic' | 'said'>): string {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
   const failure = failureOf(channel);
@@ -54,14 +56,19 @@ function useWords({ channel, traffic }: Pick<ChannelNoteProps, 'channel' | 'traf
       : saved >= failed
         ? t('channels.savedAllBy', { names })
         : t('channels.savedSomeBy', { saved, names });
-  const what = words === '' ? t('channels.failingWords') : failureWords(words, t).replace(/[.。]$/, '');
-  return `${what}, ${t('channels.failingSince', { time: clock(since), count: failed, how })}`;
+  const what =
+    words === ''
+      ? t('channels.failingWords')
+      : words === said
+        ? t('channels.failingAsAbove')
+        : failureWords(words, t).replace(/[.。]$/, '');
+  return t('channels.failingSince', { what, time: clock(since), count: failed, how });
 }
 
-export function ChannelNote({ channel, traffic, actions, onTest }: ChannelNoteProps) {
+export function ChannelNote({ channel, traffic, actions, said, onTest }: ChannelNoteProps) {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
-  const words = useWords({ channel, traffic });
+  const words = useWords({ channel, traffic, said });
   const slow = state === 'slow';
   const half = Math.floor(channel.weight / 2);
   const dot = <span className="text-ink-3">·</span>;

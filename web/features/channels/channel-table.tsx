@@ -7,10 +7,11 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { Empty } from '../../components/empty.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { failureWords } from '../../lib/failure-words.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
 import { ChannelNote } from './channel-note.tsx';
-import { hasNote } from './traffic.ts';
+import { hasNote, sharedFailure } from './traffic.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
 export interface ChannelTableProps {
@@ -44,12 +45,20 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       }),
     [t, traffic, state.range, types, navigate, onTest, onRemove],
   );
+  const alike = useMemo(() => sharedFailure(state.channels, traffic), [state.channels, traffic]);
+  const said = alike?.words ?? '';
   const note = useCallback(
     (row: Channel) =>
       hasNote(row, traffic.get(row.id)) ? (
-        <ChannelNote channel={row} traffic={traffic.get(row.id)} actions={actionsNow.current} onTest={onTest} />
+        <ChannelNote
+          channel={row}
+          traffic={traffic.get(row.id)}
+          actions={actionsNow.current}
+          said={said}
+          onTest={onTest}
+        />
       ) : null,
-    [traffic, onTest],
+    [traffic, said, onTest],
   );
   return (
     <DataTable
@@ -63,6 +72,13 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       place="channels"
       dense
       bar={bar}
+      header={
+        alike === null ? undefined : (
+          <p className="mx-5 mb-3 rounded-1 border-l-2 border-danger-solid bg-danger-soft px-3 py-1.5 text-[12px] break-words text-danger">
+            {t('channels.failAlike', { count: alike.count, words: failureWords(alike.words, t) })}
+          </p>
+        )
+      }
       note={note}
       empty={
         filtered ? (

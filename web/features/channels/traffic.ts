@@ -43,6 +43,24 @@ export const stateClasses: Readonly<Record<FilterState, string>> = {
   disabled: 'status status-off',
 };
 
+/** What so many channels say alike is said once, above them. */
+const alikeFrom = 3;
+
+/** Why channels fail, where several in view fail for the same reason; null = each says its own. */
+export function sharedFailure(
+  channels: readonly Channel[],
+  traffic: ReadonlyMap<number, ChannelTraffic>,
+): { readonly words: string; readonly count: number } | null {
+  const counts = new Map<string, number>();
+  for (const channel of channels) {
+    const own = traffic.get(channel.id);
+    if (own === undefined || own.words === '' || stateOf(channel, own) !== 'failing') continue;
+    counts.set(own.words, (counts.get(own.words) ?? 0) + 1);
+  }
+  const [words, count] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ['', 0]);
+  return count < alikeFrom ? null : { words, count };
+}
+
 /** Something about it has to be done or known. */
 export const hasNote = (channel: Channel, traffic: ChannelTraffic | undefined): boolean =>
   ['failing', 'slow', 'auto'].includes(stateOf(channel, traffic)) || testErrorOf(channel) !== undefined;
