@@ -73,6 +73,24 @@ test('users and readers without a login see the same table without cost, margin,
   }
 });
 
+test('where there are no models, channels and the terminal are offered to administrators alone', async () => {
+  const empty = async (role: number): Promise<string> => {
+    writeUser(role === 0 ? null : reader(role));
+    const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+    const none = { ...list, data: [] };
+    return rendered(<PricingPage />, {
+      path: '/pricing',
+      answers: { 'pricing,0': none, 'pricing,7': none, 'model-table': [] },
+    });
+  };
+  for (const offer of ['gateway model list', 'href="/channel/add"'])
+    expect([
+      (await empty(100)).includes(offer),
+      (await empty(1)).includes(offer),
+      (await empty(0)).includes(offer),
+    ]).toEqual([true, false, false]);
+});
+
 test('a group with a ratio shows its own prices, which are not typed there', async () => {
   const vip = { ...list, group_ratio: { default: 1, vip: 0.5 }, usable_group: { default: '', vip: '' } };
   writeUser(reader(100));

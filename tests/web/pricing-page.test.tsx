@@ -24,7 +24,11 @@ test('a user sees the own group and its ratio', async () => {
 });
 
 test('a reader without a login sees the ratio of the default group', async () => {
-  expect(await page(false)).toMatch(/bg-warning-soft[^>]*>[^<]*1\.5/);
+  expect(await page(false, '/pricing?view=ratios')).toMatch(/bg-warning-soft[^>]*>[^<]*1\.5/);
+  // Beside dollars there is nothing to be warned of.
+  const dollars = await page(false);
+  expect(dollars).toContain('默认分组的价格');
+  expect(dollars).not.toContain('bg-warning-soft');
 });
 
 test('everybody sees the formula, and nothing is copied while nothing is selected', async () => {

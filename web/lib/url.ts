@@ -1,4 +1,5 @@
 /** State that lives in the address: reload, back and share restore it. */
+import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { type Sort, sortsOf } from '../../server/contract/sort.ts';
 
@@ -39,31 +40,36 @@ export function sortIn<Field extends string>(url: Pick<Url, 'get'>, fields: read
 
 export function useUrl(): Url {
   const [query, setQuery] = useSearchParams();
-  const put: Url['put'] = (values) =>
-    setQuery(
-      (old) => {
-        const next = new URLSearchParams(old);
-        if (!Object.hasOwn(values, 'p')) next.delete('p');
-        for (const [name, value] of Object.entries(values))
-          if (value === '' || (name === 'p' && value === '1')) next.delete(name);
-          else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
-  return {
-    get: (name) => query.get(name) ?? '',
-    page: Math.max(1, Number(query.get('p')) || 1),
-    set: (name, value) => put({ [name]: value }),
-    put,
-    show: (id, instead = false) =>
+  /** Stable, so that rows may be given them. */
+  const changes = useMemo(() => {
+    const put: Url['put'] = (values) =>
+      setQuery(
+        (old) => {
+          const next = new URLSearchParams(old);
+          if (!Object.hasOwn(values, 'p')) next.delete('p');
+          for (const [name, value] of Object.entries(values))
+            if (value === '' || (name === 'p' && value === '1')) next.delete(name);
+            else next.set(name, value);
+          return next;
+        },
+        { replace: true },
+      );
+    const set: Url['set'] = (name, value) => put({ [name]: value });
+    const show: Url['show'] = (id, instead = false) =>
       setQuery((old) => new URLSearchParams([...old].filter(([name]) => !over.includes(name)).concat([['open', id]])), {
         replace: instead,
         state: instead ? (history.state as unknown) : overList,
-      }),
-    close: () => {
+      });
+    const close: Url['close'] = () => {
       if (isOverList()) history.back();
       else setQuery((old) => new URLSearchParams([...old].filter(([name]) => !over.includes(name))), { replace: true });
-    },
+    };
+    return { put, set, show, close };
+  }, [setQuery]);
+  const get = useCallback((name: string) => query.get(name) ?? '', [query]);
+  return {
+    get,
+    page: Math.max(1, Number(query.get('p')) || 1),
+    ...changes,
   };
 }

@@ -8,7 +8,7 @@ import {
   tableFeatures,
   useTable,
 } from '@tanstack/react-table';
-import { useMemo } from 'react';
+import { useDeferredValue, useMemo } from 'react';
 import { useRoom } from '../../lib/narrow.ts';
 import { useUrl } from '../../lib/url.ts';
 import { type Column, isShown } from './column.ts';
@@ -19,8 +19,9 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 const noRows: readonly never[] = [];
+const texts = new Intl.Collator();
 const compare = (one: number | string, other: number | string): number =>
-  typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
+  typeof one === 'number' && typeof other === 'number' ? one - other : texts.compare(String(one), String(other));
 
 export interface SortResult<Row> {
   readonly sortOn: (id: string) => void;
@@ -39,16 +40,22 @@ export interface SortOptions<Row> {
   readonly visible: Readonly<Record<string, boolean>>;
 }
 
+/** @param text of the address. */
+const sortingOf = (text: string): SortingState =>
+  text === '' ? [] : [{ id: text.replace(/^-/, ''), desc: text.startsWith('-') }];
+
 export function useSort<Row extends { readonly id: number }>({
-  rows,
+  rows: given,
   columns,
   visible,
 }: SortOptions<Row>): SortResult<Row> {
   const url = useUrl();
   const room = useRoom();
-  const requested = url.get('sort');
-  const sorting: SortingState =
-    requested === '' ? [] : [{ id: requested.replace(/^-/, ''), desc: requested.startsWith('-') }];
+  const requested = sortingOf(url.get('sort'));
+  // What was pressed or typed is painted first; the rows follow.
+  const sort = useDeferredValue(url.get('sort'));
+  const settled = useDeferredValue(given);
+  const rows = settled.length === 0 ? given : settled;
   const defs = useMemo(
     () =>
       columns.map(
@@ -64,7 +71,10 @@ export function useSort<Row extends { readonly id: number }>({
     [columns],
   );
   // Rows that keep their order need no model; a log has thousands of them.
-  const sorted = sorting.filter(({ id }) => columns.some((column) => column.id === id && column.sort !== undefined));
+  const sorted = useMemo(
+    () => sortingOf(sort).filter(({ id }) => columns.some((column) => column.id === id && column.sort !== undefined)),
+    [sort, columns],
+  );
   const table = useTable({
     features,
     data: (sorted.length === 0 ? noRows : rows) as Row[],
@@ -84,10 +94,10 @@ export function useSort<Row extends { readonly id: number }>({
   const model = sorted.length === 0 ? null : table.getRowModel().rows;
   const ordered = useMemo(() => model?.map(({ original }) => original) ?? rows, [model, rows]);
   const sortOn = (id: string) => {
-    const current = sorting[0];
+    const current = requested[0];
     url.set('sort', current?.id !== id ? id : current.desc ? '' : `-${id}`);
   };
   const direction = (id: string): 'ascending' | 'descending' | 'none' =>
-    sorting[0]?.id !== id ? 'none' : sorting[0].desc ? 'descending' : 'ascending';
+    requested[0]?.id !== id ? 'none' : requested[0].desc ? 'descending' : 'ascending';
   return { sortOn, direction, visibleColumns, visibleKey, ordered };
 }

@@ -120,6 +120,7 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
     },
     {
       id: 'context',
+      ...(admin ? { from: 1024 } : {}),
       header: t('pricing.context'),
       number: true,
       sort: (row) => row.context ?? 0,
@@ -166,6 +167,7 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
     },
     {
       id: 'channels',
+      from: 1024,
       header: t('pricing.channels'),
       number: true,
       sort: (row) => row.admin?.channels.length ?? 0,
@@ -181,7 +183,6 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
     },
     {
       id: 'bars',
-      from: 1024,
       header: t('pricing.day'),
       cell: (row) => <TrafficBars narrow bars={row.admin?.bars ?? []} />,
     },

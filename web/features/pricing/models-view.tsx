@@ -1,32 +1,31 @@
 /** Models with dollars per million tokens: narrowed, compared, and changed by who may. */
 import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { useSelection } from '../../components/table/selection.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { useUrl } from '../../lib/url.ts';
 import { Compare } from './compare.tsx';
 import { modelColumns, modelPath } from './model-columns.tsx';
-import { filtered } from './model-rows.ts';
+import type { ModelView } from './model-rows.ts';
 import { type Models, priceWith, usePricing } from './use-models.ts';
 
 export interface ModelsViewProps {
   readonly models: Models;
+  /** Those of them that the address asks for. */
+  readonly rows: readonly ModelView[];
   readonly bar: ReactNode;
 }
 
-export function ModelsView({ models, bar }: ModelsViewProps) {
+export function ModelsView({ models, rows, bar }: ModelsViewProps) {
   const { t } = useTranslation();
-  const url = useUrl();
   const narrow = useNarrow();
   const [, navigate] = useLocation();
   const pricing = useRef(usePricing());
   const [comparing, setComparing] = useState(false);
-  const rows = filtered(models.views, url);
   const [selected, setSelected] = useSelection('');
   const selection = { selected, onChange: setSelected };
   const picked = models.views.filter(({ id }) => selected.has(id));
@@ -59,8 +58,15 @@ export function ModelsView({ models, bar }: ModelsViewProps) {
         empty={
           <Empty
             text={models.views.length === 0 ? t('pricing.empty') : t('pricing.noMatch')}
-            command="gateway model list"
-          />
+            // The terminal is the administrators', and so are channels.
+            {...(models.admin ? { command: 'gateway model list' } : {})}
+          >
+            {models.admin && models.views.length === 0 ? (
+              <Link href="/channel/add" className="button">
+                {t('channels.add')}
+              </Link>
+            ) : null}
+          </Empty>
         }
       />
       <BulkBar selection={selection} matching={new Set(rows.map(({ id }) => id))}>

@@ -1,7 +1,7 @@
 /** Models and their prices: what each takes and costs in the group the reader looks at; a page for each. */
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { Sheet } from '../../components/overlay.tsx';
@@ -87,11 +87,18 @@ function Bar({ models }: { readonly models: Models }) {
 }
 
 /** Which group's prices are shown. */
-function OwnGroup({ models }: { readonly models: Models }) {
+function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios: boolean }) {
   const { t } = useTranslation();
   const user = useUser();
   const ratioOf = (name: string): number => models.list?.group_ratio[name] ?? 1;
   const own = user?.group || 'default';
+  // Dollars are what a visitor would pay: nothing to be warned of.
+  if (user === null && !ratios)
+    return (
+      <p className="mx-5 mb-3 text-[12px] text-ink-2">
+        {t('pricing.asVisitor')} <Link href="/login">{t('pricing.logIn')}</Link>
+      </p>
+    );
   return (
     <p
       className={`mx-5 mb-3 rounded-2 px-3 py-1.5 text-[12px] ${user === null ? 'bg-warning-soft text-warning' : 'bg-success-soft text-success'}`}
@@ -109,7 +116,8 @@ function PriceListPage({ models }: { readonly models: Models }) {
   const pricing = usePricing();
   const [open, setOpen] = useState<'history' | 'simulate' | null>(null);
   const ratios = url.get('view') === 'ratios';
-  const rows = filtered(models.views, url);
+  const { get } = url;
+  const rows = useMemo(() => filtered(models.views, { get }), [models.views, get]);
   const unpriced = models.all.filter((one) => !isPriced(one));
   const suggested = models.mayPrice ? suggestedIn(models.all) : [];
   const apply = (some: typeof suggested) =>
@@ -143,8 +151,8 @@ function PriceListPage({ models }: { readonly models: Models }) {
         )}
       </PageHead>
       {models.admin && !ratios ? <MissingPrice models={models.all} onApply={(some) => void apply(some)} /> : null}
-      {models.admin && !ratios ? null : <OwnGroup models={models} />}
-      {ratios ? <RatiosView models={models} bar={bar} /> : <ModelsView models={models} bar={bar} />}
+      {models.admin && !ratios ? null : <OwnGroup models={models} ratios={ratios} />}
+      {ratios ? <RatiosView models={models} bar={bar} /> : <ModelsView models={models} rows={rows} bar={bar} />}
       {open === 'history' ? (
         <Sheet title={t('pricing.history')} onClose={() => setOpen(null)}>
           <div className="-mx-5 -my-4">

@@ -59,7 +59,12 @@ export function RatiosView({ models, bar }: RatiosViewProps) {
             <RatioHelp />
           </>
         }
-        empty={<Empty text={search === '' ? t('pricing.empty') : t('pricing.noMatch')} command="gateway model list" />}
+        empty={
+          <Empty
+            text={search === '' ? t('pricing.empty') : t('pricing.noMatch')}
+            {...(models.admin ? { command: 'gateway model list' } : {})}
+          />
+        }
       />
     </>
   );
