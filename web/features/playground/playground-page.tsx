@@ -1,10 +1,12 @@
 /** Talk to one to three models on one's own account: parameters beside, answers in the middle, what each cost below it. */
-import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
+import { type RefObject, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Icon } from '../../components/icon.tsx';
+import { Sheet } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { useOptionalRead, useOptionalReads } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
@@ -28,6 +30,7 @@ const noDraft: Draft = { text: '', files: [] };
 interface ComposerProps {
   readonly draft: Draft;
   readonly onDraft: (draft: Draft) => void;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly conversation: Conversation;
   /** Several models answer side by side, over the whole width. */
   readonly wide: boolean;
@@ -36,11 +39,10 @@ interface ComposerProps {
   readonly onSend: () => void;
 }
 
-function Composer({ draft, onDraft, conversation, wide, onCompare, onSend }: ComposerProps) {
+function Composer({ draft, onDraft, field, conversation, wide, onCompare, onSend }: ComposerProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const picker = useRef<HTMLInputElement>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
   const self = useOptionalRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const latest = useRef(draft);
   latest.current = draft;
@@ -56,7 +58,7 @@ function Composer({ draft, onDraft, conversation, wide, onCompare, onSend }: Com
   const editing = draft.at !== undefined;
   useEffect(() => {
     if (editing) field.current?.focus();
-  }, [editing]);
+  }, [editing, field]);
   const costs = conversation.turns.flatMap(({ answers }) => answers.flat().map(({ cost }) => cost ?? 0));
   return (
     <form
@@ -151,6 +153,7 @@ function Composer({ draft, onDraft, conversation, wide, onCompare, onSend }: Com
 
 export function PlaygroundPage() {
   const { t } = useTranslation();
+  const narrow = useNarrow();
   const known = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const [selected, setSelected] = useState(() => readKept().models);
   const fallback = known === undefined || known.includes(defaultModel) ? defaultModel : (known[0] ?? '');
@@ -165,6 +168,7 @@ export function PlaygroundPage() {
   );
   const conversation = useConversation({ names, takes: (model) => takes[names.indexOf(model)] });
   const [draft, setDraft] = useState<Draft>(noDraft);
+  const field = useRef<HTMLTextAreaElement>(null);
   const [settingsOpen, setSettingsOpen] = useState(false);
   const [code, setCode] = useState(false);
   useEffect(() => {
@@ -189,6 +193,15 @@ export function PlaygroundPage() {
   const system =
     conversation.settings.system.trim() === '' ? t('playground.defaultSystem') : conversation.settings.system;
 
+  const settings = (
+    <SettingsForm
+      settings={conversation.settings}
+      models={selected}
+      {...{ names, known, takes }}
+      onModels={setModels}
+      onChange={conversation.setSettings}
+    />
+  );
   return (
     <div className="flex h-full flex-col">
       <PageHead title={t('playground.title')}>
@@ -213,21 +226,22 @@ export function PlaygroundPage() {
           {t('playground.clear')}
         </button>
       </PageHead>
-      <div className="flex min-h-0 flex-1 border-t border-line max-lg:flex-col">
-        <aside
-          aria-label={t('settings.title')}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-          tabIndex={0}
-          className={`w-full flex-none overflow-auto border-line lg:w-72 lg:border-r ${settingsOpen ? 'max-lg:max-h-[60%] max-lg:border-b' : 'max-lg:hidden'}`}
-        >
-          <SettingsForm
-            settings={conversation.settings}
-            models={selected}
-            {...{ names, known, takes }}
-            onModels={setModels}
-            onChange={conversation.setSettings}
-          />
-        </aside>
+      {narrow && settingsOpen ? (
+        <Sheet title={t('settings.title')} onClose={() => setSettingsOpen(false)}>
+          <div className="-mx-5 -my-4">{settings}</div>
+        </Sheet>
+      ) : null}
+      <div className="flex min-h-0 flex-1 border-t border-line">
+        {narrow ? null : (
+          <aside
+            aria-label={t('settings.title')}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+            tabIndex={0}
+            className={`w-64 flex-none overflow-auto border-r border-line xl:w-72 ${settingsOpen ? '' : 'max-lg:hidden'}`}
+          >
+            {settings}
+          </aside>
+        )}
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {code ? (
             <Code
@@ -249,10 +263,14 @@ export function PlaygroundPage() {
                 if (turn !== undefined) setDraft({ text: turn.text, files: turn.files, at });
               }}
               onResults={conversation.addResults}
+              onStart={(text) => {
+                setDraft({ ...draft, text });
+                field.current?.focus();
+              }}
             />
           )}
           <Composer
-            {...{ draft, conversation }}
+            {...{ draft, field, conversation }}
             wide={names.length > 1}
             onDraft={setDraft}
             onCompare={

@@ -100,6 +100,8 @@ function ModelField({ label, value, name, known, none, onChange, onRemove }: Mod
 /** A number stands at the right of its name. */
 const besideLabel = '-mt-6 h-7 justify-self-end px-2 max-sm:-mt-8 max-sm:h-9 [&_input]:text-right';
 
+const otherNames = ['seed', 'stop', 'tools', 'extra'] as const;
+
 export interface SettingsFormProps {
   readonly settings: Settings;
   readonly models: readonly string[];
@@ -120,8 +122,39 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
     takes.every((one) => (one?.refuses as readonly string[] | undefined)?.includes(member) === true);
   const efforts = [...new Set(takes.flatMap((one) => one?.efforts ?? []))];
   const cap = Math.min(...takes.map((one) => one?.output_cap ?? Number.POSITIVE_INFINITY));
+  /** The temperature alone, or what is set less often. */
+  const sliders = (main: boolean) =>
+    numberRows
+      .filter(({ name }) => (name === 'temperature') === main)
+      .map(({ name, bounds, step, rest, refusal }) => (
+        <div key={name} className="mb-2">
+          <NumberField
+            label={t(`playground.${name}`)}
+            help={refused(refusal) ? t('playground.refused') : undefined}
+            empty="–"
+            disabled={refused(refusal)}
+            className={`w-16 ${besideLabel}`}
+            bounds={bounds}
+            value={settings[name]}
+            onChange={(value) => onChange({ [name]: value })}
+          />
+          <input
+            type="range"
+            {...bounds}
+            step={step}
+            aria-label={t(`playground.${name}`)}
+            aria-valuetext={settings[name] === '' ? t('playground.modelDecides') : undefined}
+            className={`slider -mt-3.5 ${settings[name] === '' ? 'slider-unset' : ''}`}
+            disabled={refused(refusal)}
+            value={settings[name] === '' ? rest : settings[name]}
+            onChange={(event) => onChange({ [name]: event.target.value })}
+          />
+        </div>
+      ));
+  const rare = [...numberRows.map(({ name }) => name).filter((name) => name !== 'temperature'), ...otherNames];
+  const set = rare.filter((name) => settings[name].trim() !== '').length;
   return (
-    <div className="p-5">
+    <div className="px-5 py-4">
       {names.map((name, place) => (
         <ModelField
           // biome-ignore lint/suspicious/noArrayIndexKey: a model keeps its place
@@ -147,31 +180,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
           />
         )}
       </Field>
-      {numberRows.map(({ name, bounds, step, rest, refusal }) => (
-        <div key={name} className="mb-2">
-          <NumberField
-            label={t(`playground.${name}`)}
-            help={refused(refusal) ? t('playground.refused') : undefined}
-            empty="–"
-            disabled={refused(refusal)}
-            className={`w-16 ${besideLabel}`}
-            bounds={bounds}
-            value={settings[name]}
-            onChange={(value) => onChange({ [name]: value })}
-          />
-          <input
-            type="range"
-            {...bounds}
-            step={step}
-            aria-label={t(`playground.${name}`)}
-            aria-valuetext={settings[name] === '' ? t('playground.modelDecides') : undefined}
-            className={`slider -mt-3.5 ${settings[name] === '' ? 'slider-unset' : ''}`}
-            disabled={refused(refusal)}
-            value={settings[name] === '' ? rest : settings[name]}
-            onChange={(event) => onChange({ [name]: event.target.value })}
-          />
-        </div>
-      ))}
+      {sliders(true)}
       <NumberField
         label={t('playground.maxTokens')}
         empty={t('playground.modelDecides')}
@@ -204,7 +213,11 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
         />
       </p>
       <details className="mb-4">
-        <summary className="mb-3 cursor-pointer text-ink-2">{t('playground.more')}</summary>
+        <summary className="mb-3 cursor-pointer text-ink-2">
+          {t('playground.more')}
+          {set === 0 ? null : <span className="text-ink-3"> · {set}</span>}
+        </summary>
+        {sliders(false)}
         <NumberField
           label={t('playground.seed')}
           empty={t('playground.modelDecides')}

@@ -175,11 +175,15 @@ export interface TurnsProps {
   readonly onRetry: (place: number) => void;
   readonly onEdit: (at: number) => void;
   readonly onResults: (place: number, results: Answer['results']) => void;
+  /** Puts a question to begin with into the field. */
+  readonly onStart: (text: string) => void;
 }
 
-const columns = ['grid-cols-1', 'grid-cols-2 max-sm:grid-cols-1', 'grid-cols-3 max-xl:grid-cols-1'] as const;
+/** By the width that the settings leave. */
+const columns = ['grid-cols-1', 'grid-cols-1 @lg:grid-cols-2', 'grid-cols-1 @4xl:grid-cols-3'] as const;
+const starts = ['playground.start.explain', 'playground.start.write', 'playground.start.translate'] as const;
 
-export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsProps) {
+export function Turns({ turns, names, busy, onRetry, onEdit, onResults, onStart }: TurnsProps) {
   const { t } = useTranslation();
   const end = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new words are what moves the view
@@ -193,10 +197,12 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
       tabIndex={0}
       aria-live="polite"
       aria-label={t('playground.title')}
-      className="min-h-0 flex-1 overflow-auto"
+      className="@container min-h-0 flex-1 overflow-auto"
     >
-      <div className={`mx-auto grid grid-cols-[minmax(0,1fr)] gap-5 p-5 ${names.length === 1 ? 'max-w-[760px]' : ''}`}>
-        {/* Shown until something is said, and never sent. */}
+      <div
+        className={`mx-auto grid grid-cols-[minmax(0,1fr)] gap-5 p-5 ${names.length === 1 ? 'max-w-[800px]' : ''} ${turns.length === 0 ? 'min-h-full content-end' : ''}`}
+      >
+        {/* Shown until something is said, and never sent: above the field that answers it. */}
         {turns.length === 0 ? (
           <>
             <div className="ml-auto">
@@ -207,6 +213,19 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults }: TurnsP
             <Message own={false} who={names[0] ?? ''}>
               <p>{t('playground.greeting')}</p>
             </Message>
+            <ul className="grid gap-2 @xl:grid-cols-3">
+              {starts.map((start) => (
+                <li key={start} className="grid">
+                  <button
+                    type="button"
+                    className="rounded-3 border border-line px-3 py-2 text-left text-ink-2 hover:bg-hover"
+                    onClick={() => onStart(t(start))}
+                  >
+                    {t(start)}
+                  </button>
+                </li>
+              ))}
+            </ul>
           </>
         ) : null}
         {turns.map((turn, at) => {
