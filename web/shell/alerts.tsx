@@ -56,14 +56,28 @@ export function AlertList({ alerts, onSeen, onLeave }: AlertListProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening
   useEffect(onSeen, []);
   if (alerts.length === 0) return <p className="px-3 py-2 text-ink-2">{t('app.noAlerts')}</p>;
+  const kinds = [...new Set(alerts.map(({ kind }) => kind))].map((kind) => alerts.filter((one) => one.kind === kind));
   return (
     <ul className="max-h-[60dvh] overflow-y-auto">
-      {alerts.map((alert) => (
-        <li key={keyOf(alert)} className="border-b border-line last:border-b-0">
-          <Link href={placeOf(alert)} className="block px-3 py-2 hover:bg-hover" onClick={onLeave}>
-            <span className="status status-bad">{alert.title}</span>
-            <span className="block text-[12px] break-words text-ink-2">{alert.text}</span>
-          </Link>
+      {kinds.map((same) => (
+        <li key={same[0]?.kind} className="border-b border-line py-1.5 last:border-b-0">
+          <p className="flex justify-between gap-2 px-3 py-0.5">
+            <span className="status status-bad">{same[0]?.title}</span>
+            {same.length === 1 ? null : <span className="text-ink-3">{same.length}</span>}
+          </p>
+          <ul>
+            {same.map((alert) => (
+              <li key={keyOf(alert)}>
+                <Link
+                  href={placeOf(alert)}
+                  className="block rounded-2 px-3 py-1 text-[12px] break-words text-ink-2 -outline-offset-2 hover:bg-hover hover:text-ink-1"
+                  onClick={onLeave}
+                >
+                  {alert.text}
+                </Link>
+              </li>
+            ))}
+          </ul>
         </li>
       ))}
     </ul>

@@ -105,8 +105,8 @@ const bucketRows = {
         key: 'CacheRatio',
         label: { zh: '缓存倍率', en: 'Cache read ratios' },
         help: {
-          zh: 'JSON：模型 → 命中缓存的输入相对输入价格的比例。',
-          en: 'JSON: model -> share of the input price for cached input.',
+          zh: '模型 → 命中缓存的输入相对输入价格的比例。',
+          en: 'Model → share of the input price for cached input.',
         },
       },
       fallback: () => 1,
@@ -129,8 +129,8 @@ const bucketRows = {
         published: 'create_cache_ratio',
         label: { zh: '缓存写入倍率', en: 'Cache write ratios' },
         help: {
-          zh: 'JSON：模型 → 写入缓存的输入相对输入价格的比例。',
-          en: 'JSON: model -> share of the input price for writing the cache.',
+          zh: '模型 → 写入缓存的输入相对输入价格的比例。',
+          en: 'Model → share of the input price for writing the cache.',
         },
       },
       fallback: () => 1.25,
@@ -164,8 +164,8 @@ const bucketRows = {
         key: 'AudioRatio',
         label: { zh: '音频输入倍率', en: 'Audio input ratios' },
         help: {
-          zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
-          en: 'JSON: model -> audio input price as a multiple of the input price.',
+          zh: '模型 → 音频输入相对文字输入的倍数。',
+          en: 'Model → audio input price as a multiple of the input price.',
         },
       },
       fallback: (model) => familyAudioRatio(model) ?? 1,
@@ -184,8 +184,8 @@ const bucketRows = {
         key: 'ImageRatio',
         label: { zh: '图片输入倍率', en: 'Image input ratios' },
         help: {
-          zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
-          en: 'JSON: model -> image input price as a multiple of the input price.',
+          zh: '模型 → 图片输入相对文字输入的倍数。',
+          en: 'Model → image input price as a multiple of the input price.',
         },
       },
       fallback: () => 1,
@@ -206,8 +206,8 @@ const bucketRows = {
         key: 'VideoRatio',
         label: { zh: '视频输入倍率', en: 'Video input ratios' },
         help: {
-          zh: 'JSON：模型 → 视频输入相对文字输入的倍数。',
-          en: 'JSON: model -> video input price as a multiple of the input price.',
+          zh: '模型 → 视频输入相对文字输入的倍数。',
+          en: 'Model → video input price as a multiple of the input price.',
         },
       },
       fallback: () => 1,
@@ -228,8 +228,8 @@ const bucketRows = {
         key: 'CompletionRatio',
         label: { zh: '补全倍率', en: 'Completion ratios' },
         help: {
-          zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
-          en: 'JSON: model -> output price as a multiple of the input price.',
+          zh: '模型 → 输出价格是输入价格的多少倍。',
+          en: 'Model → output price as a multiple of the input price.',
         },
       },
       fallback: (model) => completionRatioFor(model, undefined),
@@ -258,8 +258,8 @@ const bucketRows = {
         key: 'AudioCompletionRatio',
         label: { zh: '音频补全倍率', en: 'Audio output ratios' },
         help: {
-          zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
-          en: 'JSON: model -> audio output price as a multiple of the audio input price.',
+          zh: '模型 → 音频输出相对音频输入的倍数。',
+          en: 'Model → audio output price as a multiple of the audio input price.',
         },
       },
       // Models without a price for sound: theirs costs what text costs.

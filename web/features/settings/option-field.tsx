@@ -39,10 +39,8 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
   const mark = differs && !secret && !locked;
   const state = props.rootOnly
     ? t('settings.rootOnly')
-    : secret
-      ? props.isSet
-        ? t('settings.secretSet')
-        : t('settings.secretEmpty')
+    : secret && props.isSet
+      ? t('settings.secretSet')
       : option === 'QuotaPerUnit'
         ? t('settings.unitWarning')
         : '';
@@ -50,6 +48,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
 
   const fieldProps = {
     ...{ option, language, value, locked, help, error: props.error },
+    ...(secret && !props.isSet ? { placeholder: t('settings.secretEmpty') } : {}),
     onChange: (next: string) => props.onChange(option, next),
   };
 

@@ -18,6 +18,7 @@ export interface OptionInputProps {
   readonly value: string;
   readonly locked: boolean;
   readonly help: string;
+  readonly placeholder?: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
@@ -58,7 +59,7 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
   );
 }
 
-export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
+export function TypedField({ option, language, value, locked, help, placeholder, error, onChange }: OptionInputProps) {
   const { kind, label, secret } = optionRow(option);
   const list = listOf(option);
   const entries = list?.entriesIn(value) ?? null;
@@ -120,6 +121,7 @@ export function TypedField({ option, language, value, locked, help, error, onCha
             className="field"
             type={secret ? 'password' : 'text'}
             autoComplete={secret ? 'new-password' : 'off'}
+            placeholder={placeholder}
             value={value}
             onChange={(event) => onChange(event.target.value)}
           />

@@ -30,12 +30,10 @@ export function Places({ place, panels, onGo, onJump }: PlacesProps) {
     sections.length < 2 ? null : (
       <Select
         className={narrow ? 'field h-9! min-w-0 flex-1' : 'button ml-auto font-normal'}
-        label={t('settings.section')}
-        value=""
-        options={[['', t('settings.section')], ...sections]}
-        onChange={(panel) => {
-          if (panel !== '') onJump(panel);
-        }}
+        label={t('settings.title')}
+        value={t('settings.section')}
+        options={sections}
+        onChange={onJump}
       />
     );
   if (narrow)
