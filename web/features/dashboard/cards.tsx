@@ -68,13 +68,14 @@ function MetricCard(props: CardProps) {
           {then}
         </dd>
       )}
-      {starts === undefined ? null : (
-        <dd className="mt-1" style={{ height: chartHeight }}>
+      {/* Its place stays where nothing is drawn: what stands below would move when that is known. */}
+      <dd className={`mt-1 ${starts === undefined ? 'border-b border-line' : ''}`} style={{ height: chartHeight }}>
+        {starts === undefined ? null : (
           <Suspense>
             <Chart {...{ starts, step, lines, label, onHover, onPick }} kind="line" height={chartHeight} />
           </Suspense>
-        </dd>
-      )}
+        )}
+      </dd>
     </div>
   );
 }
