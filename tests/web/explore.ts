@@ -8,9 +8,8 @@ const controls =
 const overlays = '[role=dialog], [role=menu], [role=listbox], [data-popover]';
 /** Of things that look alike and stand beside each other. */
 const mostAlike = 5;
-/** The same on every page that has it: pressed once. */
+/** The same on every page that has it. */
 const common = /^(Columns \d|Saved filters|Custom$|Choose the day)/;
-const known = new Set<string>();
 const mostOptions = 2;
 const deepest = 3;
 
@@ -82,11 +81,16 @@ async function press(element: HTMLElement): Promise<void> {
   });
   await settle();
 }
-export async function key(name: string, on: Element = document.activeElement ?? document.body): Promise<void> {
-  await act(async () => {
-    on.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
-    on.dispatchEvent(new KeyboardEvent('keyup', { key: name, bubbles: true, cancelable: true }));
-  });
+/** @param name `Enter`, `Control+k`, or several one after the other: `g t`. */
+async function key(name: string): Promise<void> {
+  for (const one of name.split(' ')) {
+    const on = document.activeElement ?? document.body;
+    const what = { key: one.replace('Control+', ''), ctrlKey: one.includes('+'), bubbles: true, cancelable: true };
+    await act(async () => {
+      on.dispatchEvent(new KeyboardEvent('keydown', what));
+      on.dispatchEvent(new KeyboardEvent('keyup', what));
+    });
+  }
   await settle();
 }
 
@@ -97,13 +101,26 @@ const topOverlay = (known: readonly Element[]): Element | undefined =>
     .filter((one) => !known.includes(one))
     .at(-1);
 
-export async function explore(open: () => Promise<Visit>): Promise<string[]> {
+export interface Exploration {
+  /** What is around the page is pressed, not the page. */
+  readonly frame?: boolean;
+  /** What many pages have is pressed as well. */
+  readonly common?: boolean;
+  /** Keys that are pressed first. */
+  readonly keys?: readonly string[];
+}
+
+export async function explore(
+  open: () => Promise<Visit>,
+  { frame = false, common: withCommon = false, keys = [] }: Exploration = {},
+): Promise<string[]> {
   const lines: string[] = [];
   const tried = new Set<string>();
   const alike = new Map<string, number>();
   let visit = await open();
   const home = location.pathname;
-  let before = visit.outline();
+  const part = frame ? 'frame' : 'page';
+  let before = visit.outline(part);
   visit.happened();
 
   /** @returns the next control in there that was not pressed yet. */
@@ -118,17 +135,17 @@ export async function explore(open: () => Promise<Visit>): Promise<string[]> {
   };
   const next = (scope: ParentNode, trail: string): HTMLElement | undefined => {
     for (const element of scope.querySelectorAll<HTMLElement>(controls)) {
+      if (frame && element.closest('main') !== null) continue;
       if (isDead(element) || (element.tagName === 'TR' && element.querySelector('td') === null)) continue;
       const id = idOf(element, trail);
       if (tried.has(id)) continue;
       tried.add(id);
       const place = `${trail}|${placeOf(element)}`;
-      const shared = common.exec(nameOf(element))?.[1];
-      if (shared !== undefined && known.has(shared.slice(0, 6))) continue;
-      if (shared !== undefined) known.add(shared.slice(0, 6));
+      if (!withCommon && common.test(nameOf(element))) continue;
       const count = alike.get(place) ?? 0;
       alike.set(place, count + 1);
-      if (count >= (element.getAttribute('role') === 'option' ? mostOptions : mostAlike)) continue;
+      const isSort = element.closest('th') !== null;
+      if (!isSort && count >= (element.getAttribute('role') === 'option' ? mostOptions : mostAlike)) continue;
       if (isToggle(element) && isRepeated(element) && count > 0) continue;
       return element;
     }
@@ -139,7 +156,7 @@ export async function explore(open: () => Promise<Visit>): Promise<string[]> {
   /** Notes what came of the last step. */
   const told = (depth: number): void => {
     for (const line of visit.happened()) note(depth + 1, line);
-    const after = visit.outline();
+    const after = visit.outline(part);
     for (const line of changed(before, after)) note(depth + 1, line);
     before = after;
   };
@@ -159,7 +176,7 @@ export async function explore(open: () => Promise<Visit>): Promise<string[]> {
       if (depth === 0 && element.closest('form') === null && element.isConnected) {
         await type(element, first);
         visit.happened();
-        before = visit.outline();
+        before = visit.outline(part);
       }
       return;
     }
@@ -194,7 +211,7 @@ export async function explore(open: () => Promise<Visit>): Promise<string[]> {
       await step(element, depth);
       if (location.pathname !== home) {
         visit = await open();
-        before = visit.outline();
+        before = visit.outline(part);
         visit.happened();
         if (depth > 0) return;
         continue;
@@ -213,15 +230,25 @@ export async function explore(open: () => Promise<Visit>): Promise<string[]> {
         if (again === undefined) break;
         await press(again);
         visit.happened();
-        before = visit.outline();
+        before = visit.outline(part);
       }
       if (topOverlay(was) !== undefined) {
         await closeOverlays(was);
         visit.happened();
-        before = visit.outline();
+        before = visit.outline(part);
       }
     }
   };
-  await walk(() => document.querySelector('main'), '', 0);
+  for (const name of keys) {
+    note(0, `> key ${name}`);
+    await key(name);
+    told(0);
+    if (location.pathname === home) continue;
+    visit = await open();
+    before = visit.outline(part);
+    visit.happened();
+  }
+  if (keys.length > 0) await closeOverlays([]);
+  await walk(() => (frame ? document.body : document.querySelector('main')), '', 0);
   return lines;
 }

@@ -61,6 +61,9 @@ function alikeFrom(element: Element): number {
 }
 
 const plain = (text: string | null | undefined): string => (text ?? '').replace(/\s+/g, ' ').trim();
+/** Without what is made anew by each run, and without the style sheet of a framed document. */
+const shortened = (value: string): string =>
+  plain(value.replace(/<style>.*<\/style>/s, '').replace(/_r_\w+_|«\w+»/g, '…'));
 const byId = (ids: string | null): string =>
   (ids ?? '')
     .split(' ')
@@ -86,7 +89,7 @@ function stateOf(element: Element): string[] {
   for (const { name, value } of [...element.attributes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (silent.test(name)) continue;
     if (name === 'style') words.push(`{${value.replace(/\s+/g, ' ').replace(/;\s*$/, '')}}`);
-    else words.push(value === '' || value === 'true' ? name : `${name}=${plain(value).replace(/_r_\w+_|«\w+»/g, '…')}`);
+    else words.push(value === '' || value === 'true' ? name : `${name}=${shortened(value)}`);
   }
   for (const one of (element.getAttribute('class') ?? '').split(/\s+/)) if (telling.test(one)) words.push(`.${one}`);
   return words;

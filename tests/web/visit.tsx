@@ -64,8 +64,15 @@ export async function startVisits(): Promise<void> {
   const web = join(import.meta.dirname, '../../web');
   for (const path of new Bun.Glob('{shell,components,features}/**/*.tsx').scanSync({ cwd: web }))
     await import(join(web, path));
+  for (const path of new Bun.Glob('lib/*.ts').scanSync({ cwd: web })) await import(join(web, path));
+  const { startLanguage } = await import('../../web/lib/i18n.ts');
+  for (const language of ['zh', 'en']) {
+    localStorage.setItem('i18nextLng', language);
+    await startLanguage();
+  }
   const drawn = readFileSync(join(import.meta.dirname, '../../web/components/icon.tsx'), 'utf8');
-  for (const [, name = '', path = ''] of drawn.matchAll(/^ {2}(\w+):\s+'([^']+)',$/gm)) icons.set(path, name);
+  for (const [, name = '', path = ''] of drawn.matchAll(/^ {2}(\w+):[\s\S]*?'([Mm]\s?-?\d[^']*)'/gm))
+    icons.set(path, name);
   // A boundary says on the page what React says here.
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
@@ -107,6 +114,8 @@ async function answer(address: string, init: RequestInit, options: VisitOptions)
   if (options.user !== null) all['user.self'] = options.user;
   if (options.refusal !== undefined && id !== 'status.get' && id !== 'user.self')
     return Response.json({ success: false, message: options.refusal, code: 'refused' }, { status: 500 });
+  const isFile = 'envelope' in found.row && found.row.envelope === 'file';
+  if (isFile) return new Response('a file');
   if (!(id in all) && method === 'GET' && !('mutation' in found.row)) unanswered.add(id);
   const given = all[id];
   const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
@@ -149,6 +158,19 @@ export async function visit(options: VisitOptions): Promise<Visit> {
       waiting--;
     }
   });
+  // What would leave the document is noted, and stays.
+  const leaves = (what: string) => (to?: unknown) => void noted.push(`${what} ${String(to ?? '')}`.trim());
+  vi.spyOn(location, 'assign').mockImplementation(leaves('leaves for'));
+  vi.spyOn(location, 'reload').mockImplementation(leaves('loads the page again'));
+  vi.spyOn(HTMLFormElement.prototype, 'submit').mockImplementation(function submit(this: HTMLFormElement) {
+    noted.push(
+      `submits ${this.method} ${this.action} ${[...new FormData(this)].map(([k, v]) => `${k}=${v}`).join(' ')}`,
+    );
+  });
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function click(this: HTMLAnchorElement) {
+    noted.push(`saves a file ${this.download}`);
+  });
+  vi.stubGlobal('print', leaves('prints'));
   vi.stubGlobal('open', (address: string) => void noted.push(`opens ${address}`));
   Object.defineProperty(navigator, 'clipboard', {
     configurable: true,

@@ -1,7 +1,7 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
- * sample), --from N, --only PATH, --surface (console, commands, HTTP and database instead), --minutes N (stops then;
+ * sample), --from N, --only PATH, --tests PATH (asked alone), --surface (console, commands, HTTP and database instead), --minutes N (stops then;
  * the next call goes on), --files N (test files asked at most), --out FILE, --named (those of named.ts, over PostgreSQL
  * and Redis where they are installed), --again (survivors once more), --report (no run). The closest test files are
  * asked first, so a survivor is one that these did not notice: `--again --files 999` asks all of them.
@@ -100,7 +100,10 @@ async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promis
   return right;
 }
 
-const testFiles = (): string[] => filesOf('tests/**/*.test.{ts,tsx}').filter((file) => !longTests.test(file));
+const testFiles = (): string[] =>
+  filesOf('tests/**/*.test.{ts,tsx}').filter(
+    (file) => !longTests.test(file) && file.startsWith(textFlag('tests', 'tests/')),
+  );
 /** Files that take longer are no first choice. */
 const isSlow = (test: string): boolean => (state.seconds[test] ?? 0) > number('dear', 10);
 const detectCount = (module: string, test: string): number =>
