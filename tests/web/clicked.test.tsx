@@ -3,6 +3,7 @@
 import i18next from 'i18next';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
+import { clearChanges, hasChanges, useDirty, watchForms } from '../../web/lib/dirty-form.ts';
 import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
@@ -12,6 +13,15 @@ function Titles({ page = '', site, count = 0 }: { page?: string; site?: string; 
   useSiteTitle(site);
   useTitleCount(count);
   return null;
+}
+
+function Draft({ open, dirty }: { open: boolean; dirty: boolean }) {
+  useDirty(dirty);
+  return open ? (
+    <form>
+      <input aria-label="price" defaultValue="" />
+    </form>
+  ) : null;
 }
 
 let conversation: Conversation | undefined;
@@ -168,4 +178,19 @@ test('the history of prices waits, shows who changed what, and goes back to a ve
   const empty = await view();
   await empty.until(() => expect(empty.text()).toContain(i18next.t('prices.noHistory')));
   expect(saved).toBe(1);
+});
+
+test('what a form left to be stored, and is closed, is kept when the session ends; on a new page nothing is', async () => {
+  watchForms();
+  const page = await mounted(() => <Draft open dirty />);
+  expect(hasChanges()).toBe(false);
+  await page.type('price', '3');
+  expect(hasChanges()).toBe(true);
+  await mounted(() => <Draft open={false} dirty />);
+  expect(hasChanges()).toBe(true);
+  await mounted(() => <Draft open={false} dirty={false} />);
+  expect(hasChanges()).toBe(false);
+  clearChanges();
+  await mounted(() => <Draft open dirty />);
+  expect(hasChanges()).toBe(false);
 });

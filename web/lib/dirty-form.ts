@@ -4,7 +4,8 @@ import { useLayoutEffect, useSyncExternalStore } from 'react';
 /** A form of this page has been edited: when the session expires, the login opens above it. */
 let typed = false;
 
-export const hasChanges = (): boolean => typed && document.querySelector('form') !== null;
+/** Also where the form itself is closed and its draft waits to be stored. */
+export const hasChanges = (): boolean => typed && (drafts.size > 0 || document.querySelector('form') !== null);
 
 /** A new page, or what was typed has been stored. */
 export const clearChanges = (): void => {
