@@ -172,7 +172,7 @@ describe('on a site in use', () => {
         await settled(page);
         return rail.textContent();
       }, soon)
-      .toContain(`1${en.nav.autoDisabled}`);
+      .toContain(`1 ${en.nav.autoDisabled}`);
     await menu(en.channels.title);
     await page.getByText(/practice error 500.*all served by practice/).waitFor();
     expect(actions).toBe(1);
