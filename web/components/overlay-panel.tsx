@@ -39,7 +39,7 @@ function Body({ first, children }: { readonly first: RefObject<HTMLElement | nul
       {/* What lies below the edge fades into it; the end of the contents lies above. */}
       <div
         aria-hidden="true"
-        className="pointer-events-none sticky bottom-0 -mx-5 -mb-4 h-4 bg-linear-to-t from-surface to-transparent"
+        className="pointer-events-none sticky -bottom-4 -mx-5 -mb-4 h-4 bg-linear-to-t from-surface to-transparent"
       />
     </div>
   );
