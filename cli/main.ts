@@ -1,5 +1,6 @@
 /** Entry of the executable. Looks at the plainest cases first and loads nothing for them. */
 import { commit, version } from '../server/embedded/version.ts';
+import type { ProgramDeps } from './program.ts';
 
 /** A bare `--json` takes no value from the word behind it; fields are written `--json=a,b`. */
 const argv = process.argv.slice(2);
@@ -96,9 +97,9 @@ async function main(): Promise<number> {
     columns: process.stdout.columns ?? 80,
   };
   const painted = (isTty: boolean) => wantsColor(colorFlag(), process.env, isTty);
-  const deps = {
+  const deps: ProgramDeps = {
     env: process.env,
-    streams: { ...streams, colour: painted(streams.outIsTty) },
+    streams: { ...streams, color: painted(streams.outIsTty) },
     stdin: process.stdin,
     language,
   };

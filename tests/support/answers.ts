@@ -672,6 +672,29 @@ const changes: Output<'ratio.changes'> = [
   { key: 'CompletionRatio', name: 'own-model', before: null, after: '1' },
 ];
 
+/** The defaults of these have a thousand models. */
+const optionValues: Readonly<Record<string, string>> = {
+  ModelRatio: '{"gpt-4o":1.25,"claude-sonnet-4-5":1.5,"own-model":0.5}',
+  CompletionRatio: '{"gpt-4o":4,"claude-sonnet-4-5":5}',
+  CacheRatio: '{"gpt-4o":0.5,"claude-sonnet-4-5":0.1}',
+  ModelPrice: '{"mj_imagine":0.1}',
+  GroupRatio: '{"default":1,"vip":0.8}',
+  RetryTimes: '2',
+  SystemName: 'Acme Relay',
+  ServerAddress: 'https://site.example',
+};
+const textOf = (key: (typeof optionKeys)[number]): string => {
+  const text = optionValues[key] ?? optionRow(key).fallback;
+  return text.length > 2000 ? '{}' : text;
+};
+
+const differences: Output<'provision.diff'> = [
+  { action: 'update', kind: 'option', name: 'SystemName', fields: ['value: Acme Relay -> Ours'] },
+  { action: 'create', kind: 'channel', name: 'north', fields: [], notes: [{ zh: '没有密钥', en: 'it has no key' }] },
+  { action: 'delete', kind: 'token', name: 'old', fields: [] },
+  { action: 'unchanged', kind: 'user', name: 'mira', fields: [] },
+];
+
 /** Of reading alone; what changes something is answered by `done`. */
 export const filled: Answers = {
   'setup.get': { status: true, root_init: true, database_type: 'sqlite', code_required: false },
@@ -862,7 +885,7 @@ export const filled: Answers = {
     since: at === 0 ? 0 : now - at * hour,
     failed: at * 4,
     saved: at,
-    saved_by: at === 1 ? [{ id: 21, name: 'east', requests: 5 }] : [],
+    saved_by: at === 0 ? [] : [{ id: 21, name: 'east', requests: at }],
     words: at === 3 ? '401 Incorrect API key' : '',
     p95: at === 2 ? null : 1800 + at * 1000,
     usual_p95: at === 2 ? null : 1700,
@@ -923,6 +946,7 @@ export const filled: Answers = {
       },
     ],
   },
+  'provision.export': { version: 1, label: 'site', options: { SystemName: 'Acme Relay' } },
   'backup.status': {
     made_at: now - 5 * hour,
     file: 'gateway-20261126-0430.backup',
@@ -935,10 +959,10 @@ export const filled: Answers = {
   },
   'audit.list': page([audit(1, 'user.update'), audit(2, 'user.manage')]),
   'audit.verify': { checked: 2, broken: null },
-  'option.list': optionKeys.map((key) => ({ key, value: optionRow(key).fallback })),
+  'option.list': optionKeys.map((key) => ({ key, value: textOf(key) })),
   'option.details': optionKeys.map((key) => {
-    const { secret = false, fallback } = optionRow(key);
-    return { key, value: secret ? '' : fallback, secret, is_set: key === 'SMTPToken' };
+    const { secret = false } = optionRow(key);
+    return { key, value: secret ? '' : textOf(key), secret, is_set: key === 'SMTPToken' };
   }),
   'ratio.models': models.map(({ name }, at) => ({
     ...facts(name),
@@ -1024,6 +1048,8 @@ export const filled: Answers = {
 
 /** What changing something answers. */
 export const done: Answers = {
+  'provision.diff': differences,
+  'provision.apply': differences,
   'session.login': people.user,
   'second_factor.login': people.user,
   'second_factor.begin': { secret: 'JBSWY3DPEHPK3PXP', uri: 'otpauth://totp/Acme:mira?secret=JBSWY3DPEHPK3PXP' },

@@ -10,8 +10,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot, type Root } from 'react-dom/client';
 import { toast } from 'sonner';
 import { vi } from 'vitest';
-import { endpoints } from '../../server/contract/endpoints/index.ts';
 import type { User } from '../../server/contract/entities.ts';
+import { answered } from '../support/answered.ts';
 import { type Answers, done, now } from '../support/answers.ts';
 import { act } from './mounted.tsx';
 import { outlineOf } from './outline.ts';
@@ -28,18 +28,6 @@ export interface VisitOptions {
 
 const realSetImmediate = setImmediate;
 const turn = () => new Promise<void>((resolve) => void realSetImmediate(resolve));
-
-const patterns = endpoints.map((row) => ({
-  row,
-  pattern: new RegExp(`^${row.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
-  exact: !row.path.includes(':'),
-}));
-function endpointOf(method: string, pathname: string) {
-  const found = patterns
-    .filter(({ row, pattern }) => row.method === method && pattern.test(pathname))
-    .sort((a, b) => Number(b.exact) - Number(a.exact))[0];
-  return found === undefined ? null : { row: found.row, parts: found.pattern.exec(pathname)?.groups ?? {} };
-}
 
 const icons = new Map<string, string>();
 let root: Root | undefined;
@@ -98,30 +86,17 @@ export async function settle(): Promise<void> {
   }
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-async function answer(address: string, init: RequestInit, options: VisitOptions): Promise<Response> {
-  const { pathname, searchParams } = new URL(address, 'https://site.example');
-  const method = init.method ?? 'GET';
-  const found = endpointOf(method, pathname);
-  const body = typeof init.body === 'string' ? (JSON.parse(init.body) as object) : {};
-  const fields = { ...Object.fromEntries(searchParams), ...found?.parts, ...body };
-  const id = found?.row.id ?? `${method} ${pathname}`;
-  const told = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
-  calls.push([id, ...told].join(' '));
-  if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
-  const all = { 'user.self': options.user ?? undefined, ...done, ...options.answers } as Record<string, unknown>;
-  if (options.user !== null) all['user.self'] = options.user;
-  if (options.refusal !== undefined && id !== 'status.get' && id !== 'user.self')
-    return Response.json({ success: false, message: options.refusal, code: 'refused' }, { status: 500 });
-  const isFile = 'envelope' in found.row && found.row.envelope === 'file';
-  if (isFile) return new Response('a file');
-  if (!(id in all) && method === 'GET' && !('mutation' in found.row)) unanswered.add(id);
-  const given = all[id];
-  const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
-  const isRaw = 'envelope' in found.row && found.row.envelope === 'raw';
-  const headers = Array.isArray(data) ? { 'x-total-count': String(data.length) } : undefined;
-  return Response.json(isRaw ? data : { success: true, message: '', data }, headers === undefined ? {} : { headers });
+function answer(address: string, init: RequestInit, options: VisitOptions): Response {
+  const own = options.user === null ? {} : { 'user.self': options.user };
+  return answered(address, init, {
+    answers: { ...done, ...options.answers, ...own },
+    refusal:
+      options.refusal === undefined
+        ? undefined
+        : { message: options.refusal, code: 'refused', but: ['status.get', 'user.self'] },
+    onCall: (call) => void calls.push(call),
+    onUnanswered: (id) => void unanswered.add(id),
+  });
 }
 
 export async function leave(): Promise<void> {
@@ -153,7 +128,9 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) => {
     waiting++;
     try {
-      return await answer(address, init, options);
+      // As from afar: not at once.
+      await turn();
+      return answer(address, init, options);
     } finally {
       waiting--;
     }

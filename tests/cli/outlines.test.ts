@@ -1,0 +1,192 @@
+/** What each command says of a site of fixed answers, in a pipe and at a terminal, against texts that a person has read: tests/cli/outlines. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { commands } from '../../cli/commands/index.ts';
+import { printError } from '../../cli/errors.ts';
+import { createProgram } from '../../cli/program.ts';
+import type { Language } from '../../server/contract/enum.ts';
+import { answered } from '../support/answered.ts';
+import { done, empty, filled, now } from '../support/answers.ts';
+import { kept } from '../support/kept-text.ts';
+
+/** They start servers and programs, or are about the files of this machine. */
+const elsewhere =
+  /^(serve|setup|doctor|service|mock-upstream|backup (create|restore|list)|db|ledger|secrets|import|exec|login|logout|whoami|context|bench|upgrade|version|agents|chat|completion|api|help|capabilities|env)\b/;
+const mostLines = 40;
+const mostCells = 600;
+const unanswered = new Set<string>();
+let dir = '';
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'gateway-outlines-'));
+  vi.useFakeTimers({ now: now * 1000, toFake: ['Date'] });
+  writeFileSync(join(dir, 'file'), '{"ModelRatio":{"gpt-4o":3}}');
+  writeFileSync(join(dir, 'site.yaml'), 'version: 1\noptions: {SystemName: Ours}\n');
+  writeFileSync(join(dir, 'channels.json'), '[{"name":"in","type":1,"key":"sk-x","models":"m"}]');
+});
+afterAll(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  rmSync(dir, { recursive: true });
+});
+
+interface Run {
+  readonly language?: Language;
+  readonly isTerminal?: boolean;
+  readonly answers?: object;
+  readonly refusal?: { readonly message: string; readonly code: string };
+}
+
+/** What the command asks and says, line by line. */
+async function told(
+  args: readonly string[],
+  { language = 'en', isTerminal = false, answers = filled, refusal }: Run,
+): Promise<string[]> {
+  const lines: string[] = [];
+  let rest = '';
+  const said = (mark: string) => (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const line of parts) lines.push(`${mark}${line.replaceAll(dir, 'DIR')}`.trimEnd());
+    return true;
+  };
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) =>
+    answered(address, init, {
+      answers: { ...done, ...answers },
+      refusal,
+      onCall: (call) => void lines.push(`  asks ${call}`),
+      onUnanswered: (id) => void unanswered.add(id),
+    }),
+  );
+  const stdin = Object.assign(Readable.from(['sk-typed\n']), { isTTY: false }) as unknown as NodeJS.ReadStream;
+  const streams = {
+    out: { write: said('  | ') },
+    err: { write: said('  ! ') },
+    outIsTty: isTerminal,
+    columns: 120,
+    color: isTerminal,
+  };
+  const env = { HOME: dir, GATEWAY_URL: 'https://site.example', GATEWAY_TOKEN: 'access', TZ: 'UTC' };
+  try {
+    const program = createProgram({ env, streams, stdin, language }, args);
+    const ended = program.parseAsync([...args, '--lang', language, '--data-dir', dir], { from: 'user' });
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error('does not end')), 3000));
+    await Promise.race([ended, late]);
+  } catch (error) {
+    const exit = printError(error, language, { json: false, debug: false, color: isTerminal }, said('  ! '));
+    lines.push(`  ends with ${exit}`);
+  }
+  if (rest !== '') lines.push(`  | ${rest}`);
+  // Of long lists the beginning and the end are enough.
+  const left = lines.length - mostLines;
+  const cut =
+    left <= 0 ? lines : [...lines.slice(0, mostLines - 5), `  … ${left} more lines`, ...lines.slice(lines.length - 5)];
+  return cut
+    .map((line) => line.replaceAll('\u001b', '^'))
+    .map((line) => (line.length > mostCells ? `${line.slice(0, mostCells)} …` : line));
+}
+
+/** A value for a flag: by its name, or by what it takes. */
+function wordsFor(name: string, flag: string): string[] {
+  const place = /[<[]([^>\]]+)/.exec(flag)?.[1];
+  if (place === undefined) return [];
+  const byName: Readonly<Record<string, string>> = {
+    '--models': 'gpt-4o,own-model',
+    '--model': 'gpt-4o',
+    '--user': place === 'id' ? '7' : 'mira',
+    '--token': 'ci',
+    '--tag': 'main',
+    '--group': 'vip',
+    '--if-exists': 'skip',
+    '--map': 'GroupRatio',
+    '--outcome': 'credited',
+    '--format': 'jsonl',
+    '--scope': 'read',
+    '--dialect': 'openai-responses',
+    '--type': place === 'name' ? 'error' : 'abc',
+    '--provider': 'openai',
+    '--slow': '5s',
+    '--ended': 'completed',
+    '--before': '90d',
+  };
+  const byPlace: Readonly<Record<string, string>> = {
+    n: '3',
+    amount: '5usd',
+    when: '30d',
+    time: '24h',
+    span: '7d',
+    seconds: '5',
+    json: '{"a":"b"}',
+    'on|off': 'on',
+    id: '21',
+    month: '2026-10',
+    status: 'FAILURE',
+    url: 'https://new.example',
+    list: 'name=east',
+    'list...': '10.0.0.1',
+    path: join(dir, 'file'),
+    'file-or-url': join(dir, 'file'),
+    'assignment...': 'ModelRatio.gpt-4o=9',
+    code: '429',
+    what: 'model',
+  };
+  return [byName[name] ?? byPlace[place] ?? 'abc'];
+}
+const nameOf = (flag: string): string => flag.split(/[ ,]+/).find((word) => word.startsWith('--')) ?? '';
+
+/** Words of an example as a shell passes them on, with files that are there, and things that the site has. */
+function argsOf(example: string): string[] {
+  const line = example.replace(/ [<>|].*$/, '');
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+  if (words[1] === 'tail') words.push('--no-follow');
+  if (words[0] === 'top' && !words.includes('--once')) words.push('--once');
+  return words
+    .filter((word) => word !== '-f' || words[1] !== 'tail')
+    .map((word) => {
+      if (/^(prices|options)\.json$|^(pw|k|key2\.txt|new-key)$/.test(word)) return join(dir, 'file');
+      if (word === 'channels.json') return join(dir, word);
+      if (word === 'site.yaml') return join(dir, word);
+      if (word === 'main') return 'east';
+      if (word === 'ann' || word === 'alice') return 'mira';
+      if (word === 'cheap') return 'main';
+      return word.replace('tag=cheap', 'tag=main');
+    });
+}
+
+const rows = commands.filter(({ name }) => !elsewhere.test(name));
+const nouns = [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? ''))];
+
+test.each(nouns)('%s', async (noun) => {
+  const lines: string[] = [];
+  const note = async (args: readonly string[], title: string, run: Run = {}) =>
+    void lines.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...(await told(args, run)));
+  for (const row of rows.filter(({ name }) => name.split(' ')[0] === noun)) {
+    const examples = row.examples.map(argsOf);
+    const bySize = [...examples].sort((a, b) => a.length - b.length);
+    const bare = bySize.filter((args) => !args.some((word) => /^(--json.*|-q|-o)$/.test(word)));
+    const plain = (bare[0] ?? bySize[0] ?? []).filter((word) => word !== '--json');
+    const first = bare.at(-1) ?? plain;
+    for (const args of examples) await note(args, '');
+    await note([...plain, '--yes'], '   # at a terminal', { isTerminal: true });
+    await note([...plain, '--yes'], '   # in Chinese, at a terminal', { isTerminal: true, language: 'zh' });
+    await note([...first, '--yes', '--json'], '');
+    await note([...plain, '--yes', '-o', 'yaml'], '');
+    await note([...plain, '--yes', '-q'], '');
+    if (/ (list|stat|history|callbacks|tail)$/.test(row.name) || row.name === 'top') {
+      await note(plain, '   # of an empty site', { answers: empty, isTerminal: true });
+      await note([...plain, '-o', 'csv'], '');
+    }
+    await note([...plain, '--yes'], '   # refused', { refusal: { message: 'no', code: 'forbidden' } });
+    for (const { flag } of row.flags ?? []) {
+      const name = nameOf(flag);
+      if (name !== '' && !first.includes(name) && !/watch|follow/.test(name))
+        await note([...first, '--yes', name, ...wordsFor(name, flag)], '');
+    }
+  }
+  kept(`tests/cli/outlines/${noun}.txt`, lines);
+});
+
+test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));

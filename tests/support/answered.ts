@@ -1,0 +1,52 @@
+/** The network of a site of fixed answers: what a call of an endpoint gets, and that it was made. */
+import { endpoints } from '../../server/contract/endpoints/index.ts';
+
+export type Given = Readonly<Record<string, unknown>>;
+
+export interface AnsweredOptions {
+  /** By endpoint: its answer, or what makes one of the fields. */
+  readonly answers: Given;
+  /** Instead of an answer to all but these. */
+  readonly refusal?: { readonly message: string; readonly code: string; readonly but?: readonly string[] } | undefined;
+  /** Told of each call: `token.list p=0`. */
+  readonly onCall: (call: string) => void;
+  /** Told of a read that has no answer. */
+  readonly onUnanswered?: (id: string) => void;
+}
+
+const patterns = endpoints.map((row) => ({
+  row,
+  pattern: new RegExp(`^${row.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+  exact: !row.path.includes(':'),
+}));
+function endpointOf(method: string, pathname: string) {
+  const found = patterns
+    .filter(({ row, pattern }) => row.method === method && pattern.test(pathname))
+    .sort((a, b) => Number(b.exact) - Number(a.exact))[0];
+  return found === undefined ? null : { row: found.row, parts: found.pattern.exec(pathname)?.groups ?? {} };
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const success = (data: unknown, headers: Record<string, string>) =>
+  Response.json({ success: true, message: '', data }, { headers });
+
+export function answered(address: string, init: RequestInit, options: AnsweredOptions): Response {
+  const { pathname, searchParams } = new URL(address, 'https://site.example');
+  const method = init.method ?? 'GET';
+  const found = endpointOf(method, pathname);
+  const body = typeof init.body === 'string' ? (JSON.parse(init.body) as object) : {};
+  const fields = { ...Object.fromEntries(searchParams), ...found?.parts, ...body };
+  const id = found?.row.id ?? `${method} ${pathname}`;
+  options.onCall([id, ...Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)].join(' '));
+  if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
+  const { answers, refusal } = options;
+  if (refusal !== undefined && !(refusal.but ?? []).includes(id))
+    return Response.json({ success: false, message: refusal.message, code: refusal.code }, { status: 500 });
+  const envelope = 'envelope' in found.row ? found.row.envelope : 'data';
+  if (envelope === 'file') return new Response('a file\n');
+  if (!(id in answers) && method === 'GET' && !('mutation' in found.row)) options.onUnanswered?.(id);
+  const given = answers[id];
+  const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
+  if (envelope === 'raw') return Response.json(data);
+  return success(data, Array.isArray(data) ? { 'x-total-count': String(data.length) } : {});
+}
