@@ -29,7 +29,10 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
     </Link>
   );
   return (
-    <nav aria-label={t('nav.site')} className="flex items-center max-xl:hidden">
+    <nav
+      aria-label={t('nav.site')}
+      className={`flex items-center ${user === null ? 'max-lg:hidden' : 'max-xl:hidden'}`}
+    >
       {link('/', t('nav.home'))}
       {link(user === null ? '/login' : '/token', t('nav.console'))}
       {link('/pricing', t('nav.pricing'))}
@@ -50,7 +53,7 @@ export function SiteMenu({ user, status }: { readonly user: User | null; readonl
   const item = (to: string, content: string) => ({ id: to, content, onPick: () => navigate(to) });
   const docs = docsFor(user, status);
   return (
-    <span className="xl:hidden">
+    <span className={user === null ? 'lg:hidden' : 'xl:hidden'}>
       <LazyMenu
         button={{ className: 'button button-ghost', label: t('nav.site'), content: <Icon name="menu" /> }}
         anchor="bottom end"
@@ -182,7 +185,7 @@ export function LoginLinks({ status }: { readonly status: Status | undefined }) 
         {t('nav.login')}
       </Link>
       {status?.self_use_mode_enabled || status?.register_enabled === false ? null : (
-        <Link href="/register" className="button button-primary max-sm:hidden">
+        <Link href="/register" className="button button-primary max-[359px]:hidden">
           {t('nav.register')}
         </Link>
       )}

@@ -10,18 +10,21 @@ import type { ChannelActions } from './actions.ts';
 import { listedPriorityBounds, weightBounds } from './channel-form.ts';
 import { testErrorOf } from './failure.ts';
 import { ResponseTime } from './response-time.tsx';
-import { type ChannelTraffic, filterStates, stateClasses, stateOf, type TrafficRange } from './traffic.ts';
+import {
+  type ChannelTraffic,
+  filterStates,
+  secondsText,
+  stateClasses,
+  stateOf,
+  successClass,
+  successOf,
+  successText,
+  type TrafficRange,
+} from './traffic.ts';
 
 const warningDays = 10;
 const nowDays = 3;
 
-const secondsText = (ms: number | null | undefined): string =>
-  ms === null || ms === undefined ? '–' : (ms / 1000).toFixed(ms < 995 ? 2 : 1);
-const successOf = (one: ChannelTraffic | undefined): number | null =>
-  one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
-const percent = (share: number): string => `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
-/** 100 % is said of no channel that failed once, and fewer than that in red where most fails. */
-const successClass = (share: number): string => (share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '');
 /** A longer forecast says nothing. */
 const maxDays = 365;
 const daysText = (days: number): string =>
@@ -104,7 +107,7 @@ export function channelColumns({
       sort: (row) => successOf(traffic.get(row.id)) ?? 2,
       cell: (row) => {
         const share = successOf(traffic.get(row.id));
-        return share === null ? '–' : <span className={successClass(share)}>{percent(share)}</span>;
+        return share === null ? '–' : <span className={successClass(share)}>{successText(share)}</span>;
       },
     },
     {

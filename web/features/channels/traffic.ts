@@ -43,6 +43,17 @@ export const stateClasses: Readonly<Record<FilterState, string>> = {
   disabled: 'status status-off',
 };
 
+export const secondsText = (ms: number | null | undefined): string =>
+  ms === null || ms === undefined ? '–' : (ms / 1000).toFixed(ms < 995 ? 2 : 1);
+export const successOf = (one: ChannelTraffic | undefined): number | null =>
+  one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
+/** Cut, so that it is 100 % only where no request failed. */
+export const successText = (share: number): string =>
+  `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
+/** Red where most fails. */
+export const successClass = (share: number): string =>
+  share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '';
+
 /** What so many channels say alike is said once, above them. */
 const alikeFrom = 3;
 

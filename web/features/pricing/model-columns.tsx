@@ -4,6 +4,7 @@ import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import { textIn } from '../../../server/contract/language.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
+import { type Levels, levelRank, ModelLevel } from '../../components/model-level.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
@@ -21,6 +22,8 @@ export interface ModelColumnsOptions {
   readonly admin: boolean;
   /** A row is a card: its name with what it did, below them its prices. */
   readonly narrow: boolean;
+  /** How each model does, where its traffic is not shown. */
+  readonly levels: Levels;
   /** Absent: prices are not changed here. */
   readonly onPrice?: ((row: ModelView, part: PricePart, dollars: number) => void) | undefined;
 }
@@ -50,7 +53,7 @@ function priceText(t: TFunction, { input, output, perCall }: ModelView): string 
     : t('pricing.cardPrices', { input: dollarText(input), output: dollarText(output) });
 }
 
-export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
+export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumnsOptions): readonly Column<ModelView>[] {
   const price = (part: PricePart, label: string): Column<ModelView> => ({
     id: part,
     ...(part === 'cached' ? { from: 1024 } : {}),
@@ -102,9 +105,18 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
           <>
             <span className="flex items-center justify-between gap-3">
               {name}
-              {row.admin === null ? null : <TrafficBars narrow bars={row.admin.bars} />}
+              {row.admin === null ? (
+                <span className="text-[12px]">
+                  <ModelLevel level={levels[row.model] ?? 'none'} />
+                </span>
+              ) : (
+                <TrafficBars narrow bars={row.admin.bars} />
+              )}
             </span>
-            <span className="mt-1 block text-[12px] text-ink-2">{priceText(t, row)}</span>
+            <span className="mt-1 flex justify-between gap-3 text-[12px] text-ink-2">
+              {priceText(t, row)}
+              {row.context === null ? null : <span className="text-ink-3">{sizeText(row.context)}</span>}
+            </span>
           </>
         );
       },
@@ -128,7 +140,7 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
     },
     {
       id: 'takes',
-      from: 1280,
+      from: admin ? 1280 : 1024,
       header: t('pricing.takes'),
       sort: (row) => row.takes.length,
       cell: (row) => <span className="text-ink-2">{modalityText(t, row.takes)}</span>,
@@ -137,7 +149,16 @@ export function modelColumns({ t, admin, narrow, onPrice }: ModelColumnsOptions)
     price('output', t('pricing.out')),
     price('cached', t('pricing.cached')),
   ];
-  if (!admin) return everybody;
+  if (!admin)
+    return [
+      ...everybody,
+      {
+        id: 'level',
+        header: t('site.status'),
+        sort: (row) => levelRank[levels[row.model] ?? 'none'],
+        cell: (row) => <ModelLevel level={levels[row.model] ?? 'none'} />,
+      },
+    ];
   return [
     ...everybody,
     {

@@ -20,6 +20,14 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
+import {
+  secondsText,
+  stateClasses,
+  successClass,
+  successOf,
+  successText,
+  useChannelTraffic,
+} from '../channels/traffic.ts';
 import { modalityText, percentText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 import type { Models } from './use-models.ts';
@@ -132,64 +140,119 @@ function GroupPrices({ view, models }: { readonly view: ModelView; readonly mode
   );
 }
 
-function ForAdmins({ view }: { readonly view: ModelView & { readonly admin: NonNullable<ModelView['admin']> } }) {
+type AdminView = ModelView & { readonly admin: NonNullable<ModelView['admin']> };
+type ModelChannel = AdminView['admin']['channels'][number];
+
+function Use({ view }: { readonly view: AdminView }) {
   const { t } = useTranslation();
   const money = useMoney();
   const { admin } = view;
   const margin = marginOf(view);
   return (
-    <>
-      <Card title={t('pricing.channels')}>
-        <table className="sheet-table compact">
-          <thead>
-            <tr>
-              <th scope="col">{t('channels.name')}</th>
-              <th scope="col" className="number">
-                {t('channels.priority')}
-              </th>
-              <th scope="col" className="number">
-                {t('pricing.cost')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {admin.channels.map((one) => (
+    <Card
+      title={t('pricing.use')}
+      actions={
+        <Link className="button" href={`/log?model=${encodeURIComponent(view.model)}`}>
+          {t('logs.title')}
+        </Link>
+      }
+    >
+      <DetailList
+        rows={[
+          [t('pricing.day'), <TrafficBars key="bars" bars={admin.bars} />],
+          [t('pricing.requests'), grouped(admin.requests)],
+          [t('pricing.tokens'), `${sizeText(admin.tokens_in)} / ${sizeText(admin.tokens_out)}`],
+          [t('pricing.charged'), money(admin.charge)],
+          [t('pricing.margin'), margin === null ? '–' : percentText(margin)],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** The others are in the list of channels. */
+const maxChannels = 8;
+
+function costText({ input, output, per_call: call }: ModelChannel): string {
+  if (call !== null) return dollarText(call);
+  return input === null ? '–' : `${dollarText(input)} / ${dollarText(output)}`;
+}
+
+/** Those that serve the model, as they are tried: first by priority, then by what they served. */
+function Channels({ view }: { readonly view: AdminView }) {
+  const { t } = useTranslation();
+  const { data } = useChannelTraffic('24h');
+  const traffic = new Map(data?.map((one) => [one.id, one]));
+  const attempts = ({ id }: ModelChannel): number => traffic.get(id)?.period?.attempts ?? 0;
+  const channels = view.admin.channels.toSorted(
+    (one, other) => other.priority - one.priority || attempts(other) - attempts(one),
+  );
+  const more = channels.length - maxChannels;
+  return (
+    <Card title={t('pricing.channels')} flush>
+      <table className="sheet-table compact">
+        <thead>
+          <tr>
+            <th scope="col">{t('channels.name')}</th>
+            <th scope="col">{t('channels.status')}</th>
+            <th scope="col" className="max-sm:hidden">
+              {t('channels.lastDay')}
+            </th>
+            <th scope="col" className="number">
+              {t('channels.success')}
+            </th>
+            <th scope="col" className="number max-sm:hidden">
+              {t('channels.speed')}
+            </th>
+            <th scope="col" className="number max-sm:hidden">
+              {t('channels.priority')}
+            </th>
+            <th scope="col" className="number max-sm:hidden">
+              {t('pricing.cost')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {channels.slice(0, maxChannels).map((one) => {
+            const own = traffic.get(one.id);
+            const share = successOf(own);
+            return (
               <tr key={one.id}>
                 <td>
                   <Link href={`/channel/edit/${one.id}`}>{one.name}</Link>
                 </td>
-                <td className="number">{one.priority}</td>
-                <td className="number">
-                  {one.per_call === null
-                    ? one.input === null
-                      ? '–'
-                      : `${dollarText(one.input)} / ${dollarText(one.output)}`
-                    : dollarText(one.per_call)}
+                <td>
+                  {own === undefined ? (
+                    '–'
+                  ) : (
+                    <span className={stateClasses[own.state]}>{t(`channels.state.${own.state}`)}</span>
+                  )}
                 </td>
+                <td className="max-sm:hidden">
+                  <TrafficBars bars={own?.period?.bars ?? []} />
+                </td>
+                <td className="number">
+                  {share === null ? '–' : <span className={successClass(share)}>{successText(share)}</span>}
+                </td>
+                <td className="number max-sm:hidden">
+                  {secondsText(own?.period?.first_token)} <span className="text-ink-3">/</span>{' '}
+                  {secondsText(own?.period?.p95)}
+                </td>
+                <td className="number max-sm:hidden">{one.priority}</td>
+                <td className="number max-sm:hidden">{costText(one)}</td>
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </Card>
-      <Card
-        title={t('pricing.use')}
-        actions={
-          <Link className="button" href={`/log?model=${encodeURIComponent(view.model)}`}>
-            {t('logs.title')}
+            );
+          })}
+        </tbody>
+      </table>
+      {more > 0 ? (
+        <p className="border-t border-line px-5 py-2">
+          <Link href={`/channel?model=${encodeURIComponent(view.model)}`}>
+            {t('pricing.moreChannels', { count: more })}
           </Link>
-        }
-      >
-        <DetailList
-          rows={[
-            [t('pricing.margin'), margin === null ? '–' : percentText(margin)],
-            [t('pricing.day'), <TrafficBars key="bars" bars={admin.bars} />],
-            [t('pricing.requests'), grouped(admin.requests)],
-            [t('pricing.tokens'), `${sizeText(admin.tokens_in)} / ${sizeText(admin.tokens_out)}`],
-            [t('pricing.charged'), money(admin.charge)],
-          ]}
-        />
-      </Card>
-    </>
+        </p>
+      ) : null}
+    </Card>
   );
 }
 
@@ -248,13 +311,18 @@ export function ModelPage({ model, models }: ModelPageProps) {
             ]}
           />
         </Card>
-        <Card title={t('pricing.prices')}>
+        <Card title={t('pricing.prices')} flush>
           <GroupPrices view={view} models={models} />
         </Card>
-        {admin === null ? null : <ForAdmins view={{ ...view, admin }} />}
-        <div className="col-span-2 min-w-0 max-lg:col-span-1">
+        {admin === null ? null : <Use view={{ ...view, admin }} />}
+        <div className={`min-w-0 ${admin === null ? 'lg:col-span-2' : ''}`}>
           <Snippets model={model} />
         </div>
+        {admin === null ? null : (
+          <div className="min-w-0 lg:col-span-2">
+            <Channels view={{ ...view, admin }} />
+          </div>
+        )}
       </div>
     </>
   );

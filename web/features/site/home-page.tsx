@@ -9,6 +9,7 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -33,16 +34,6 @@ const endpoints = [
 const maxModels = 12;
 
 type Priced = OutputOf<EndpointOf<'pricing.get'>>['data'][number];
-type Level = OutputOf<EndpointOf<'status.models'>>[string];
-
-const classes: Readonly<Record<Level, string>> = {
-  none: 'status status-off',
-  good: 'status',
-  slow: 'status status-wait',
-  poor: 'status status-wait',
-  bad: 'status status-bad',
-};
-const rank: Readonly<Record<Level, number>> = { good: 0, slow: 1, poor: 2, bad: 3, none: 4 };
 
 /** Dollars as they are read, cents in line with each other: $2.50, $20.00, $0.0375. */
 function dollars(value: number): string {
@@ -71,9 +62,6 @@ function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: 
 const usePrices = () =>
   useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 });
 
-const useLevels = () =>
-  useOptionalRead({ queryKey: ['model-levels'], queryFn: () => call('status.models'), refetchInterval: 60_000 });
-
 function Models() {
   const { t } = useTranslation();
   const perUnit = useMoneyDetails()?.quotaPerUnit;
@@ -81,7 +69,7 @@ function Models() {
   const levels = useLevels().data;
   if (list === undefined || perUnit === undefined) return null;
   const levelOf = ({ model_name: name }: Priced): Level => levels?.[name] ?? 'none';
-  const models = list.data.toSorted((one, other) => rank[levelOf(one)] - rank[levelOf(other)]);
+  const models = list.data.toSorted((one, other) => levelRank[levelOf(one)] - levelRank[levelOf(other)]);
   const shown = models.slice(0, maxModels);
   const withMaker = shown.some(({ maker }) => maker !== null);
   const withContext = shown.some(({ context }) => context !== null);
@@ -128,7 +116,7 @@ function Models() {
               <tbody>
                 {shown.map((model) => {
                   const { model_name: name, maker, context } = model;
-                  const level = <span className={classes[levelOf(model)]}>{t(`site.level_${levelOf(model)}`)}</span>;
+                  const level = <ModelLevel level={levelOf(model)} />;
                   return (
                     <tr key={name}>
                       <td className="max-w-60 max-sm:max-w-40 max-sm:py-1.5">
