@@ -121,6 +121,7 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   const { path, user, language = 'en', width = 1440 } = options;
   (window as unknown as { happyDOM: { setViewport(size: object): void } }).happyDOM.setViewport({ width, height: 900 });
   localStorage.clear();
+  document.documentElement.dataset.theme = 'light';
   sessionStorage.clear();
   localStorage.setItem('i18nextLng', language);
   vi.setSystemTime(now * 1000);
