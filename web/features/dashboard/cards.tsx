@@ -56,7 +56,7 @@ function MetricCard(props: CardProps) {
         )}
       </dd>
       <dd
-        className="truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal"
+        className="min-h-5 truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal"
         title={note || undefined}
       >
         {change === null ? null : <span className={`mr-1.5 ${className}`}>{change}</span>}

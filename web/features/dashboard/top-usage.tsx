@@ -30,8 +30,6 @@ const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }
 /** The button below the table shows more. */
 const maxRows = 10;
 const chartHeight = 240;
-/** With the names of what it shows, and what opens the table: what stands below does not move when it comes. */
-const fullHeight = chartHeight + 84;
 const none: readonly TrafficSeries[] = [];
 
 export interface TopUsageProps {
@@ -117,7 +115,8 @@ export function TopUsage(props: TopUsageProps) {
           />
         </header>
         {stacks.length === 0 ? (
-          <p className="px-4 py-8 text-ink-2" style={by === undefined ? { minHeight: fullHeight } : undefined}>
+          // As high as the chart with its names: what stands below does not move when it comes.
+          <p className="grid min-h-81 place-items-center px-4 text-ink-2 max-sm:min-h-40">
             {by === undefined ? t('app.loading') : t('dashboard.empty')}
           </p>
         ) : (
