@@ -14,7 +14,7 @@ import { kept } from '../support/kept-text.ts';
 
 /** They start servers and programs, or are about the files of this machine. */
 const elsewhere =
-  /^(serve|setup|doctor|service|mock-upstream|backup (create|restore|list)|db|ledger|secrets|import|exec|login|logout|whoami|context|bench|upgrade|version|agents|chat|completion|api|help|capabilities|env)\b/;
+  /^(serve|setup|doctor|service|mock-upstream|backup (create|restore|list)|db|ledger|secrets|import|exec|bench|upgrade|version|chat)\b/;
 const mostLines = 40;
 const mostCells = 600;
 const unanswered = new Set<string>();
@@ -50,7 +50,8 @@ async function told(
   const said = (mark: string) => (text: string) => {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
-    for (const line of parts) lines.push(`${mark}${line.replaceAll(dir, 'DIR')}`.trimEnd());
+    for (const line of parts)
+      lines.push(`${mark}${line.replaceAll(dir, 'DIR').replaceAll(process.execPath, 'GATEWAY')}`.trimEnd());
     return true;
   };
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) =>
