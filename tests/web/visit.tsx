@@ -33,6 +33,7 @@ const icons = new Map<string, string>();
 let root: Root | undefined;
 let client: QueryClient | undefined;
 let waiting = 0;
+let asked = 0;
 let zone = '';
 const calls: string[] = [];
 const noted: string[] = [];
@@ -74,15 +75,16 @@ export async function endVisits(): Promise<void> {
   vi.unstubAllGlobals();
 }
 
-/** Timers of a moment have run, and all that was asked is answered. */
+/** Timers of a moment have run, all that was asked is answered, and no answer has led to another question. */
 export async function settle(): Promise<void> {
-  for (let round = 0; round < 30; round++) {
+  for (let quiet = 0, round = 0; quiet < 3 && round < 60; round++) {
+    const before = asked;
     await act(async () => {
       await vi.advanceTimersByTimeAsync(20);
       await turn();
     });
-    const isPending = waiting > 0 || document.querySelector('[data-waiting]') !== null;
-    if (round >= 2 && !isPending) return;
+    const isPending = waiting > 0 || asked > before || document.querySelector('[data-waiting]') !== null;
+    quiet = isPending ? 0 : quiet + 1;
   }
 }
 
@@ -128,6 +130,7 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   history.replaceState(null, '', path);
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) => {
     waiting++;
+    asked++;
     try {
       // As from afar: not at once.
       await turn();
