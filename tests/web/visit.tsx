@@ -12,7 +12,7 @@ import { toast } from 'sonner';
 import { vi } from 'vitest';
 import type { User } from '../../server/contract/entities.ts';
 import { answered } from '../support/answered.ts';
-import { type Answers, done, now } from '../support/answers.ts';
+import { type Answers, done, filled, now } from '../support/answers.ts';
 import { act } from './mounted.tsx';
 import { outlineOf } from './outline.ts';
 
@@ -65,6 +65,13 @@ export async function startVisits(): Promise<void> {
   // A boundary says on the page what React says here.
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  // Dialogs and menus come a moment later the first time.
+  const { preloadMenus } = await import('../../web/components/lazy-menu.tsx');
+  const { preloadOverlays } = await import('../../web/components/overlay.tsx');
+  preloadMenus();
+  preloadOverlays();
+  await visit({ path: '/about', user: null, answers: { ...filled, 'status.notice': 'Welcome' } });
+  for (let times = 0; times < 5; times++) await settle();
 }
 
 export async function endVisits(): Promise<void> {
