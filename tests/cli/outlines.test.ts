@@ -10,7 +10,7 @@ import { createProgram } from '../../cli/program.ts';
 import type { Language } from '../../server/contract/enum.ts';
 import { answered } from '../support/answered.ts';
 import { done, empty, filled, now } from '../support/answers.ts';
-import { kept } from '../support/kept-text.ts';
+import { fixTimeZone, kept } from '../support/kept-text.ts';
 
 /** They start servers and programs, or are about the files of this machine. */
 const elsewhere =
@@ -22,6 +22,7 @@ let dir = '';
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'gateway-outlines-'));
+  fixTimeZone();
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date'] });
   writeFileSync(join(dir, 'file'), '{"ModelRatio":{"gpt-4o":3}}');
   writeFileSync(join(dir, 'site.yaml'), 'version: 1\noptions: {SystemName: Ours}\n');

@@ -1,4 +1,5 @@
 /** Texts that are kept in files, for a person to read: what is said now must be what the file says. */
+import { setTimeZone } from 'bun:jsc';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect } from 'vitest';
@@ -22,3 +23,6 @@ export function kept(path: string, lines: readonly string[]): void {
     `${path} is no longer what is shown. Read the difference; if it is meant, write it anew: ${command}`,
   ).toBe(before);
 }
+
+/** Files that keep times share one zone and leave it: it is the zone of the process, whose threads run several files at once. */
+export const fixTimeZone = (): void => void setTimeZone('Asia/Kolkata');

@@ -3,7 +3,6 @@
  * The file that uses it begins with the line `// @vitest-environment happy-dom`.
  */
 
-import { setTimeZone } from 'bun:jsc';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -13,6 +12,7 @@ import { vi } from 'vitest';
 import type { User } from '../../server/contract/entities.ts';
 import { answered } from '../support/answered.ts';
 import { type Answers, done, filled, now } from '../support/answers.ts';
+import { fixTimeZone } from '../support/kept-text.ts';
 import { act } from './mounted.tsx';
 import { outlineOf } from './outline.ts';
 
@@ -34,15 +34,13 @@ let root: Root | undefined;
 let client: QueryClient | undefined;
 let waiting = 0;
 let asked = 0;
-let zone = '';
 const calls: string[] = [];
 const noted: string[] = [];
 export const unanswered = new Set<string>();
 
 /** Loads every page first: none is shown half, and no module is loaded while the clock stands. */
 export async function startVisits(): Promise<void> {
-  zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  setTimeZone('Asia/Kolkata');
+  fixTimeZone();
   vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false);
   // What waits until the page is idle is read, too.
   vi.stubGlobal('requestIdleCallback', (work: () => void) => queueMicrotask(work));
@@ -78,7 +76,6 @@ export async function endVisits(): Promise<void> {
   await leave();
   vi.useRealTimers();
   vi.restoreAllMocks();
-  setTimeZone(zone);
   vi.unstubAllGlobals();
 }
 
