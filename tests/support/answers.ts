@@ -298,6 +298,19 @@ export const logs: readonly Log[] = [
     usage_source: 'none',
   }),
 ];
+const failed = { type: 5, usage_source: 'none', end_reason: 'refused', channel: 0, channel_name: '' };
+/** Further refusals, for each the place where its rule is changed. */
+export const refusals: readonly Log[] = (
+  [
+    ['user_exhausted', 402],
+    ['token_exhausted', 403],
+    ['model_not_found', 404],
+    ['model_price_unset', 503],
+    ['limit_requests', 429],
+  ] as const
+).map(([refused, status], at) =>
+  log(300 + at, hour + at, { ...failed, content: refused, other: JSON.stringify({ refused, status }) }),
+);
 const counts: Output<'log.facets'> = {
   from: now - day,
   to: now,

@@ -1,5 +1,7 @@
 // @vitest-environment happy-dom
 /** Every page as it is read, in its main states, against outlines that a person has read: tests/web/outlines. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kept } from '../support/kept-text.ts';
 import { failures, frames, sheets, views } from './views.ts';
@@ -23,6 +25,18 @@ test('failures', async () => {
   for (const [name, view] of Object.entries(failures))
     lines.push(`# ${name}`, ...(await visit(view)).outline().map((line) => `  ${line}`));
   kept('tests/web/outlines/failures.txt', lines);
+});
+
+test('each link leads to a page', async () => {
+  const { pages } = await import('../../web/app/pages.tsx');
+  const isPage = (path: string): boolean =>
+    pages.some((page) => (page.addresses ?? new RegExp(`^${page.path.replace(/\/:\w+/g, '(/[^/]+)?')}$`)).test(path));
+  const files = [...new Bun.Glob('*.txt').scanSync({ cwd: join(import.meta.dirname, 'outlines') })];
+  const links = files.flatMap((name) => [
+    ...readFileSync(join(import.meta.dirname, 'outlines', name), 'utf8').matchAll(/→ (\/[^\s?#:]*)/g),
+  ]);
+  const nowhere = links.map(([, path = '']) => path).filter((path) => !/^\/api\//.test(path) && !isPage(path));
+  expect([...new Set(nowhere)]).toEqual([]);
 });
 
 test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));

@@ -1,6 +1,6 @@
 /** The views that are outlined and pressed: an address, who looks at it, and what the site answers. */
 import type { User } from '../../server/contract/entities.ts';
-import { type Answers, empty, filled, people } from '../support/answers.ts';
+import { type Answers, empty, filled, people, refusals } from '../support/answers.ts';
 import type { VisitOptions } from './visit.tsx';
 
 const { root, admin, user: mira } = people;
@@ -54,6 +54,12 @@ export const views = {
   'tokens-phone': view('/token', mira, { width: phone }),
   logs: view('/log', mira, { width: phone, language: 'zh' }),
   'logs-root': view('/log', root),
+  'logs-refused': view('/log', mira, {
+    answers: { ...filled, 'log.self': { items: [...refusals], page: 1, page_size: 20, total: refusals.length } },
+  }),
+  'logs-refused-root': view('/log', root, {
+    answers: { ...filled, 'log.list': { items: [...refusals], page: 1, page_size: 20, total: refusals.length } },
+  }),
   'logs-empty': view('/log', mira, { answers: empty }),
   drawings: view('/midjourney', root),
   'drawings-own': view('/midjourney', mira, { answers: empty }),

@@ -56,7 +56,7 @@ export function ruleOf(
 ): string | null {
   const code = typeof details.refused === 'string' ? details.refused : '';
   const own = log.user_id === reader.id;
-  const ofUser = own ? '/wallet' : `/user/edit/${log.user_id}`;
+  const ofUser = own ? '/topup' : `/user/edit/${log.user_id}`;
   if (code === '' || log.user_id === 0) return null;
   if (/^(token_|ip_not_allowed|model_not_allowed)/.test(code) && own && log.token_id !== 0)
     return `/token?open=${log.token_id}`;
