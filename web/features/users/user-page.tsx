@@ -1,8 +1,11 @@
 /** One person: what they spent and when, their keys, limits, requests and what was done to the account. */
+
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import type { Log } from '../../../server/contract/entities.ts';
+import { statusOf } from '../../../server/contract/log-status.ts';
 import { monthAt, type Statement } from '../../../server/contract/statement.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Boundary } from '../../components/failure.tsx';
@@ -175,10 +178,23 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
   );
 }
 
+/** What a request took and cost; an event, as a top-up is one, did neither. */
+function FiguresOf({ row }: { readonly row: Log }) {
+  const money = useMoney();
+  const isEvent = statusOf(row) === 'event';
+  return (
+    <>
+      <td className="number max-lg:hidden">{isEvent ? null : grouped(row.prompt_tokens)}</td>
+      <td className="number max-lg:hidden">{isEvent ? null : grouped(row.completion_tokens)}</td>
+      <td className="number">{isEvent ? null : money(row.quota, 'exact')}</td>
+    </>
+  );
+}
+
 function Requests({ username }: { readonly username: string }) {
   const { t } = useTranslation();
   const language = currentLanguage();
-  const money = useMoney();
+  const _money = useMoney();
   const rows = useRead({
     queryKey: ['user-log', username],
     queryFn: () => call('log.list', { p: 1, page_size: maxRows, username }),
@@ -225,9 +241,7 @@ function Requests({ username }: { readonly username: string }) {
               {row.model_name === '' ? row.content : <code className="font-mono text-[12px]">{row.model_name}</code>}
             </td>
             <td className="text-ink-2 max-sm:hidden">{storedIn(row.token_name, language)}</td>
-            <td className="number max-lg:hidden">{grouped(row.prompt_tokens)}</td>
-            <td className="number max-lg:hidden">{grouped(row.completion_tokens)}</td>
-            <td className="number">{money(row.quota, 'exact')}</td>
+            <FiguresOf row={row} />
           </tr>
         ))}
       </tbody>
