@@ -5,8 +5,12 @@ import { keepResults } from './lab/prove/promises-table.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Tests that start programs or a browser; steps of their own. */
+/** Presses every control of every page: forty seconds of processor time. */
+export const pressTests = 'tests/web/presses.test.tsx';
+
+/** Tests that start programs or a browser, or take as long; steps of their own. */
 export const longTests: readonly string[] = [
+  pressTests,
   'tests/binary/**',
   'tests/browser/**',
   'tests/postgres/**',
