@@ -30,6 +30,8 @@ export interface UserFilter {
   /** Part of username, e-mail or display name, or the id itself. */
   readonly keyword?: string | undefined;
   readonly group?: string | undefined;
+  readonly role?: number | undefined;
+  readonly status?: number | undefined;
   /** Whose e-mail may be found by: this user's and those of lower roles; absent = everybody's. */
   readonly searchableEmails?: { readonly id: number; readonly below: number } | undefined;
 }
@@ -72,26 +74,33 @@ export function createUsersRepository({ query, dialect }: Database) {
 
   const narrow = (filter: UserFilter) => {
     const keyword = filter.keyword ?? '';
-    return select()
-      .$if(keyword !== '', (q) =>
-        q.where((eb) =>
-          eb.or([
-            contains('users.username', keyword),
-            filter.searchableEmails === undefined
-              ? contains('users.email', keyword)
-              : eb.and([
-                  contains('users.email', keyword),
-                  eb.or([
-                    eb('users.role', '<', filter.searchableEmails.below),
-                    eb('users.id', '=', filter.searchableEmails.id),
+    return (
+      select()
+        .$if(keyword !== '', (q) =>
+          q.where((eb) =>
+            eb.or([
+              contains('users.username', keyword),
+              filter.searchableEmails === undefined
+                ? contains('users.email', keyword)
+                : eb.and([
+                    contains('users.email', keyword),
+                    eb.or([
+                      eb('users.role', '<', filter.searchableEmails.below),
+                      eb('users.id', '=', filter.searchableEmails.id),
+                    ]),
                   ]),
-                ]),
-            contains('users.display_name', keyword),
-            ...(/^\d{1,15}$/.test(keyword) ? [eb('users.id', '=', Number(keyword))] : []),
-          ]),
-        ),
-      )
-      .$if((filter.group ?? '') !== '', (q) => q.where('users.group_name', '=', filter.group ?? ''));
+              contains('users.display_name', keyword),
+              ...(/^\d{1,15}$/.test(keyword) ? [eb('users.id', '=', Number(keyword))] : []),
+            ]),
+          ),
+        )
+        .$if((filter.group ?? '') !== '', (q) => q.where('users.group_name', '=', filter.group ?? ''))
+        .$if(filter.role !== undefined, (q) => q.where('users.role', '=', filter.role ?? 0))
+        // A closed account has no other state.
+        .$if(filter.status !== undefined, (q) =>
+          q.where('users.status', '=', filter.status ?? 0).where('users.deleted_at', 'is', null),
+        )
+    );
   };
 
   return {

@@ -367,11 +367,11 @@ test('drawers of users have their fields; quota may be taken away, bindings are 
   await inside.open('user/edit/2');
   await page.getByRole('dialog').getByLabel(en.users.addQuota).waitFor();
   expect(await labels()).toEqual([
+    en.users.addQuota,
     en.users.username,
     en.users.displayName,
     en.users.password,
     en.users.group,
-    en.users.addQuota,
   ]);
   const dialog = page.getByRole('dialog');
   expect(await dialog.getByLabel(en.users.password, { exact: true }).inputValue()).toBe('');

@@ -7,6 +7,7 @@ interface Overview {
   readonly keys: readonly { readonly name: string; readonly key: string }[];
   readonly last_seen_time: number;
   readonly last_ip: string;
+  readonly last_login_time: number;
   readonly audit: readonly { readonly action: string; readonly actor: string }[] | null;
 }
 
@@ -49,6 +50,7 @@ test('when and from where a user was seen last follows from logins and keys', as
   const seen = (await get(ann.id, root)).data as Overview;
   expect(Math.abs(seen.last_seen_time - Date.now() / 1000)).toBeLessThan(3600);
   expect(seen.last_ip).toBe('10.0.0.6');
+  expect(Math.abs(seen.last_login_time - Date.now() / 1000)).toBeLessThan(3600);
   const later = Math.floor(Date.now() / 1000) + 500;
   await api.gateway.database.query
     .updateTable('tokens')
@@ -56,6 +58,17 @@ test('when and from where a user was seen last follows from logins and keys', as
     .where('user_id', '=', ann.id)
     .execute();
   expect((await get(ann.id, root)).data).toMatchObject({ last_seen_time: later, last_ip: '10.0.0.7' });
+});
+
+test('what a low balance is follows from the user’s own setting, or from the site’s', async () => {
+  expect((await get(ann.id, root)).data).toMatchObject({ low_balance_below: 1000 });
+  await api.send(
+    'PUT',
+    '/api/user/setting',
+    { notify_type: 'email', quota_warning_threshold: 70_000, notification_email: '' },
+    ann.headers,
+  );
+  expect((await get(ann.id, root)).data).toMatchObject({ low_balance_below: 70_000 });
 });
 
 test('the super administrator sees what was done to the account, newest first, and to nothing else', async () => {

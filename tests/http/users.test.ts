@@ -37,12 +37,12 @@ test('a page holds everybody, newest first, closed accounts too, and no secret',
 
 test('search takes the keyword as it is written', async () => {
   await api.addUser('a_b%c', 1);
-  const found = async (keyword: string, group = '') =>
+  const found = async (keyword: string, group = '', more = '') =>
     (
       (
         await api.send(
           'GET',
-          `/api/user/search?keyword=${encodeURIComponent(keyword)}&group=${group}&p=1&page_size=10`,
+          `/api/user/search?keyword=${encodeURIComponent(keyword)}&group=${group}${more}&p=1&page_size=10`,
           undefined,
           admin,
         )
@@ -55,6 +55,12 @@ test('search takes the keyword as it is written', async () => {
   expect(await found('', 'default')).toHaveLength(5);
   expect(await found('', 'nobody')).toEqual([]);
   expect(await found("' OR 1=1 --")).toEqual([]);
+  expect(await found('', '', '&role=100')).toEqual(['root', 'tester']);
+  expect(await found('', '', '&role=&status=')).toHaveLength(5);
+  await api.send('POST', '/api/user/manage', { id: plainId, action: 'disable' }, admin);
+  expect(await found('', 'default', '&status=2')).toEqual(['plain']);
+  await api.send('POST', '/api/user/manage', { id: plainId, action: 'delete' }, admin);
+  expect(await found('', '', '&status=2')).toEqual([]);
 });
 
 test.each([

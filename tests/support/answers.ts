@@ -759,6 +759,8 @@ export const filled: Answers = {
     keys: [...tokens],
     last_seen_time: now - 4 * minute,
     last_ip: '198.51.100.7',
+    last_login_time: now - 2 * day,
+    low_balance_below: 100_000,
     audit: [audit(1, 'user.update'), audit(2, 'user.manage')],
   },
   'user.sessions': sessions,

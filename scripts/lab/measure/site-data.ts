@@ -255,6 +255,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     DrawingEnabled: 'true',
     TaskEnabled: 'true',
     TopUpLink: 'https://shop.example.com/codes',
+    QuotaRemindThreshold: '500000',
     Announcement: '',
   }))
     await ask('PUT', '/api/option/', { key: name, value }).catch(() => undefined);
@@ -294,6 +295,8 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
       unlimited_quota: name !== 'prod-api' && name !== 'ci',
       remain_quota: 25_000_000,
     });
+  for (const name of size.users > 0 ? keyNames.slice(0, 3) : [])
+    await ask('POST', '/api/token/', { name, remain_quota: 2_500_000, allow_ips: '203.0.113.0/24' });
   for (let n = keyNames.length; n < size.keys; n++)
     await ask('POST', '/api/token/', { name: `customer ${String(n).padStart(3, '0')}`, remain_quota: 5_000_000 });
   for (let left = size.keys > 10 ? 40 : 0; left > 0; left -= 20)
@@ -394,6 +397,22 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     raw.run(
       'UPDATE tokens SET used_quota = (id * 7919 % 5000000), accessed_at = ? - id * 600 WHERE id > ? AND id % 3 > 0',
       [now, keyNames.length],
+    );
+    // One person's page is photographed: with keys of their own and a login.
+    raw.run(
+      "UPDATE tokens SET user_id = 2, created_at = ?, accessed_at = ? - id % 3 * 900, used_quota = 400000 + id % 3 * 250000, last_ip = '203.0.113.7' WHERE allow_ips = '203.0.113.0/24'",
+      [now - 20 * daySeconds, now - 40],
+    );
+    raw.run(
+      'INSERT INTO sessions (id_hash, user_id, created_at, last_seen_at, expires_at, ip, user_agent) VALUES (?, 2, ?, ?, ?, ?, ?)',
+      [
+        hexOf(random),
+        now - 3 * 3600,
+        now - 1200,
+        now + 6 * daySeconds,
+        '203.0.113.7',
+        'Mozilla/5.0 (X11; Linux x86_64) Firefox/144.0',
+      ],
     );
     for (const [id, sum] of byChannel) raw.run('UPDATE channels SET used_quota = ? WHERE id = ?', [sum, id]);
     raw.run('UPDATE channels SET balance = 40 + id * 13.25, balance_updated_at = ? WHERE id IN (1, 2, 4, 5)', [

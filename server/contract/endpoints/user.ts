@@ -59,7 +59,7 @@ export const userEndpoints = [
     method: 'GET',
     path: '/api/user/search',
     access: 'admin',
-    input: z.object({ keyword: text, group: text, ...pagination }),
+    input: z.object({ keyword: text, group: text, role: number, status: number, ...pagination }),
     output: page(userShape),
     summary: { zh: '搜索用户', en: 'Search users' },
   }),
@@ -113,6 +113,10 @@ export const userEndpoints = [
       /** Epoch seconds of the last use of the console or of a key, and where it came from; 0 and '' = never. */
       last_seen_time: z.int(),
       last_ip: z.string(),
+      /** Of the newest login that has not ended; 0 = nobody is logged in. */
+      last_login_time: z.int(),
+      /** Quota; a balance below it is one that the user is warned of. */
+      low_balance_below: z.int(),
       /** What was done to the account, newest first; null = for the super administrator alone. */
       audit: z.nullable(z.array(auditShape)),
     }),

@@ -44,15 +44,19 @@ export function createQuotaAlerts(deps: {
       const lastHour = now - (now % 3600) - 3600;
       for (const user of await repository.spenders(lastHour)) {
         const setting = settingOf(user.setting);
-        const own = setting.quota_warning_threshold;
-        const threshold = typeof own === 'number' && own > 0 ? own : options.get('QuotaRemindThreshold');
-        if (user.balance >= threshold) continue;
+        if (user.balance >= lowBalance(user.setting, options)) continue;
         // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.
         if (!(await repository.claim(user.id, kind, now, minIntervalSeconds))) continue;
         await deps.notify(user, notice(setting, user.balance)).catch(deps.report);
       }
     },
   };
+}
+
+/** A balance below it is low. @param setting as it is stored. */
+export function lowBalance(setting: string, options: Pick<OptionsService, 'get'>): number {
+  const own = settingOf(setting).quota_warning_threshold;
+  return typeof own === 'number' && own > 0 ? own : options.get('QuotaRemindThreshold');
 }
 
 function settingOf(text: string): Readonly<Record<string, unknown>> {

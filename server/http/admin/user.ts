@@ -1,5 +1,6 @@
 /** The caller's own account, and user management. */
 import { Role } from '../../contract/enum.ts';
+import { lowBalance } from '../../domain/notifications/quota-alerts.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import { attemptSourceOf, selfOf } from './attempt-limit.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -40,7 +41,12 @@ export const userHandlers: HandlersOf<
   'user.search': ({ services, actor, input }) =>
     services.userManagement.page(
       actor,
-      { keyword: input.keyword, group: input.group === 'null' ? '' : input.group },
+      {
+        keyword: input.keyword,
+        group: input.group === 'null' ? '' : input.group,
+        role: input.role,
+        status: input.status,
+      },
       firstPage(input.p),
       pageSize(input.page_size),
       input.sort,
@@ -69,6 +75,8 @@ export const userHandlers: HandlersOf<
       keys,
       last_seen_time: last.at,
       last_ip: last.ip,
+      last_login_time: Math.max(0, ...sessions.map(({ created_time: at }) => at)),
+      low_balance_below: lowBalance(user.setting, services.options),
       audit: isRoot ? await services.audit.ofTarget('user.', String(id), maxAuditRows) : null,
     };
   },

@@ -29,6 +29,8 @@ export interface UserColumnsOptions {
   readonly t: TFunction;
   readonly money: Money;
   readonly refresh: () => Promise<unknown>;
+  /** Where the name is known. */
+  readonly nameOf: (id: number) => string | undefined;
   readonly onEdit: (user: User) => void;
   readonly onClose: (user: User) => void;
 }
@@ -77,9 +79,15 @@ export const Initial = ({ name }: { readonly name: string }) => (
   </span>
 );
 
-function Name({ user }: { readonly user: User }) {
+function Name({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & { readonly user: User }) {
   const narrow = useNarrow();
-  const more = [user.display_name === user.username ? '' : user.display_name, user.email].filter((one) => one !== '');
+  const name = user.display_name === user.username ? '' : user.display_name;
+  // A card has no columns for group and use.
+  const more = (
+    narrow
+      ? [name, user.group, user.used_quota === 0 ? '' : t('users.usedSum', { amount: money(user.used_quota) })]
+      : [name, user.email]
+  ).filter((one) => one !== '');
   return (
     <span className="flex min-h-12 min-w-0 items-center gap-2.5 py-1">
       <Initial name={user.username} />
@@ -113,16 +121,26 @@ export function UserStatus({ user }: { readonly user: User }) {
   );
 }
 
+export const GroupMark = ({ name }: { readonly name: string }) => (
+  <span className="rounded-1 bg-sunken px-1.5 py-0.5 text-[12px] text-ink-2">{name}</span>
+);
+
 /** From this share on the bar warns. */
 const nearlyUsed = 0.9;
 
 /** The used share of a user's quota. */
-function UsedBar({ user: { quota, used_quota: used } }: { readonly user: User }) {
+function UsedBar({
+  user: { quota, used_quota: used },
+  t,
+  money,
+}: Pick<UserColumnsOptions, 't' | 'money'> & { readonly user: User }) {
   const share = used <= 0 ? 0 : Math.min(1, used / Math.max(1, used + quota));
+  const name = t('users.usedOf', { share: Math.round(share * 100), total: money(used + Math.max(0, quota)) });
   return (
     <span
       className={`h-1 w-16 flex-none overflow-hidden rounded-1 max-xl:hidden ${share === 0 ? '' : 'bg-press'}`}
       aria-hidden="true"
+      title={share === 0 ? undefined : name}
     >
       <span
         className="block h-1"
@@ -140,7 +158,12 @@ const nothing = <span className="text-ink-3">–</span>;
 const figure = (value: number, text: string) => (value === 0 ? <span className="text-ink-3">{text}</span> : text);
 
 /** How many were invited, and below what that earned and who invited this one. */
-function Invited({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & { readonly user: User }) {
+function Invited({
+  user,
+  t,
+  money,
+  nameOf,
+}: Pick<UserColumnsOptions, 't' | 'money' | 'nameOf'> & { readonly user: User }) {
   const { aff_count: count, aff_history_quota: earned, inviter_id: inviter } = user;
   if (count === 0 && earned === 0 && inviter === 0) return nothing;
   return (
@@ -149,7 +172,9 @@ function Invited({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & {
       <span className="block text-[12px] leading-4 text-ink-3">
         {earned === 0 ? null : t('users.inviteEarned', { amount: money(earned) })}
         {earned === 0 || inviter === 0 ? null : ' · '}
-        {inviter === 0 ? null : <Link href={`/user/${inviter}`}>{t('users.invitedBy', { id: inviter })}</Link>}
+        {inviter === 0 ? null : (
+          <Link href={`/user/${inviter}`}>{t('users.invitedBy', { name: nameOf(inviter) ?? `#${inviter}` })}</Link>
+        )}
       </span>
     </span>
   );
@@ -171,13 +196,12 @@ export function userColumns(options: UserColumnsOptions): readonly Column<User>[
       header: t('users.username'),
       key: true,
       order: 'username',
-      cell: (row) => <Name user={row} />,
+      cell: (row) => <Name user={row} {...options} />,
     },
     {
       id: 'group',
       header: t('users.group'),
-      from: 1024,
-      cell: (row) => <span className="rounded-1 bg-sunken px-1.5 py-0.5 text-[12px] text-ink-2">{row.group}</span>,
+      cell: (row) => <GroupMark name={row.group} />,
     },
     {
       id: 'role',
@@ -207,7 +231,7 @@ export function userColumns(options: UserColumnsOptions): readonly Column<User>[
       cell: (row) => (
         <span className="inline-flex items-center gap-2">
           {figure(row.used_quota, money(row.used_quota))}
-          <UsedBar user={row} />
+          <UsedBar user={row} {...options} />
         </span>
       ),
     },

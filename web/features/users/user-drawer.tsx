@@ -10,10 +10,12 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { SelectField } from '../../components/select.tsx';
-import { useForm } from '../../components/use-form.ts';
+import { type FieldOf, useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { roleLabel } from '../../lib/session.ts';
 import { useMoney, useMoneyDetails } from '../../shell/money.ts';
+import { UserStatus } from './user-columns.tsx';
 
 export interface UserDrawerProps {
   /** null = a new one. */
@@ -27,26 +29,71 @@ export interface UserDrawerProps {
 export const signedBounds = { min: -maxQuota } as const;
 const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
 
+const Heading = ({ children }: { readonly children: string }) => (
+  <h2 className="mb-2 font-semibold text-ink-1">{children}</h2>
+);
+
+/** Those that are connected, a line each, and the others in one. */
 function BindingList({ user }: { readonly user: User }) {
   const { t } = useTranslation();
+  const bound = bindings.filter((name) => user[name] !== '');
+  const others = bindings.filter((name) => user[name] === '');
   return (
-    <>
-      <h2 className="mb-1 text-[12px] font-medium text-ink-2">{t('users.bindings')}</h2>
-      <dl className="mb-4 grid grid-cols-[120px_minmax(0,1fr)] gap-y-1 text-[12px]">
-        {bindings.map((name) => (
-          <div key={name} className="contents">
+    <section className="mb-4 border-t border-line pt-4">
+      <Heading>{t('users.bindings')}</Heading>
+      <dl className="grid gap-1 text-[12px]">
+        {bound.map((name) => (
+          <div key={name} className="grid grid-cols-[120px_minmax(0,1fr)]">
             <dt className="text-ink-3">{t(`users.${name}`)}</dt>
-            <dd className="truncate">{user[name] === '' ? '–' : user[name]}</dd>
+            <dd className="truncate">{user[name]}</dd>
           </div>
         ))}
+        {others.length === 0 ? null : (
+          <div className="flex flex-wrap gap-x-2 text-ink-3">
+            <dd className="order-first">{t('users.notBound')}:</dd>
+            {others.map((name) => (
+              <dt key={name}>{t(`users.${name}`)}</dt>
+            ))}
+          </div>
+        )}
       </dl>
-    </>
+    </section>
+  );
+}
+
+/** What is there and what is added: never overwritten. */
+interface BalanceProps {
+  readonly quota: number;
+  readonly added: number;
+  readonly field: ReturnType<FieldOf<{ added: string }>>;
+}
+
+function Balance({ quota, added, field }: BalanceProps) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  return (
+    <section className="mb-4 flow-root rounded-3 bg-sunken px-4 pt-3">
+      <p className="mb-3 flex items-baseline gap-2">
+        <span className="text-ink-2">{t('users.quota')}</span>
+        <b className="text-[20px] leading-7 font-semibold">{money(quota)}</b>
+      </p>
+      <MoneyField
+        label={t('users.addQuota')}
+        help={
+          added === 0
+            ? t('users.addQuotaHint')
+            : t('users.addQuotaHelp', { now: money(quota), after: money(quota + added) })
+        }
+        empty={t('users.addNothing')}
+        bounds={signedBounds}
+        {...field}
+      />
+    </section>
   );
 }
 
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
-  const money = useMoney();
   const details = useMoneyDetails();
   const first = () => ({
     username: user?.username ?? '',
@@ -79,6 +126,16 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
       footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
     >
       <CheckedForm id="user-form" onSubmit={form.submit}>
+        {user === null ? null : (
+          <>
+            <p className="mb-3 flex flex-wrap items-center gap-x-3 text-[12px] text-ink-2">
+              <UserStatus user={user} />
+              <span>{t(roleLabel(user.role))}</span>
+              <span className="text-ink-3">#{user.id}</span>
+            </p>
+            <Balance quota={user.quota} added={more} field={field('added')} />
+          </>
+        )}
         <TextField label={t('users.username')} autoComplete="off" {...field('username')} />
         <TextField label={t('users.displayName')} autoComplete="off" {...field('display_name')} />
         <TextField
@@ -89,34 +146,31 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
           {...field('password')}
         />
         {user === null ? null : (
-          <>
-            <SelectField
-              label={t('users.group')}
-              options={[...new Set([...groups, typed.group])].map((name) => [name, name] as const)}
-              {...field('group')}
-            />
-            <MoneyField
-              label={t('users.addQuota')}
-              help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
-              empty={t('users.addNothing')}
-              bounds={signedBounds}
-              {...field('added')}
-            />
-            <BindingList user={user} />
-          </>
+          <SelectField
+            label={t('users.group')}
+            options={[...new Set([...groups, typed.group])].map((name) => [name, name] as const)}
+            {...field('group')}
+          />
         )}
         <p role="alert" className="text-danger">
           {form.error}
         </p>
       </CheckedForm>
       {user === null ? null : (
-        <button
-          type="button"
-          className="button mt-4"
-          onClick={() => attempt(() => call('second_factor.reset', { id: user.id }), t('users.secondReset'))}
-        >
-          {t('users.resetSecond')}
-        </button>
+        <>
+          <BindingList user={user} />
+          <section className="border-t border-line pt-4 pb-2">
+            <Heading>{t('users.security')}</Heading>
+            <p className="mb-2 text-[12px] leading-4 text-ink-3">{t('users.resetSecondHelp')}</p>
+            <button
+              type="button"
+              className="button text-danger"
+              onClick={() => attempt(() => call('second_factor.reset', { id: user.id }), t('users.secondReset'))}
+            >
+              {t('users.resetSecond')}
+            </button>
+          </section>
+        </>
       )}
     </Sheet>
   );

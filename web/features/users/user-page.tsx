@@ -1,7 +1,8 @@
 /** One person: what they spent and when, their keys, limits, requests and what was done to the account. */
-
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Log } from '../../../server/contract/entities.ts';
@@ -9,17 +10,19 @@ import { statusOf } from '../../../server/contract/log-status.ts';
 import { monthAt, type Statement } from '../../../server/contract/statement.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Boundary } from '../../components/failure.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime, day, grouped, relative } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useRead } from '../../lib/read.ts';
+import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { LogStatusMark } from '../logs/log-columns.tsx';
 import { keyUsage } from '../tokens/usage.ts';
-import { UserStatus } from './user-columns.tsx';
+import { GroupMark, UserStatus } from './user-columns.tsx';
+import { UserDrawer } from './user-drawer.tsx';
 
 type Overview = OutputOf<EndpointOf<'user.overview'>>;
 const maxRows = 10;
@@ -45,37 +48,62 @@ function Section({
   );
 }
 
-function AccountDetails({
-  overview: { user, last_seen_time: seen, last_ip: ip },
-  month,
-}: {
+interface FiguresProps {
   readonly overview: Overview;
   readonly month: Statement;
-}) {
+  /** Epoch seconds, 0 = none. */
+  readonly lastRequest: number;
+}
+
+/** What there is and what was spent in large letters, when something was done in small ones. */
+function Figures({ overview, month, lastRequest }: FiguresProps) {
   const { t, i18n } = useTranslation();
   const money = useMoney();
-  const details: readonly (readonly [string, string, (string | undefined)?])[] = [
+  const { user, last_login_time: login, last_ip: ip, low_balance_below: limit } = overview;
+  const low = user.quota < limit;
+  const when = (at: number, none: string) =>
+    at === 0 ? (
+      <span className="text-ink-3">{none}</span>
+    ) : (
+      <span title={dateTime(at)}>{relative(at, i18n.language)}</span>
+    );
+  const amounts: readonly (readonly [name: string, value: string, note?: string])[] = [
+    [t('users.quota'), money(user.quota), low ? t('users.low', { limit: money(limit) }) : ''],
     [t('users.spentMonth'), money(month.total.quota)],
-    [t('users.used'), money(user.used_quota)],
-    [t('users.quota'), money(user.quota)],
+    [t('users.usedAll'), money(user.used_quota)],
     [t('users.requests'), grouped(user.request_count)],
-    [t('users.lastSeen'), seen === 0 ? t('users.never') : relative(seen, i18n.language), ip],
-    [t('users.group'), user.group],
   ];
+  const times: (readonly [name: string, value: React.ReactNode])[] = [
+    [t('users.lastRequest'), when(lastRequest, t('users.noRequest'))],
+    [t('users.lastLogin'), when(login, t('users.noLogin'))],
+  ];
+  if (ip !== '') times.push([t('users.lastIp'), ip]);
   return (
-    <dl className="mb-6 grid grid-cols-2 gap-x-5 gap-y-4 border-y border-line px-5 py-4 sm:grid-cols-3 xl:grid-cols-6">
-      {details.map(([name, value, more = '']) => (
-        <div key={name}>
-          <dt className="text-[12px] text-ink-3">{name}</dt>
-          <dd className="text-[16px] leading-6 font-semibold break-words">{value}</dd>
-          {more === '' ? null : <dd className="font-mono text-[12px] leading-4 text-ink-3">{more}</dd>}
-        </div>
-      ))}
-    </dl>
+    <div className="mb-6 border-y border-line px-5 py-4">
+      <dl className="grid grid-cols-2 gap-x-5 gap-y-4 sm:grid-cols-4">
+        {amounts.map(([name, value, note = '']) => (
+          <div key={name}>
+            <dt className="text-[12px] text-ink-3">{name}</dt>
+            <dd className={`text-[20px] leading-7 font-semibold break-words ${note === '' ? '' : 'text-danger'}`}>
+              {value}
+            </dd>
+            {note === '' ? null : <dd className="text-[12px] leading-4 text-danger">{note}</dd>}
+          </div>
+        ))}
+      </dl>
+      <dl className="mt-3 flex flex-wrap gap-x-6 gap-y-1">
+        {times.map(([name, value]) => (
+          <div key={name} className="flex flex-wrap gap-x-2">
+            <dt className="text-ink-3">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }
 
-/** Each day of the month so far, the highest as high as the box. */
+/** Each day of the month so far, the highest as high as the box; what that is stands at its line. */
 function Days({ month }: { readonly month: Statement }) {
   const { t } = useTranslation();
   const money = useMoney();
@@ -87,23 +115,34 @@ function Days({ month }: { readonly month: Statement }) {
   );
   const max = Math.max(1, ...spent.values());
   if (![...spent.values()].some((one) => one > 0)) return <p className="px-5 text-ink-2">{t('users.nothingSpent')}</p>;
+  const peak = days.find((one) => spent.get(one) === max) ?? '';
+  const today = days.at(-1) ?? '';
   return (
     <div className="px-5">
-      <ul className="flex h-24 items-end gap-px border-b border-line-strong" aria-label={t('users.byDay')}>
-        {days.map((one) => (
-          <li
-            key={one}
-            className="flex h-full min-w-0 flex-1 items-end hover:bg-hover"
-            title={`${one}: ${money(spent.get(one) ?? 0)}`}
-          >
-            <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
-            <span
-              className="block w-full bg-(--data-1)"
-              style={{ height: `${((spent.get(one) ?? 0) / max) * 100}%` }}
-            />
-          </li>
-        ))}
-      </ul>
+      <p className="mb-2 flex flex-wrap gap-x-5 text-[12px] text-ink-2">
+        <span>{t('users.today', { amount: money(spent.get(today) ?? 0) })}</span>
+        <span>{t('users.peak', { amount: money(max), day: peak.slice(5) })}</span>
+      </p>
+      <div className="relative border-t border-dashed border-line">
+        <span className="absolute top-0 left-0 bg-surface pr-1.5 text-[11px] leading-4 text-ink-3" aria-hidden="true">
+          {money(max)}
+        </span>
+        <ul className="flex h-24 items-end gap-px border-b border-line-strong" aria-label={t('users.byDay')}>
+          {days.map((one) => (
+            <li
+              key={one}
+              className="flex h-full min-w-0 flex-1 items-end hover:bg-hover"
+              title={`${one}: ${money(spent.get(one) ?? 0)}`}
+            >
+              <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
+              <span
+                className="block w-full bg-(--data-1)"
+                style={{ height: `${((spent.get(one) ?? 0) / max) * 100}%` }}
+              />
+            </li>
+          ))}
+        </ul>
+      </div>
       <p className="mt-1 flex justify-between text-[11px] text-ink-3" aria-hidden="true">
         <span>{days[0]?.slice(5)}</span>
         {days.length < 3 ? null : <span>{days[Math.floor(days.length / 2)]?.slice(5)}</span>}
@@ -191,14 +230,15 @@ function FiguresOf({ row }: { readonly row: Log }) {
   );
 }
 
+const logOf = (username: string) => ({
+  queryKey: ['user-log', username],
+  queryFn: () => call('log.list', { p: 1, page_size: maxRows, username }),
+});
+
 function Requests({ username }: { readonly username: string }) {
   const { t } = useTranslation();
   const language = currentLanguage();
-  const _money = useMoney();
-  const rows = useRead({
-    queryKey: ['user-log', username],
-    queryFn: () => call('log.list', { p: 1, page_size: maxRows, username }),
-  }).data;
+  const rows = useRead(logOf(username)).data;
   if (rows === undefined) return <Waiting />;
   if (rows.items.length === 0) return <p className="px-5 text-ink-2">{t('users.noRequests')}</p>;
   return (
@@ -274,36 +314,48 @@ function Audit({ audit }: Pick<Overview, 'audit'>) {
 
 function Person({ id }: { readonly id: number }) {
   const { t } = useTranslation();
-  const [, navigate] = useLocation();
+  const client = useQueryClient();
+  const [editing, setEditing] = useState(false);
   const overview = useRead({ queryKey: ['users', 'overview', id], queryFn: () => call('user.overview', { id }) }).data;
   const month = useRead({
     queryKey: ['statement', { user: id }, monthAt(Date.now())],
     queryFn: () => call('statement.get', { user: id, month: monthAt(Date.now()) }),
   }).data;
+  const username = overview?.user.username ?? '';
+  const log = useOptionalRead({ ...logOf(username), enabled: username !== '' }).data;
+  const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   if (overview === undefined || month === undefined) return <Waiting />;
-  const { user } = overview;
+  const { user, keys } = overview;
+  const lastRequest = Math.max(
+    log?.items.find((row) => statusOf(row) !== 'event')?.created_at ?? 0,
+    ...keys.map(({ accessed_time: at }) => at),
+  );
   return (
     <>
       <PageHead title={user.username} count={user.display_name === user.username ? '' : user.display_name}>
-        <button type="button" className="button" onClick={() => navigate(`/user/edit/${id}`)}>
+        <button type="button" className="button" onClick={() => setEditing(true)}>
           {t('app.edit')}
         </button>
-        <Link href={`/statement?user=${id}`} className="button button-primary">
-          {t('statement.title')}
-        </Link>
+        <button type="button" className="button button-primary" onClick={() => setEditing(true)}>
+          <Icon name="plus" />
+          {t('users.addQuota')}
+        </button>
       </PageHead>
       <p className="-mt-2 flex flex-wrap items-center gap-x-3 px-5 pb-3 text-[12px] text-ink-2">
         <UserStatus user={user} />
         <span>{t(roleLabel(user.role))}</span>
+        <span>
+          {t('users.group')} <GroupMark name={user.group} />
+        </span>
         {user.email === '' ? null : <span>{user.email}</span>}
         <span className="text-ink-3">#{user.id}</span>
       </p>
-      <AccountDetails overview={overview} month={month} />
-      <Section title={t('users.byDay')}>
+      <Figures overview={overview} month={month} lastRequest={lastRequest} />
+      <Section title={t('users.byDay')} more={<Link href={`/statement?user=${id}`}>{t('statement.title')}</Link>}>
         <Days month={month} />
       </Section>
       <Section title={t('tokens.title')}>
-        <Keys keys={overview.keys} />
+        <Keys keys={keys} />
       </Section>
       <Section
         title={t('logs.title')}
@@ -314,6 +366,17 @@ function Person({ id }: { readonly id: number }) {
         </Boundary>
       </Section>
       <Audit audit={overview.audit} />
+      {editing ? (
+        <UserDrawer
+          user={user}
+          groups={groups}
+          onClose={() => setEditing(false)}
+          onSaved={() => {
+            setEditing(false);
+            void client.invalidateQueries({ queryKey: ['users'] });
+          }}
+        />
+      ) : null}
     </>
   );
 }

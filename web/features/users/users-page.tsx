@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
+import { Role } from '../../../server/contract/enum.ts';
 import { userSorts } from '../../../server/contract/sort.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -18,10 +19,19 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
+import { roleLabel } from '../../lib/session.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
+
+const statuses = [
+  ['1', 'active'],
+  ['2', 'banned'],
+] as const;
+const roles = [Role.user, Role.admin, Role.root] as const;
+/** As the address has it. */
+const numberIn = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined);
 
 function UserFilters({
   url,
@@ -35,10 +45,20 @@ function UserFilters({
   const { t } = useTranslation();
   return (
     <>
-      <FilterBar filters={[{ name: 'group', label: t('users.group'), options: groups.map((name) => [name, name]) }]}>
+      <FilterBar
+        filters={[
+          {
+            name: 'status',
+            label: t('users.status'),
+            options: statuses.map(([value, name]) => [value, t(`users.${name}`)]),
+          },
+          { name: 'role', label: t('users.role'), options: roles.map((role) => [String(role), t(roleLabel(role))]) },
+          { name: 'group', label: t('users.group'), options: groups.map((name) => [name, name]) },
+        ]}
+      >
         <SearchField
           slash
-          className="h-7 w-56"
+          className="h-7 w-56 sm:max-lg:w-40"
           label={t('users.keyword')}
           value={url.get('q')}
           onChange={(value) => url.set('q', value)}
@@ -67,6 +87,7 @@ export function UsersPage() {
   const pageState = usePageState(10);
   const { page, size } = pageState;
   const [keyword, group] = [url.get('q'), url.get('group')];
+  const [role, status] = [numberIn(url.get('role')), numberIn(url.get('status'))];
   const sort = sortIn(url, userSorts);
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
   const edited = useOptionalRead({
@@ -78,12 +99,13 @@ export function UsersPage() {
   const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
   const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
-    queryKey: ['users', page, size, keyword, group, sort],
+    queryKey: ['users', page, size, keyword, group, role, status, sort],
     queryFn: () =>
-      keyword === '' && group === ''
+      keyword === '' && group === '' && role === undefined && status === undefined
         ? call('user.list', { p: page, page_size: size, sort })
-        : call('user.search', { keyword, group, p: page, page_size: size, sort }),
+        : call('user.search', { keyword, group, role, status, p: page, page_size: size, sort }),
   });
+  const nameOf = (id: number) => list.data?.items.find((row) => row.id === id)?.username;
   const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
   const close = async ({ id }: User) => {
     await attempt(() => call('user.manage', { id, action: 'delete' }), t('users.done'));
@@ -128,7 +150,7 @@ export function UsersPage() {
       <DataTable
         caption={t('users.title')}
         rows={list.data?.items ?? []}
-        columns={userColumns({ t, money, refresh, onEdit: edit, onClose: setClosing })}
+        columns={userColumns({ t, money, refresh, nameOf, onEdit: edit, onClose: setClosing })}
         list={list}
         storeKey="users-table-columns"
         place="users"
