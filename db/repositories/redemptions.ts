@@ -7,12 +7,24 @@ import {
   sql,
   type Updateable,
 } from 'kysely';
+import type { redemptionStates } from '../../server/contract/entities.ts';
 import { fieldOf, isDescending, type redemptionSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { RedemptionsTable, Schema } from '../schema/tables.ts';
 import { startsWith } from './like.ts';
 
-export type RedemptionRow = Selectable<RedemptionsTable>;
+export type RedemptionRow = Selectable<RedemptionsTable> & {
+  /** null = nobody, or a user that no longer exists. */
+  readonly used_username: string | null;
+};
+
+export interface RedemptionFilter {
+  /** Id, or beginning of the name. */
+  readonly keyword?: string | undefined;
+  readonly status?: (typeof redemptionStates)[number] | undefined;
+  /** Epoch seconds. */
+  readonly now: number;
+}
 
 export type RedemptionSort = Sort<(typeof redemptionSorts)[number]>;
 
@@ -28,12 +40,18 @@ const sortColumns: Readonly<Record<(typeof redemptionSorts)[number], RawBuilder<
 
 const used = 3;
 const unused = 1;
+const statuses = { unused, disabled: 2, used, expired: unused } as const;
 
 export function createRedemptionsRepository({ query, dialect }: Database) {
-  /** @param keyword id, or beginning of the name; '' = all. */
-  const narrow = <O>(rows: SelectQueryBuilder<Schema, 'redemptions', O>, keyword: string) =>
+  const narrow = <O>(
+    rows: SelectQueryBuilder<Schema, 'redemptions', O>,
+    { keyword = '', status, now }: RedemptionFilter,
+  ) =>
     rows
       .where('deleted_at', 'is', null)
+      .$if(status !== undefined, (q) => q.where('status', '=', statuses[status ?? 'unused']))
+      .$if(status === 'unused', (q) => q.where((eb) => eb.or([eb('expires_at', '=', 0), eb('expires_at', '>', now)])))
+      .$if(status === 'expired', (q) => q.where('expires_at', '>', 0).where('expires_at', '<=', now))
       .$if(keyword !== '', (q) =>
         q.where((eb) =>
           eb.or([
@@ -42,19 +60,30 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
           ]),
         ),
       );
-  const live = () => query.selectFrom('redemptions').selectAll().where('deleted_at', 'is', null);
+  const withUser = () =>
+    query
+      .selectFrom('redemptions')
+      .selectAll('redemptions')
+      .select((eb) =>
+        eb
+          .selectFrom('users')
+          .select('users.username')
+          .whereRef('users.id', '=', 'redemptions.used_user_id')
+          .as('used_username'),
+      );
+  const live = () => withUser().where('deleted_at', 'is', null);
   const open = (id: number) =>
     query.updateTable('redemptions').where('id', '=', id).where('deleted_at', 'is', null).where('status', '<>', used);
 
   return {
     /** @param sort newest first without it, and among equals. */
     page: async (
-      keyword: string,
+      filter: RedemptionFilter,
       offset: number,
       limit: number,
       sort: RedemptionSort = '-id',
     ): Promise<{ rows: RedemptionRow[]; total: number }> => {
-      const rows = await narrow(query.selectFrom('redemptions').selectAll(), keyword)
+      const rows = await narrow(withUser(), filter)
         .orderBy(sortColumns[fieldOf(sort)], isDescending(sort) ? 'desc' : 'asc')
         .orderBy('id', 'desc')
         .offset(offset)
@@ -62,7 +91,7 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
         .execute();
       const { total } = await narrow(
         query.selectFrom('redemptions').select((eb) => eb.fn.countAll<number>().as('total')),
-        keyword,
+        filter,
       ).executeTakeFirstOrThrow();
       return { rows, total };
     },

@@ -3,22 +3,43 @@ import type { Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
 import type { CallbacksTable, TopUpsTable } from '../schema/tables.ts';
 
-export type TopUpRow = Selectable<TopUpsTable>;
+export type TopUpRow = Selectable<TopUpsTable> & {
+  /** null = no such user. */
+  readonly username: string | null;
+};
 export type CallbackRow = Selectable<CallbacksTable>;
 
 export interface TopUpFilter {
   readonly userId?: number | undefined;
+  /** Order number, username or user id. */
   readonly keyword?: string | undefined;
   readonly status?: string | undefined;
 }
 
+/** Orders of one status and currency. */
+export interface TopUpSum {
+  readonly status: string;
+  readonly currency: string;
+  readonly orders: number;
+  readonly quota: number;
+  readonly money: number;
+}
+
 export function createTopUpsRepository({ query }: Database) {
+  const withUser = () => query.selectFrom('top_ups').leftJoin('users', 'users.id', 'top_ups.user_id');
   const orders = ({ userId, keyword = '', status = '' }: TopUpFilter) =>
-    query
-      .selectFrom('top_ups')
-      .$if(userId !== undefined, (q) => q.where('user_id', '=', userId ?? 0))
-      .$if(keyword !== '', (q) => q.where('trade_no', '=', keyword))
-      .$if(status !== '', (q) => q.where('status', '=', status));
+    withUser()
+      .$if(userId !== undefined, (q) => q.where('top_ups.user_id', '=', userId ?? 0))
+      .$if(keyword !== '', (q) =>
+        q.where((eb) =>
+          eb.or([
+            eb('top_ups.trade_no', '=', keyword),
+            eb('users.username', '=', keyword),
+            ...(/^\d{1,15}$/.test(keyword) ? [eb('top_ups.user_id', '=', Number(keyword))] : []),
+          ]),
+        ),
+      )
+      .$if(status !== '', (q) => q.where('top_ups.status', '=', status));
   const callbacks = (outcome: string) =>
     query.selectFrom('callbacks').$if(outcome !== '', (q) => q.where('outcome', '=', outcome));
 
@@ -27,7 +48,7 @@ export function createTopUpsRepository({ query }: Database) {
       await query.insertInto('top_ups').values(row).execute();
     },
     find: (tradeNo: string): Promise<TopUpRow | undefined> =>
-      query.selectFrom('top_ups').selectAll().where('trade_no', '=', tradeNo).executeTakeFirst(),
+      withUser().selectAll('top_ups').select('users.username').where('trade_no', '=', tradeNo).executeTakeFirst(),
     /** An order that has expired; a payment that arrives all the same still counts. */
     expire: async (tradeNo: string): Promise<void> => {
       await query
@@ -47,11 +68,34 @@ export function createTopUpsRepository({ query }: Database) {
     },
     /** Newest first. */
     page: async (filter: TopUpFilter, offset: number, limit: number): Promise<{ rows: TopUpRow[]; total: number }> => {
-      const rows = await orders(filter).selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const rows = await orders(filter)
+        .selectAll('top_ups')
+        .select('users.username')
+        .orderBy('top_ups.id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
       const { total } = await orders(filter)
         .select((eb) => eb.fn.countAll<number>().as('total'))
         .executeTakeFirstOrThrow();
       return { rows, total };
+    },
+    /** Of all orders that are found, whichever page is shown. */
+    sums: async (filter: TopUpFilter): Promise<TopUpSum[]> => {
+      const rows = await orders(filter)
+        .select(({ fn }) => [
+          'top_ups.status',
+          'top_ups.currency',
+          fn.countAll<number>().as('orders'),
+          fn.sum<number>('top_ups.quota').as('quota'),
+          fn.sum<number>('top_ups.money').as('money'),
+        ])
+        .groupBy(['top_ups.status', 'top_ups.currency'])
+        .orderBy('top_ups.status')
+        .orderBy('top_ups.currency')
+        .execute();
+      // PostgreSQL and MySQL answer sums as text.
+      return rows.map((row) => ({ ...row, quota: Number(row.quota), money: Number(row.money) }));
     },
     /** Keeps a callback; one that came before is found again. */
     receive: async (row: Omit<Insertable<CallbacksTable>, 'outcome'>): Promise<CallbackRow> => {

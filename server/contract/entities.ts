@@ -78,6 +78,8 @@ export const redemptionShape = z.object({
   redeemed_time: int,
   /** 0 = none yet. */
   used_user_id: int,
+  /** '' = none yet, or the user no longer exists. */
+  used_username: z.string(),
   /** Epoch seconds; 0 = never. */
   expired_time: int,
   /** Always 0: how many are to be made is a question of the making alone. */
@@ -86,10 +88,14 @@ export const redemptionShape = z.object({
   DeletedAt: z.null(),
 });
 export type Redemption = z.infer<typeof redemptionShape>;
+/** What a code can be found by: one past its date is expired, no longer unused. */
+export const redemptionStates = ['unused', 'disabled', 'used', 'expired'] as const;
 
 export const topUpOrderShape = z.object({
   id: int,
   user_id: int,
+  /** '' = the user no longer exists. */
+  username: z.string(),
   trade_no: z.string(),
   /** `epay:alipay`, `epay:wxpay`, `stripe`. */
   payment_method: z.string(),
@@ -104,6 +110,16 @@ export const topUpOrderShape = z.object({
   complete_time: int,
 });
 export type TopUpOrder = z.infer<typeof topUpOrderShape>;
+
+/** Orders of one status and currency, added up. */
+export const topUpSumShape = z.object({
+  status: z.string(),
+  currency: z.string(),
+  orders: int,
+  quota: int,
+  /** `730.00` */
+  money: z.string(),
+});
 
 export const paymentCallbackShape = z.object({
   id: int,

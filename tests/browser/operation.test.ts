@@ -213,9 +213,12 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   await page.getByRole('menuitem', { name: en.app.enable }).waitFor();
   await page.keyboard.press('Escape');
   expect(await off.getByRole('button', { name: en.app.edit }).count()).toBe(0);
+  const copy = page.getByRole('button', { name: en.redemption.copyPicked });
   await page.locator('tbody input[type=checkbox]').first().check();
+  await expect.poll(() => copy.isEnabled()).toBe(true);
   await page.locator('tbody input[type=checkbox]').first().uncheck();
-  await page.getByRole('button', { name: en.redemption.copyPicked }).click();
+  await expect.poll(() => copy.isEnabled()).toBe(false);
+  await copy.click({ force: true });
   await toastSays(en.redemption.pickOne);
   await page.getByRole('button', { name: en.redemption.add }).click();
   await dialog().getByLabel(en.redemption.count).waitFor();

@@ -60,7 +60,7 @@ test('a code is redeemed once, logged, and cannot be edited after', async () => 
   expect(await redeem(key, admin)).toMatchObject({ success: false, code: 'redemption_used' });
   expect((await call('GET', '/api/user/self', undefined, user.headers)).data).toMatchObject({ quota: 12_345 });
   const { items } = (await call('GET', '/api/redemption/search?keyword=once')).data as { items: { id: number }[] };
-  expect(items[0]).toMatchObject({ status: 3, used_user_id: user.id });
+  expect(items[0]).toMatchObject({ status: 3, used_user_id: user.id, used_username: 'alice' });
   const id = items[0]?.id ?? 0;
   for (const change of [
     { id, quota: 1 },
@@ -148,4 +148,22 @@ test('the second page of codes goes on where the first ends', async () => {
   }
   expect(pages).toHaveLength(5);
   expect(pages).toEqual([...new Set(pages)].toSorted((a, b) => b - a));
+});
+
+test('codes are found by what became of them; one past its date is expired, no longer unused', async () => {
+  const [held = '', used = '', late = ''] = await create({ name: 'state', quota: 1, count: 4 });
+  const all = async (status: string) => {
+    const path = `/api/redemption/search?keyword=state&status=${status}&p=1&page_size=10`;
+    return (await call('GET', path)).data as { items: { id: number; key: string }[]; total: number };
+  };
+  const idOf = async (key: string) => (await all('')).items.find((one) => one.key === key)?.id ?? 0;
+  await call('PUT', '/api/redemption/?status_only=true', { id: await idOf(held), status: 2 });
+  await redeem(used);
+  await api.gateway.rows(`UPDATE redemptions SET expires_at = 5 WHERE id = ${await idOf(late)}`);
+  const counts = await Promise.all(
+    ['unused', 'disabled', 'used', 'expired', ''].map(async (one) => (await all(one)).total),
+  );
+  expect(counts).toEqual([1, 1, 1, 1, 4]);
+  expect((await all('expired')).items).toMatchObject([{ key: late }]);
+  expect(await call('GET', '/api/redemption/?status=lost')).toMatchObject({ success: false });
 });

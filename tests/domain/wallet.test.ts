@@ -120,6 +120,31 @@ test('an order that was paid stays paid however old it gets; one that was not ex
   });
 });
 
+test('orders say whose they are, are found by that, and add up over all pages', async () => {
+  const other = await api.addUser('bob', 1);
+  for (const amount of [10, 20]) await notify(paid((await pay(amount)).data));
+  await pay(30);
+  const { data } = await post('/api/user/pay', { amount: 5, top_up_code: '', payment_method: 'zfb' }, other.headers);
+  await notify(paid(data));
+  const found = async (query: string) =>
+    (await api.send('GET', `/api/user/topup?p=1&${query}`, undefined, root)).body.data;
+  const sum = (status: string, orders: number, quota: number, money: string) => ({
+    ...{ status, currency: 'cny', orders, quota, money },
+  });
+  expect(await found('page_size=1')).toMatchObject({
+    items: [{ user_id: other.id, username: 'bob' }],
+    total: 4,
+    sums: [sum('pending', 1, 15_000_000, '219.00'), sum('success', 3, 17_500_000, '255.50')],
+  });
+  for (const keyword of ['bob', String(other.id), data.out_trade_no])
+    expect(await found(`page_size=10&keyword=${keyword}`)).toMatchObject({
+      items: [{ username: 'bob' }],
+      total: 1,
+      sums: [sum('success', 1, 2_500_000, '36.50')],
+    });
+  expect(await found('page_size=10&status=expired')).toMatchObject({ items: [], total: 0, sums: [] });
+});
+
 test('orders cannot be opened without end', async () => {
   for (let n = 0; n < 30; n++) expect((await pay()).message).toBe('success');
   expect(await pay()).toMatchObject({ message: 'error', code: 'too_many_attempts' });

@@ -3,6 +3,7 @@
 import type { Database } from '../../db/open.ts';
 import type { LogFilter } from '../../db/repositories/log-filter.ts';
 import type { TrafficRow } from '../../db/repositories/traffic.ts';
+import { redemptionStates } from '../../server/contract/entities.ts';
 import { logFacets } from '../../server/contract/log-status.ts';
 import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sort.ts';
 import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
@@ -345,8 +346,9 @@ export async function paper(repositories: Repositories): Promise<void> {
       deleted_at: null,
     })),
   );
-  for (const keyword of ['', 'GIFT', 'g_', '3']) await redemptions.page(keyword, 0, 10);
-  for (const sort of sortsOf(redemptionSorts)) await redemptions.page('', 0, 10, sort);
+  for (const keyword of ['', 'GIFT', 'g_', '3']) await redemptions.page({ keyword, now: 1 }, 0, 10);
+  for (const status of redemptionStates) await redemptions.page({ status, now: 1 }, 0, 10);
+  for (const sort of sortsOf(redemptionSorts)) await redemptions.page({ now: 1 }, 0, 10, sort);
   await redemptions.find(1);
   await redemptions.findByKey('r-1');
   await redemptions.countNamed('Gift');
@@ -369,7 +371,10 @@ export async function paper(repositories: Repositories): Promise<void> {
   await topUps.find('t1');
   await topUps.expire('t1');
   await topUps.expireOlder(start + 1);
-  for (const filter of [{}, { keyword: 't1' }, { userId: 2, status: 'expired' }]) await topUps.page(filter, 0, 10);
+  for (const filter of [{}, { keyword: 't1' }, { keyword: '2' }, { userId: 2, status: 'expired' }]) {
+    await topUps.page(filter, 0, 10);
+    await topUps.sums(filter);
+  }
   const callback = { source: 'epay', event_id: 'e', trade_no: 't1', received_at: start, facts: '{}', body: 'b' };
   await topUps.receive(callback);
   await topUps.receive(callback);

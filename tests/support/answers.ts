@@ -363,6 +363,7 @@ const code = (id: number, more: Partial<Redemption>): Redemption => ({
   created_time: now - 9 * day,
   redeemed_time: 0,
   used_user_id: 0,
+  used_username: '',
   expired_time: 0,
   count: 0,
   DeletedAt: null,
@@ -370,7 +371,7 @@ const code = (id: number, more: Partial<Redemption>): Redemption => ({
 });
 const codes: readonly Redemption[] = [
   code(41, { expired_time: now + 20 * day }),
-  code(42, { status: 3, redeemed_time: now - 2 * day, used_user_id: 7 }),
+  code(42, { status: 3, redeemed_time: now - 2 * day, used_user_id: 7, used_username: 'mira' }),
   code(43, { status: 2, name: 'held' }),
   code(44, { expired_time: now - day, name: 'late' }),
 ];
@@ -378,6 +379,7 @@ const codes: readonly Redemption[] = [
 const order = (id: number, more: Partial<TopUpOrder>): TopUpOrder => ({
   id,
   user_id: 7,
+  username: 'mira',
   trade_no: `T2026112600${id}`,
   payment_method: 'epay:alipay',
   amount: 10,
@@ -1031,7 +1033,14 @@ export const filled: Answers = {
   'redemption.search': page(codes.slice(0, 1)),
   'redemption.get': ({ id }) => codes.find((one) => one.id === Number(id)) ?? (codes[0] as Redemption),
   'wallet.orders_self': page(orders),
-  'wallet.orders': page(orders),
+  'wallet.orders': {
+    ...page(orders),
+    sums: [
+      { status: 'expired', currency: 'usd', orders: 1, quota: 10 * unit, money: '10.00' },
+      { status: 'pending', currency: 'cny', orders: 1, quota: 10 * unit, money: '73.00' },
+      { status: 'success', currency: 'cny', orders: 1, quota: 10 * unit, money: '73.00' },
+    ],
+  },
   'wallet.amount': { message: 'success', data: '73.00' },
   'wallet.callbacks': page([
     {
@@ -1206,7 +1215,7 @@ export const empty: Answers = {
   'redemption.list': page([]),
   'redemption.search': page([]),
   'wallet.orders_self': page([]),
-  'wallet.orders': page([]),
+  'wallet.orders': { ...page([]), sums: [] },
   'wallet.callbacks': page([]),
   'drawing.list': [],
   'drawing.self': [],

@@ -236,7 +236,7 @@ test('a channel that is tried in its form asks the cheapest model unless one is 
   ]);
 });
 
-test('a code shows when it expires, or that it never does', async () => {
+test('a code shows its end, when it expires or that it never does, and who used it', async () => {
   const { redemptionColumns } = await import('../../web/features/redemption/redemption-columns.tsx');
   const nothing = () => undefined;
   const columns = redemptionColumns({
@@ -246,8 +246,11 @@ test('a code shows when it expires, or that it never does', async () => {
     onRemove: nothing,
   });
   const end = Math.floor(new Date('2099-12-31T23:59:59').getTime() / 1000);
-  expect(cellOf(columns, 'expires', { expired_time: end } as never)).toBe('2099-12-31 23:59:59');
-  expect(cellOf(columns, 'expires', { expired_time: 0 } as never)).toBe(i18next.t('tokens.never'));
+  expect(cellOf(columns, 'expires', { expired_time: end } as never)).toBe('2099-12-31 23:59');
+  expect(cellOf(columns, 'expires', { expired_time: 0 } as never)).toContain(i18next.t('tokens.never'));
+  const used = { used_user_id: 7, used_username: 'mira' };
+  expect(cellOf(columns, 'used', used as never)).toContain('<a href="/user/7">mira</a>');
+  expect(cellOf(columns, 'code', { key: 'c0de0000000000000000000000007f3a' } as never)).toContain('…7f3a');
 });
 
 test('a request that is shorter than a second says so, and so does the time to its first token', async () => {

@@ -44,20 +44,22 @@ test('a reader without a login sees models with prices and status, the best firs
   expect(page).toContain('https://site.example/v1/messages');
   expect(page).toContain('全部 15 个模型与价格');
   expect(page).not.toContain('>m11<');
-  expect(linksIn(page)).toEqual(['/register', '/pricing', '/api-docs']);
+  expect(linksIn(page)).toEqual(['/register', '/pricing', '/pricing', '/api-docs']);
   expect(page).not.toContain('编辑');
 });
 
-test('the base URL stands above the models, and it and the command can be copied', async () => {
+test('what the site is and the way in come before the base URL, it before the models, and it and the command can be copied', async () => {
   const page = await home();
   const [base, models, command] = ['>https://site.example/v1<', 'id="home-models"', '>curl '].map((one) =>
     page.indexOf(one),
   );
-  expect(base).toBeGreaterThan(0);
+  for (const [before, text] of ['填入下面的地址', 'href="/register"'].map((one) => [page.indexOf(one), one] as const))
+    expect([text, before > 0 && before < (base ?? 0)]).toEqual([text, true]);
   expect(models).toBeGreaterThan(base ?? 0);
   expect(command).toBeGreaterThan(models ?? 0);
   expect(page.slice(base, models)).toMatch(/<button[^>]*>.*复制</s);
   expect(page).toContain('aria-label="复制命令"');
+  for (const language of ['curl', 'Python', 'JavaScript']) expect(page).toContain(`>${language}</span>`);
 });
 
 test('a column that would say nothing of any model is left out', async () => {
@@ -67,7 +69,7 @@ test('a column that would say nothing of any model is left out', async () => {
 
 test('where registration is off the login stands in its place', async () => {
   for (const more of [{ register_enabled: false }, { self_use_mode_enabled: true }])
-    expect(linksIn(await home(more))).toEqual(['/login', '/pricing', '/api-docs']);
+    expect(linksIn(await home(more))).toEqual(['/login', '/pricing', '/pricing', '/api-docs']);
 });
 
 test('the introduction is the administrator’s, who alone can change it where it stands', async () => {

@@ -196,7 +196,7 @@ test.each([
   ['text-embedding-3-small', '/embeddings'],
   ['dall-e-3', '/images/generations'],
 ])('%s is called at %s, from a shell, from Python and from JavaScript', async (model, path) => {
-  const { snippetOf } = await import('../../web/features/pricing/model-page.tsx');
+  const { snippetOf } = await import('../../web/components/call-example.tsx');
   for (const kind of ['curl', 'Python', 'JavaScript'] as const) {
     const text = snippetOf(kind, model, 'https://site.example');
     expect(text).toContain('https://site.example/v1');

@@ -23,15 +23,18 @@ const shown = async (of: Statement, admin: boolean): Promise<string> => {
 };
 const text = (page: string): string => page.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 
-test('names whose it is, each day once, each model with its amount, and the total', async () => {
+test('names whose it is, the total before the lines and behind them, each day once with its sum, each model with its amount', async () => {
   const page = text(await shown(statement, true));
   expect(page).toContain('Our site');
   expect(page).toContain('2026年11月账单');
   expect(page).toContain('ann 的令牌 ci');
   expect(page.match(/2026-11-03/g)).toHaveLength(1);
-  expect(page).toContain('gpt-4o 1,200 10 5 $1.500000');
-  expect(page).toContain('mini 1,200 10 5 $0.000010');
-  expect(page).toContain('合计 3,600 30 15 $1.500030');
+  expect(page).toContain('合计 $1.50 请求数 3,600 输入 Tokens 30 输出 Tokens 15');
+  expect(page).toContain('2026-11-03 2,400 20 10 $1.500010');
+  expect(page).toContain('gpt-4o 1,200 次请求 · 输入 10 · 输出 5 1,200 10 5 $1.500000');
+  expect(page).toContain('mini 1,200 次请求 · 输入 10 · 输出 5 1,200 10 5 $0.000010');
+  expect(page).toContain('2026-11-04 1,200 10 5 $0.000020');
+  expect(page).toContain('合计 3,600 次请求 · 输入 30 · 输出 15 3,600 30 15 $1.500030');
 });
 
 test('each line leads to its requests in the log', async () => {
@@ -48,7 +51,7 @@ test('a refund is a line of its own, and leads to its row', async () => {
   const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
   const back = { day: '2026-11-05', model: 'mj_imagine', refund: true, ...none, quota: -500_000 };
   const page = await shown({ ...statement, lines: [back], total: { ...none, quota: -500_000 } }, true);
-  expect(text(page)).toContain('mj_imagine（退款） 0 0 0 -$1.000000');
+  expect(text(page)).toContain('mj_imagine（退款） 0 次请求 · 输入 0 · 输出 0 0 0 0 -$1.000000');
   expect(linksIn(page)[0]).toMatch(/^\/log\?type=4&amp;model=mj_imagine&/);
   expect(linksIn(page)[0]).not.toContain('token=');
 });

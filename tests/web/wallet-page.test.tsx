@@ -1,4 +1,5 @@
 /** The wallet: what is left and for how long, the ways to add to it, and the orders. */
+import i18next from 'i18next';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { monthAt, monthRange } from '../../server/contract/statement.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
@@ -46,13 +47,36 @@ test('the first hours of a month count as a day', async () => {
   expect(daysLeft(-5, 100, 3600)).toBe(0);
 });
 
-test('redeeming and inviting come after the balance, in no cards of their own', async () => {
+test('the way to pay stands right behind the balance: a code where nothing else works', async () => {
+  const order = (page: string) =>
+    [...page.matchAll(/<section aria-label="([^"]*)"/g)].map(([, name]) => name).slice(0, 4);
   const page = await wallet(0);
-  expect(page.indexOf('兑换码充值')).toBeGreaterThan(page.indexOf('本月已用'));
+  expect(order(page).slice(0, 3)).toEqual(['余额', '兑换码充值', '邀请好友']);
+  expect(page).toContain('管理员未开启在线充值！');
   expect(page).toContain('https://site.example/register?aff=Ab12');
-  expect(page.match(/<header/g)).toBeNull();
-  expect(await wallet(0, { enable_online_topup: true })).toContain('在线充值');
+  const online = await wallet(0, { enable_online_topup: true });
+  expect(order(online)).toEqual(['余额', '在线充值', '兑换码充值', '邀请好友']);
+  expect(online).not.toContain('管理员未开启在线充值！');
   expect(linksIn(page)).toEqual(['/statement']);
+});
+
+test.each([
+  ['success', '$10.00'],
+  ['pending', '<span class="text-ink-3">$10.00</span>'],
+  ['expired', '<span class="text-ink-3">–</span>'],
+])('an order that is %s shows as credited: %s', async (status, shown) => {
+  const { orderColumns } = await import('../../web/features/orders/order-columns.tsx');
+  const { DataTable } = await import('../../web/components/table/data-table.tsx');
+  const money = (quota: number | undefined) => `$${((quota ?? 0) / 500_000).toFixed(2)}`;
+  const columns = orderColumns({ t: i18next.t, money, mayCredit: true, onCredit: () => undefined });
+  const list = { pending: false, failure: null };
+  const row = { ...order, status, quota: 5_000_000, username: 'mira', user_id: 7 };
+  const page = rendered(<DataTable caption="x" rows={[row]} columns={columns} list={list} empty={null} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+  expect(page).toContain(`${shown}</td>`);
+  expect(page).toContain('<a href="/user/7">mira</a>');
+  expect(page.includes(i18next.t('orders.complete'))).toBe(status !== 'success');
 });
 
 test('the figures of an order end its row, apart from its state', async () => {

@@ -12,6 +12,9 @@ export function dateTime(seconds: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+/** The same without its seconds, for lists. */
+export const minuteTime = (seconds: number): string => dateTime(seconds).slice(0, 'yyyy-MM-dd HH:mm'.length);
+
 /** A day as people write it: 23 Dec 2026. @param seconds epoch. */
 export const day = (seconds: number, language: string): string =>
   new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { dateStyle: 'medium' }).format(seconds * 1000);

@@ -179,12 +179,15 @@ export function LanguageMenu() {
 /** Login and registration. */
 export function LoginLinks({ status }: { readonly status: Status | undefined }) {
   const { t } = useTranslation();
+  const [path] = useLocation();
   return (
     <>
-      <Link href="/login" className="button">
-        {t('nav.login')}
-      </Link>
-      {status?.self_use_mode_enabled || status?.register_enabled === false ? null : (
+      {path === '/login' ? null : (
+        <Link href="/login" className="button">
+          {t('nav.login')}
+        </Link>
+      )}
+      {path === '/register' || status?.self_use_mode_enabled || status?.register_enabled === false ? null : (
         <Link href="/register" className="button button-primary max-[359px]:hidden">
           {t('nav.register')}
         </Link>

@@ -48,13 +48,15 @@ export const toggle = z.optional(
   ),
 );
 /** The order of a list: `field` or `-field`. A field that is not offered is refused, never ignored. */
-export const sortBy = <Field extends string>(fields: readonly Field[]) =>
+export const oneOf = <Word extends string>(words: readonly Word[]) =>
   z.optional(
     z.pipe(
       z.transform((value) => (value === '' || value === null ? undefined : value)),
-      z.optional(z.enum(sortsOf(fields) as [Sort<Field>, ...Sort<Field>[]])),
+      z.optional(z.enum(words as readonly [Word, ...Word[]])),
     ),
   );
+export const sortBy = <Field extends string>(fields: readonly Field[]): ReturnType<typeof oneOf<Sort<Field>>> =>
+  oneOf(sortsOf(fields));
 /** JSON given as text or as the object itself. */
 export const jsonText = z.optional(
   z.pipe(

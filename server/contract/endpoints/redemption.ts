@@ -1,11 +1,12 @@
 /** Redemption codes. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { page, redemptionShape } from '../entities.ts';
+import { page, redemptionShape, redemptionStates } from '../entities.ts';
 import { redemptionSorts } from '../sort.ts';
-import { id, nothing, number, sortBy, text, toggle } from './fields.ts';
+import { id, nothing, number, oneOf, sortBy, text, toggle } from './fields.ts';
 
 const pagination = { p: number, page_size: number, sort: sortBy(redemptionSorts) };
+const state = oneOf(redemptionStates);
 const fields = { name: text, quota: number, expired_time: number };
 
 export const redemptionEndpoints = [
@@ -14,7 +15,7 @@ export const redemptionEndpoints = [
     method: 'GET',
     path: '/api/redemption/',
     access: 'admin',
-    input: z.object(pagination),
+    input: z.object({ ...pagination, status: state }),
     output: page(redemptionShape),
     summary: { zh: '兑换码列表', en: 'Redemption codes' },
   }),
@@ -23,7 +24,7 @@ export const redemptionEndpoints = [
     method: 'GET',
     path: '/api/redemption/search',
     access: 'admin',
-    input: z.object({ keyword: text, ...pagination }),
+    input: z.object({ keyword: text, ...pagination, status: state }),
     output: page(redemptionShape),
     summary: { zh: '搜索兑换码', en: 'Search redemption codes by id or name' },
   }),

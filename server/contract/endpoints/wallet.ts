@@ -1,7 +1,7 @@
 /** The wallet: online top-up, its orders and callbacks, invitations. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { page, paymentCallbackShape, topUpOrderShape } from '../entities.ts';
+import { page, paymentCallbackShape, topUpOrderShape, topUpSumShape } from '../entities.ts';
 import { number, text } from './fields.ts';
 
 const pagination = { p: number, page_size: number };
@@ -112,7 +112,8 @@ export const walletEndpoints = [
     path: '/api/user/topup',
     access: 'admin',
     input: z.object({ ...pagination, keyword: text, status: text }),
-    output: page(topUpOrderShape),
+    // The sums are of all orders that are found, whichever page is shown.
+    output: z.object({ ...page(topUpOrderShape).shape, sums: z.array(topUpSumShape) }),
     summary: { zh: '充值订单', en: 'Top-up orders' },
   }),
   endpoint({

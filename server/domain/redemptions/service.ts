@@ -5,6 +5,7 @@ import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import {
   createRedemptionsRepository,
+  type RedemptionFilter,
   type RedemptionRow,
   type RedemptionSort,
 } from '../../../db/repositories/redemptions.ts';
@@ -63,6 +64,7 @@ export function createRedemptions(deps: {
     created_time: row.created_at,
     redeemed_time: row.redeemed_at,
     used_user_id: row.used_user_id,
+    used_username: row.used_username ?? '',
     expired_time: row.expires_at,
     count: 0,
     DeletedAt: null,
@@ -79,9 +81,9 @@ export function createRedemptions(deps: {
   };
 
   return {
-    /** @param keyword id or beginning of the name. @param page 1-based. */
-    async page(keyword: string, page: number, size: number, sort?: RedemptionSort) {
-      const { rows, total } = await repository.page(keyword, (page - 1) * size, size, sort);
+    /** @param page 1-based. */
+    async page(filter: Omit<RedemptionFilter, 'now'>, page: number, size: number, sort?: RedemptionSort) {
+      const { rows, total } = await repository.page({ ...filter, now: seconds() }, (page - 1) * size, size, sort);
       return { items: rows.map(view), page, page_size: size, total };
     },
     get: async (id: number): Promise<Redemption> => view(await find(id)),

@@ -183,6 +183,11 @@ export function createWallet(deps: {
       const { rows, total } = await repository.page(filter, (page - 1) * size, size);
       return { items: rows.map(orderView), page, page_size: size, total };
     },
+    /** Of all orders that are found, by status and currency. */
+    async orderSums(filter: TopUpFilter) {
+      const sums = await repository.sums(filter);
+      return sums.map((sum) => ({ ...sum, money: moneyText(sum.money, minorUnits(sum.currency)) }));
+    },
     /** @param outcome '' = all. @param page 1-based. */
     async callbacks(outcome: string, page: number, size: number) {
       const { rows, total } = await repository.callbackPage(outcome, (page - 1) * size, size);
@@ -214,6 +219,7 @@ const settled = (outcome: CallbackOutcome): boolean =>
 const orderView = (row: TopUpRow): TopUpOrder => ({
   id: row.id,
   user_id: row.user_id,
+  username: row.username ?? '',
   trade_no: row.trade_no,
   payment_method: row.method,
   amount: row.amount,

@@ -31,11 +31,19 @@ export const redemptionHandlers: HandlersOf<
   | 'redemption.redeem'
 > = {
   'redemption.list': ({ services, actor, input }) =>
-    pageFor(actor, services.redemptions.page('', firstPage(input.p), pageSize(input.page_size), input.sort)),
+    pageFor(
+      actor,
+      services.redemptions.page({ status: input.status }, firstPage(input.p), pageSize(input.page_size), input.sort),
+    ),
   'redemption.search': ({ services, actor, input }) =>
     pageFor(
       actor,
-      services.redemptions.page(input.keyword ?? '', firstPage(input.p), pageSize(input.page_size), input.sort),
+      services.redemptions.page(
+        { keyword: input.keyword, status: input.status },
+        firstPage(input.p),
+        pageSize(input.page_size),
+        input.sort,
+      ),
     ),
   'redemption.get': async ({ services, actor, input }) => visibleTo(actor)(await services.redemptions.get(input.id)),
   'redemption.create': ({ services, actor, input }) => services.redemptions.create(actor.userId, input),

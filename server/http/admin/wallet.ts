@@ -64,12 +64,11 @@ export const walletHandlers: HandlersOf<
   },
   'wallet.orders_self': ({ services, actor, input }) =>
     services.wallet.orders({ userId: actor.userId }, firstPage(input.p), pageSize(input.page_size)),
-  'wallet.orders': ({ services, input }) =>
-    services.wallet.orders(
-      { keyword: input.keyword, status: input.status },
-      firstPage(input.p),
-      pageSize(input.page_size),
-    ),
+  'wallet.orders': async ({ services, input }) => {
+    const filter = { keyword: input.keyword, status: input.status };
+    const found = await services.wallet.orders(filter, firstPage(input.p), pageSize(input.page_size));
+    return { ...found, sums: await services.wallet.orderSums(filter) };
+  },
   'wallet.callbacks': ({ services, input }) =>
     services.wallet.callbacks(input.outcome ?? '', firstPage(input.p), pageSize(input.page_size)),
   'wallet.complete': ({ services, input }) => services.wallet.complete(input.trade_no),

@@ -6,6 +6,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { type Status, useStatus } from '../../shell/status.ts';
+import { Or } from './card.tsx';
 import type { Entered } from './entered.ts';
 
 export type CodeService = 'github' | 'oidc' | 'linuxdo';
@@ -60,41 +61,50 @@ export function WeChatCode({
   );
 }
 
+export interface ExternalLoginProps {
+  /** A form stands above. */
+  readonly or: boolean;
+  readonly onEntered: (entered: Entered) => void;
+}
+
 /** Buttons of every service that is switched on. */
-export function ExternalLogin({ onEntered }: { readonly onEntered: (entered: Entered) => void }) {
+export function ExternalLogin({ or, onEntered }: ExternalLoginProps) {
   const { t } = useTranslation();
   const status = useStatus().data;
   const [wechat, setWechat] = useState(false);
   const services = (Object.keys(serviceNames) as CodeService[]).filter((service) => isOn(service, status));
   if (services.length === 0 && !status?.wechat_login && !status?.telegram_oauth) return null;
   return (
-    <div className="mt-4 grid gap-2 border-t border-line pt-4">
-      {services.map((service) => (
-        <button key={service} type="button" className="button" onClick={() => attempt(() => leaveFor(service))}>
-          {t('account.with', { name: serviceNames[service] })}
-        </button>
-      ))}
-      {status?.wechat_login ? (
-        <button type="button" className="button" onClick={() => setWechat(true)}>
-          {t('account.with', { name: t('account.wechat') })}
-        </button>
-      ) : null}
-      {status?.telegram_oauth ? (
-        <button type="button" className="button" onClick={() => attempt(() => leaveFor('telegram'))}>
-          {t('account.with', { name: 'Telegram' })}
-        </button>
-      ) : null}
-      {wechat ? (
-        <WeChatCode
-          onClose={() => setWechat(false)}
-          onCode={(code) =>
-            attempt(async () => {
-              onEntered(await call('oauth.wechat', { code, aff: localStorage.getItem('aff') ?? '' }));
-              setWechat(false);
-            })
-          }
-        />
-      ) : null}
-    </div>
+    <>
+      {or ? <Or /> : null}
+      <div className="mt-2 grid gap-2">
+        {services.map((service) => (
+          <button key={service} type="button" className="button" onClick={() => attempt(() => leaveFor(service))}>
+            {t('account.with', { name: serviceNames[service] })}
+          </button>
+        ))}
+        {status?.wechat_login ? (
+          <button type="button" className="button" onClick={() => setWechat(true)}>
+            {t('account.with', { name: t('account.wechat') })}
+          </button>
+        ) : null}
+        {status?.telegram_oauth ? (
+          <button type="button" className="button" onClick={() => attempt(() => leaveFor('telegram'))}>
+            {t('account.with', { name: 'Telegram' })}
+          </button>
+        ) : null}
+        {wechat ? (
+          <WeChatCode
+            onClose={() => setWechat(false)}
+            onCode={(code) =>
+              attempt(async () => {
+                onEntered(await call('oauth.wechat', { code, aff: localStorage.getItem('aff') ?? '' }));
+                setWechat(false);
+              })
+            }
+          />
+        ) : null}
+      </div>
+    </>
   );
 }

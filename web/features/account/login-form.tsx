@@ -7,10 +7,11 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
-import { FormError } from './card.tsx';
+import { FormError, Or } from './card.tsx';
 import type { Entered } from './entered.ts';
 import { ExternalLogin } from './external-login.tsx';
 import { canPasskey, enterWithPasskey, wasCancelled } from './passkey.ts';
+import { PasswordField } from './password-field.tsx';
 import { SecondStep } from './second-step.tsx';
 
 export interface LoginFormProps {
@@ -70,13 +71,18 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
       ) : (
         <form onSubmit={submit} noValidate>
           <Field label={t('login.username')}>
-            {(ids) => <input {...ids} name="username" className="field" autoComplete="username webauthn" />}
-          </Field>
-          <Field label={t('login.password')}>
             {(ids) => (
-              <input {...ids} name="password" type="password" className="field" autoComplete="current-password" />
+              <input
+                {...ids}
+                name="username"
+                className="field"
+                autoComplete="username webauthn"
+                // biome-ignore lint/a11y/noAutofocus: the page is this form
+                autoFocus
+              />
             )}
           </Field>
+          <PasswordField label={t('login.password')} name="password" autoComplete="current-password" />
           <BotCheck token={bot.token} round={round} />
           <FormError text={error} />
           <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
@@ -84,17 +90,18 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
           </button>
         </form>
       )}
+      {canPasskey() && !closed ? <Or /> : null}
       {canPasskey() ? (
         <button
           type="button"
-          className="button mt-2 h-8 w-full"
+          className="button h-8 w-full"
           disabled={busy}
           onClick={() => run(async () => onIn(await enterWithPasskey(), false))}
         >
           {t('account.usePasskey')}
         </button>
       ) : null}
-      <ExternalLogin onEntered={entered} />
+      <ExternalLogin or={!closed && !canPasskey()} onEntered={entered} />
     </>
   );
 }

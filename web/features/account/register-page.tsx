@@ -12,6 +12,7 @@ import { AccountCard, FormError } from './card.tsx';
 import { CodeButton } from './code-button.tsx';
 import { ExternalLogin } from './external-login.tsx';
 import { inviteCode, storeInviteCode } from './invite.ts';
+import { PasswordField } from './password-field.tsx';
 
 const minPassword = 8;
 
@@ -73,14 +74,25 @@ export function RegisterPage() {
       {closed === null ? (
         <form onSubmit={submit} noValidate>
           <Field label={t('account.username')} help={t('account.usernameHelp')}>
-            {(ids) => <input {...ids} name="username" className="field" autoComplete="username" maxLength={12} />}
+            {(ids) => (
+              <input
+                {...ids}
+                name="username"
+                className="field"
+                autoComplete="username"
+                maxLength={12}
+                // biome-ignore lint/a11y/noAutofocus: the page is this form
+                autoFocus
+              />
+            )}
           </Field>
-          <Field label={t('login.password')} help={t('account.passwordHelp')}>
-            {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
-          </Field>
-          <Field label={t('account.password2')}>
-            {(ids) => <input {...ids} name="password2" type="password" className="field" autoComplete="new-password" />}
-          </Field>
+          <PasswordField
+            label={t('login.password')}
+            help={t('account.passwordHelp')}
+            name="password"
+            autoComplete="new-password"
+          />
+          <PasswordField label={t('account.password2')} name="password2" autoComplete="new-password" />
           {status?.email_verification ? (
             <>
               <Field label={t('account.email')}>
@@ -114,6 +126,7 @@ export function RegisterPage() {
       )}
       {status?.register_enabled === false ? null : (
         <ExternalLogin
+          or={closed === null}
           onEntered={(entered) => {
             if ('ticket' in entered) return navigate('/login');
             writeUser(entered);

@@ -1,5 +1,9 @@
-/** How far an order has come: a shape and a word. */
+/** How far an order has come, a shape and a word; and what it credited. */
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
+import type { TopUpOrder } from '../../../server/contract/entities.ts';
+import type { Column } from '../../components/table/column.ts';
+import type { Money } from '../../shell/money.ts';
 
 export const states = ['pending', 'success', 'expired'] as const;
 const classes: Readonly<Record<string, string>> = {
@@ -12,3 +16,13 @@ export function OrderState({ state }: { readonly state: string }) {
   const { t } = useTranslation();
   return <span className={classes[state] ?? 'status'}>{t(`orders.s.${state as (typeof states)[number]}`)}</span>;
 }
+
+/** Nothing is credited before an order is paid: what is still awaited is grey, what is no longer awaited a dash. */
+export const creditedColumn = (t: TFunction, money: Money): Column<TopUpOrder> => ({
+  id: 'quota',
+  header: t('wallet.credited'),
+  number: true,
+  key: true,
+  amount: ({ status, quota }) => (status === 'success' ? quota : null),
+  cell: ({ status, quota }) => <span className="text-ink-3">{status === 'pending' ? money(quota, 'cents') : '–'}</span>,
+});

@@ -17,6 +17,7 @@ import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { orderColumns } from './order-columns.tsx';
 import { states } from './order-state.tsx';
+import { OrderSums } from './order-sums.tsx';
 
 export function OrderTable() {
   const { t } = useTranslation();
@@ -32,7 +33,7 @@ export function OrderTable() {
     queryKey: ['orders', 'all', page, size, keyword, status],
     queryFn: () => call('wallet.orders', { p: page, page_size: size, keyword, status }),
   });
-  const columns = orderColumns({ t, mayCredit: user?.role === Role.root, onCredit: setCrediting });
+  const columns = orderColumns({ t, money, mayCredit: user?.role === Role.root, onCredit: setCrediting });
   return (
     <>
       <DataTable
@@ -60,13 +61,17 @@ export function OrderTable() {
             />
           </FilterBar>
         }
+        header={list.data === undefined || list.data.total === 0 ? null : <OrderSums sums={list.data.sums} />}
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
       <Pager {...pageState} total={list.data?.total} />
       {crediting === null ? null : (
         <Confirm
           title={t('orders.completeTitle', { no: crediting.trade_no })}
-          text={t('orders.completeText', { quota: money(crediting.quota), user: crediting.user_id })}
+          text={t('orders.completeText', {
+            quota: money(crediting.quota),
+            user: crediting.username || crediting.user_id,
+          })}
           action={t('orders.complete')}
           onClose={() => setCrediting(null)}
           onConfirm={async () => {

@@ -1,16 +1,15 @@
 /** One model: what it takes, what it costs in each group, how it is called; for administrators its channels and use. */
 
 import type { ReactNode } from 'react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { endpointTypesOf } from '../../../server/contract/endpoint-types.ts';
 import { textIn } from '../../../server/contract/language.ts';
+import { CallExample } from '../../components/call-example.tsx';
 import { Card } from '../../components/card.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Segment } from '../../components/segment.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -19,7 +18,6 @@ import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
-import { useStatus } from '../../shell/status.ts';
 import {
   secondsText,
   stateClasses,
@@ -31,56 +29,6 @@ import {
 import { modalityText, percentText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 import type { Models } from './use-models.ts';
-
-const kinds = ['curl', 'Python', 'JavaScript'] as const;
-
-/** Ready to run but for the key. */
-export function snippetOf(kind: (typeof kinds)[number], model: string, site: string): string {
-  const types = endpointTypesOf(model);
-  const [path, what] = types.includes('embeddings')
-    ? (['embeddings', { input: 'hi' }] as const)
-    : types.includes('image-generation')
-      ? (['images/generations', { prompt: 'a lighthouse' }] as const)
-      : types.includes('jina-rerank')
-        ? (['rerank', { query: 'hi', documents: ['hello', 'goodbye'] }] as const)
-        : (['chat/completions', { messages: [{ role: 'user', content: 'hi' }] }] as const);
-  const body = JSON.stringify({ model, ...what });
-  if (kind === 'curl')
-    return `curl ${site}/v1/${path} \\\n  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '${body}'`;
-  if (kind === 'Python')
-    return `import os, requests\n\nanswer = requests.post(\n    "${site}/v1/${path}",\n    headers={"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"},\n    json=${body},\n)\nprint(answer.json())`;
-  return `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${site}/v1' });\nconst answer = await client.post('/${path}', {\n  body: ${body},\n});\nconsole.log(answer);`;
-}
-
-function Snippets({ model }: { readonly model: string }) {
-  const { t } = useTranslation();
-  const [kind, setKind] = useState<(typeof kinds)[number]>('curl');
-  const text = snippetOf(kind, model, useStatus().data?.server_address || location.origin);
-  return (
-    <Card
-      title={t('pricing.call')}
-      actions={
-        <>
-          <Segment
-            label={t('pricing.call')}
-            value={kind}
-            options={kinds.map((one) => [one, one] as const)}
-            onChange={setKind}
-          />
-          <button type="button" className="button" onClick={() => copyOrShow(text)}>
-            <Icon name="copy" />
-            {t('app.copy')}
-          </button>
-        </>
-      }
-    >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <pre tabIndex={0} className="overflow-x-auto rounded-2 bg-sunken p-3 font-mono text-[12px] leading-5">
-        {text}
-      </pre>
-    </Card>
-  );
-}
 
 function DetailList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
   return (
@@ -316,7 +264,7 @@ export function ModelPage({ model, models }: ModelPageProps) {
         </Card>
         {admin === null ? null : <Use view={{ ...view, admin }} />}
         <div className={`min-w-0 ${admin === null ? 'lg:col-span-2' : ''}`}>
-          <Snippets model={model} />
+          <CallExample title={t('pricing.call')} model={model} />
         </div>
         {admin === null ? null : (
           <div className="min-w-0 lg:col-span-2">

@@ -1,11 +1,13 @@
 /** What the table of codes shows of each. */
 import type { TFunction } from 'i18next';
+import { Link } from 'wouter';
 import type { Redemption } from '../../../server/contract/entities.ts';
+import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime } from '../../lib/format.ts';
+import { minuteTime } from '../../lib/format.ts';
 import { runUndoable } from '../../lib/undo.ts';
 
 const classes = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
@@ -37,7 +39,6 @@ function RedemptionActions({
     <RowActions
       name={row.name}
       quick={[
-        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(row.key) },
         ...(row.status === 1
           ? [{ id: 'edit', content: t('app.edit'), icon: 'edit' as const, onPick: () => onEdit(row) }]
           : []),
@@ -52,6 +53,24 @@ function RedemptionActions({
   );
 }
 
+/** A code is told from others of its batch by its end; a click copies the whole. */
+function CodeCell({ row, t }: { readonly row: Redemption; readonly t: TFunction }) {
+  return (
+    <button
+      type="button"
+      className="button button-ghost -ml-2 font-mono text-[12px] text-ink-1"
+      aria-label={t('redemption.copyCode', { end: row.key.slice(-4) })}
+      title={t('app.copy')}
+      onClick={() => copyOrShow(row.key)}
+    >
+      {`…${row.key.slice(-4)}`}
+      <Icon name="copy" />
+    </button>
+  );
+}
+
+const muted = (text: string) => <span className="text-ink-3">{text}</span>;
+
 export function redemptionColumns(options: RedemptionColumnsOptions): readonly Column<Redemption>[] {
   const { t } = options;
   return [
@@ -63,6 +82,7 @@ export function redemptionColumns(options: RedemptionColumnsOptions): readonly C
       order: 'name',
       cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
     },
+    { id: 'code', header: t('wallet.code'), key: true, cell: (row) => <CodeCell row={row} t={t} /> },
     {
       id: 'status',
       header: t('redemption.status'),
@@ -91,19 +111,24 @@ export function redemptionColumns(options: RedemptionColumnsOptions): readonly C
       from: 1024,
       header: t('redemption.created'),
       order: 'created_time',
-      cell: (row) => dateTime(row.created_time),
+      cell: (row) => <span className="text-ink-2">{minuteTime(row.created_time)}</span>,
     },
     {
       id: 'expires',
       from: 1024,
       header: t('tokens.expires'),
       order: 'expired_time',
-      cell: (row) => (row.expired_time > 0 ? dateTime(row.expired_time) : t('tokens.never')),
+      cell: (row) => (row.expired_time > 0 ? minuteTime(row.expired_time) : muted(t('tokens.never'))),
     },
     {
       id: 'used',
       header: t('redemption.usedBy'),
-      cell: (row) => (row.used_user_id === 0 ? t('redemption.nobody') : row.used_user_id),
+      cell: (row) =>
+        row.used_user_id === 0 ? (
+          muted('–')
+        ) : (
+          <Link href={`/user/${row.used_user_id}`}>{row.used_username || row.used_user_id}</Link>
+        ),
     },
     {
       id: 'actions',

@@ -4,10 +4,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import type { Redemption } from '../../../server/contract/entities.ts';
+import { type Redemption, redemptionStates } from '../../../server/contract/entities.ts';
 import { redemptionSorts } from '../../../server/contract/sort.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { usePageState } from '../../components/pager.tsx';
@@ -20,6 +21,13 @@ import { sortIn, useUrl } from '../../lib/url.ts';
 import { redemptionColumns } from './redemption-columns.tsx';
 import { RedemptionDialogs } from './redemption-dialog.tsx';
 
+const stateNames = {
+  unused: 'redemption.s1',
+  disabled: 'redemption.s2',
+  used: 'redemption.s3',
+  expired: 'redemption.expired',
+} as const;
+
 export function RedemptionPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -29,14 +37,15 @@ export function RedemptionPage() {
   const pageState = usePageState();
   const { page, size } = pageState;
   const keyword = url.get('q');
+  const status = redemptionStates.find((state) => state === url.get('status'));
   const sort = sortIn(url, redemptionSorts);
-  const [picked, setPicked] = useSelection(`${page} ${size} ${keyword} ${sort}`);
+  const [picked, setPicked] = useSelection(`${page} ${size} ${keyword} ${status} ${sort}`);
   const list = useList({
-    queryKey: ['redemptions', page, size, keyword, sort],
+    queryKey: ['redemptions', page, size, keyword, status, sort],
     queryFn: () =>
       keyword === ''
-        ? call('redemption.list', { p: page, page_size: size, sort })
-        : call('redemption.search', { keyword, p: page, page_size: size, sort }),
+        ? call('redemption.list', { p: page, page_size: size, sort, status })
+        : call('redemption.search', { keyword, p: page, page_size: size, sort, status }),
   });
   const rows = list.data?.items ?? [];
   const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });
@@ -51,8 +60,8 @@ export function RedemptionPage() {
       count={list.data?.total}
       actions={
         <>
-          <button type="button" className="button max-sm:hidden" onClick={copyPicked}>
-            {t('redemption.copyPicked')}
+          <button type="button" className="button max-sm:hidden" aria-disabled={picked.size === 0} onClick={copyPicked}>
+            {t('redemption.copyPicked')} {picked.size === 0 ? null : picked.size}
           </button>
           <AddButton label={t('redemption.add')} onClick={() => setEdited('new')} />
         </>
@@ -69,17 +78,27 @@ export function RedemptionPage() {
         storeKey="redemptions-table-columns"
         place="redemptions"
         bar={
-          <SearchField
-            slash
-            className="h-7 w-56"
-            label={t('redemption.keyword')}
-            value={keyword}
-            onChange={(value) => url.set('q', value)}
-          />
+          <FilterBar
+            filters={[
+              {
+                name: 'status',
+                label: t('redemption.status'),
+                options: redemptionStates.map((state) => [state, t(stateNames[state])]),
+              },
+            ]}
+          >
+            <SearchField
+              slash
+              className="h-7 w-56"
+              label={t('redemption.keyword')}
+              value={keyword}
+              onChange={(value) => url.set('q', value)}
+            />
+          </FilterBar>
         }
         onOpen={(row) => (row.status === 1 ? setEdited(row) : undefined)}
         empty={
-          keyword === '' ? (
+          keyword === '' && status === undefined ? (
             <Empty text={t('redemption.empty')} command="gateway redemption create --quota 5usd --count 10 --name gift">
               <button type="button" className="button" onClick={() => setEdited('new')}>
                 {t('redemption.add')}
@@ -87,7 +106,7 @@ export function RedemptionPage() {
             </Empty>
           ) : (
             <Empty text={t('redemption.none')}>
-              <button type="button" className="button" onClick={() => url.set('q', '')}>
+              <button type="button" className="button" onClick={() => url.put({ q: '', status: '' })}>
                 {t('app.clearFilters')}
               </button>
             </Empty>

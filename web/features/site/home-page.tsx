@@ -7,6 +7,7 @@ import { Link } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { textIn } from '../../../server/contract/language.ts';
+import { CallExample } from '../../components/call-example.tsx';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
@@ -17,12 +18,14 @@ import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useHeld, useOptionalRead, useRead } from '../../lib/read.ts';
+import { useHeld, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
+import { BaseUrl } from './base-url.tsx';
+import { usePrices } from './prices.ts';
 
 const endpoints = [
   ['OpenAI', '/v1/chat/completions'],
@@ -30,6 +33,8 @@ const endpoints = [
   ['Anthropic', '/v1/messages'],
   ['Gemini', '/v1beta/models/{model}:generateContent'],
 ] as const;
+/** Columns that give way where the table shares a narrow page with how a model is called. */
+const wideOnly = 'max-sm:hidden @4xl:hidden @6xl:table-cell';
 /** The rest is on the page of prices. */
 const maxModels = 12;
 
@@ -58,9 +63,6 @@ function Prices({ model, perUnit }: { readonly model: Priced; readonly perUnit: 
     </>
   );
 }
-
-const usePrices = () =>
-  useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 });
 
 function Models() {
   const { t } = useTranslation();
@@ -93,12 +95,12 @@ function Models() {
                 <tr>
                   <th scope="col">{t('site.model')}</th>
                   {withMaker ? (
-                    <th scope="col" className="max-sm:hidden">
+                    <th scope="col" className={wideOnly}>
                       {t('pricing.maker')}
                     </th>
                   ) : null}
                   {withContext ? (
-                    <th scope="col" className="number max-sm:hidden">
+                    <th scope="col" className={`number ${wideOnly}`}>
                       {t('pricing.context')}
                     </th>
                   ) : null}
@@ -126,11 +128,11 @@ function Models() {
                         <span className="text-[12px] sm:hidden">{level}</span>
                       </td>
                       {withMaker ? (
-                        <td className="text-ink-2 max-sm:hidden">
+                        <td className={`text-ink-2 ${wideOnly}`}>
                           {maker === null ? '–' : textIn(maker, currentLanguage())}
                         </td>
                       ) : null}
-                      {withContext ? <td className="number max-sm:hidden">{sizeText(context)}</td> : null}
+                      {withContext ? <td className={`number ${wideOnly}`}>{sizeText(context)}</td> : null}
                       <Prices model={model} perUnit={perUnit} />
                       <td className="pl-6 max-sm:hidden">{level}</td>
                     </tr>
@@ -140,7 +142,9 @@ function Models() {
             </table>
           </section>
           <p className="mt-2">
-            <Link href="/pricing">{t('site.allModels', { total: models.length })}</Link>
+            <Link href="/pricing">
+              {models.length > shown.length ? t('site.allModels', { total: models.length }) : t('nav.pricing')}
+            </Link>
           </p>
         </>
       )}
@@ -223,30 +227,10 @@ function Introduction() {
   );
 }
 
-/** What a client is pointed at. */
-function BaseUrl({ address }: { readonly address: string }) {
-  const { t } = useTranslation();
-  const url = `${address}/v1`;
-  return (
-    <section
-      aria-label={t('site.baseUrl')}
-      className="flex items-center gap-3 rounded-3 border border-line bg-sunken py-2 pr-2 pl-4 max-sm:flex-wrap"
-    >
-      <span className="flex-none text-ink-2 max-sm:basis-full">{t('site.baseUrl')}</span>
-      <code className="min-w-0 flex-1 font-mono break-all">{url}</code>
-      <button type="button" className="button" onClick={() => copyOrShow(url)}>
-        <Icon name="copy" />
-        {t('app.copy')}
-      </button>
-    </section>
-  );
-}
-
 function Endpoints({ address }: { readonly address: string }) {
   const { t } = useTranslation();
   const list = usePrices().data;
   const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
-  const command = `curl ${address}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"${model}",\n       "messages":[{"role":"user","content":"hi"}]}'`;
   return (
     <section aria-labelledby="home-call">
       <h2 id="home-call" className="mb-2 font-semibold">
@@ -256,9 +240,9 @@ function Endpoints({ address }: { readonly address: string }) {
         {endpoints.map(([protocol, path]) => (
           <div
             key={protocol}
-            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @6xl:block @6xl:py-1.5 @6xl:pr-1 @6xl:pl-3"
+            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @4xl:block @4xl:py-1.5 @4xl:pr-1 @4xl:pl-3"
           >
-            <dt className="w-36 flex-none text-ink-2 @6xl:text-[12px]">{protocol}</dt>
+            <dt className="w-36 flex-none text-ink-2 @4xl:text-[12px]">{protocol}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2">
               <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{`${address}${path}`}</code>
               <button
@@ -273,26 +257,8 @@ function Endpoints({ address }: { readonly address: string }) {
           </div>
         ))}
       </dl>
-      <div className="mt-3 overflow-hidden rounded-3 border border-line bg-sunken">
-        <p className="flex items-center justify-between border-b border-line py-1 pr-1 pl-4 text-ink-2">
-          {'curl'}
-          <button
-            type="button"
-            className="button button-ghost"
-            aria-label={t('app.copyCommand')}
-            onClick={() => copyOrShow(command)}
-          >
-            <Icon name="copy" />
-            {t('app.copy')}
-          </button>
-        </p>
-        <pre
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-          tabIndex={0}
-          className="overflow-auto px-4 py-3 font-mono text-[12px] leading-5"
-        >
-          {command}
-        </pre>
+      <div className="mt-3">
+        <CallExample title={t('site.example')} model={model} />
       </div>
       <p className="mt-2">
         <Link href="/api-docs">{t('apiDocs.title')}</Link>
@@ -311,29 +277,37 @@ function OwnHome() {
   const address = status?.server_address || location.origin;
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
   return (
-    <div className="mx-auto max-w-3xl py-4 xl:max-w-7xl">
-      <PageHead title={t('site.homeTitle')} large>
-        {user === null ? (
-          <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
-            {t(mayRegister ? 'nav.register' : 'nav.login')}
-          </Link>
-        ) : (
-          <>
-            <Link href="/playground" className="button">
-              {t('playground.title')}
-            </Link>
-            <Link href="/token" className="button button-primary">
-              {t('tokens.title')}
-            </Link>
-          </>
-        )}
-      </PageHead>
+    <div className="mx-auto max-w-7xl py-4">
+      <PageHead title={t('site.homeTitle')} large />
       <div className="@container mx-5 grid grid-cols-[minmax(0,1fr)] gap-6">
+        <div className="grid gap-4">
+          <Introduction />
+          <p className="flex flex-wrap gap-2">
+            {user === null ? (
+              <>
+                <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
+                  {t(mayRegister ? 'nav.register' : 'nav.login')}
+                </Link>
+                <Link href="/pricing" className="button">
+                  {t('nav.pricing')}
+                </Link>
+              </>
+            ) : (
+              <>
+                <Link href="/token" className="button button-primary">
+                  {t('tokens.title')}
+                </Link>
+                <Link href="/playground" className="button">
+                  {t('playground.title')}
+                </Link>
+              </>
+            )}
+          </p>
+        </div>
         <BaseUrl address={address} />
         {isAdmin(user) ? <Checklist /> : null}
-        <Introduction />
         {/* Where there is room, what there is and how it is called stand in one sight. */}
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)] @6xl:gap-8">
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 @4xl:grid-cols-[minmax(0,7fr)_minmax(0,6fr)] @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)] @6xl:gap-8">
           <Models />
           <Endpoints address={address} />
         </div>

@@ -63,7 +63,19 @@ function exported(scope: StatementScope, month: string): Promise<void> {
   return download(`/api/statement/export?${query}`, 'statement.csv');
 }
 
-function Totals({ of }: { readonly of: Statement['total'] }) {
+type Sums = Statement['total'];
+
+const sumOf = (lines: readonly StatementLine[]): Sums => {
+  const add = (key: keyof Sums): number => lines.reduce((sum, line) => sum + line[key], 0);
+  return {
+    requests: add('requests'),
+    prompt_tokens: add('prompt_tokens'),
+    completion_tokens: add('completion_tokens'),
+    quota: add('quota'),
+  };
+};
+
+function Totals({ of }: { readonly of: Sums }) {
   const money = useMoney();
   return (
     <>
@@ -75,70 +87,121 @@ function Totals({ of }: { readonly of: Statement['total'] }) {
   );
 }
 
+/** On a phone: what its columns say where there is room for them. */
+function Counts({ of }: { readonly of: Sums }) {
+  const { t } = useTranslation();
+  return (
+    <span className="block text-[12px] leading-4 font-normal whitespace-normal text-ink-3 sm:hidden print:hidden">
+      {t('statement.counts', {
+        count: of.requests,
+        requests: grouped(of.requests),
+        input: grouped(of.prompt_tokens),
+        output: grouped(of.completion_tokens),
+      })}
+    </span>
+  );
+}
+
+/** The month in four figures, before its lines. */
+function Summary({ statement }: { readonly statement: Statement }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const { total } = statement;
+  const figures = [
+    ['statement.requests', total.requests],
+    ['statement.input', total.prompt_tokens],
+    ['statement.output', total.completion_tokens],
+  ] as const;
+  return (
+    <dl className="mb-4 flex flex-wrap items-end gap-x-10 gap-y-3">
+      <div className="max-sm:basis-full">
+        <dt className="text-[12px] text-ink-3">{t('statement.total')}</dt>
+        <dd className="text-[28px] leading-9 font-semibold">{money(total.quota, 'cents')}</dd>
+      </div>
+      {figures.map(([label, value]) => (
+        <div key={label}>
+          <dt className="text-[12px] text-ink-3">{t(label)}</dt>
+          <dd className="text-[16px] leading-7 font-medium">{grouped(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 export function StatementSheet({ statement, admin }: { readonly statement: Statement; readonly admin: boolean }) {
   const { t, i18n } = useTranslation();
   const days = Map.groupBy(statement.lines, (line) => line.day);
   return (
-    <article className="statement max-w-[860px] px-5 pb-6">
-      <header className="mb-4">
-        <p className="text-ink-2">{statement.site}</p>
-        <h2 className="text-[16px] leading-6 font-semibold">
+    <article className="statement px-5 pb-4">
+      <header className="mb-3">
+        <p className="hidden text-ink-2 print:block">{statement.site}</p>
+        <h2 className="hidden text-[16px] leading-6 font-semibold print:block">
           {t('statement.heading', { month: monthName(statement.month, i18n.language) })}
         </h2>
-        <p>{t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username })}</p>
+        <p className="text-ink-2">
+          {t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username })}
+        </p>
       </header>
       {statement.lines.length === 0 ? (
         <p className="text-ink-2">{t('statement.empty')}</p>
       ) : (
-        <table className="sheet-table">
-          <caption className="sr-only">{t('statement.title')}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t('statement.model')}</th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('statement.requests')}
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('statement.input')}
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('statement.output')}
-              </th>
-              <th scope="col" className="number">
-                {t('statement.amount')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...days].map(([day, lines]) => (
-              <Fragment key={day}>
-                <tr>
-                  <th scope="rowgroup" colSpan={5}>
-                    {day}
-                  </th>
-                </tr>
-                {lines.map((line) => (
-                  <tr key={`${line.model} ${line.refund}`}>
-                    <td className="break-all whitespace-normal">
-                      <Link href={logLinkOf(statement, line, admin)}>
-                        {line.refund ? t('statement.refund', { model: line.model }) : line.model}
-                      </Link>
-                    </td>
-                    <Totals of={line} />
+        <>
+          <Summary statement={statement} />
+          <table className="sheet-table">
+            <caption className="sr-only">{t('statement.title')}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t('statement.model')}</th>
+                <th scope="col" className="number max-sm:hidden">
+                  {t('statement.requests')}
+                </th>
+                <th scope="col" className="number max-sm:hidden">
+                  {t('statement.input')}
+                </th>
+                <th scope="col" className="number max-sm:hidden">
+                  {t('statement.output')}
+                </th>
+                <th scope="col" className="number">
+                  {t('statement.amount')}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...days].map(([day, lines]) => (
+                <Fragment key={day}>
+                  <tr className="font-medium [&>*]:bg-sunken">
+                    <th scope="rowgroup" className="border-t-0">
+                      {day}
+                    </th>
+                    <Totals of={sumOf(lines)} />
                   </tr>
-                ))}
-              </Fragment>
-            ))}
-          </tbody>
-          <tfoot>
-            <tr className="font-semibold">
-              <th scope="row">{t('statement.total')}</th>
-              <Totals of={statement.total} />
-            </tr>
-          </tfoot>
-        </table>
+                  {lines.map((line) => (
+                    <tr key={`${line.model} ${line.refund}`}>
+                      <td className="break-all whitespace-normal max-sm:py-1.5">
+                        <Link href={logLinkOf(statement, line, admin)}>
+                          {line.refund ? t('statement.refund', { model: line.model }) : line.model}
+                        </Link>
+                        <Counts of={line} />
+                      </td>
+                      <Totals of={line} />
+                    </tr>
+                  ))}
+                </Fragment>
+              ))}
+            </tbody>
+            <tfoot>
+              <tr className="font-semibold">
+                <th scope="row">
+                  {t('statement.total')}
+                  <Counts of={statement.total} />
+                </th>
+                <Totals of={statement.total} />
+              </tr>
+            </tfoot>
+          </table>
+        </>
       )}
-      <p className="mt-4 text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
+      <p className="mt-4 max-w-4xl text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
     </article>
   );
 }
@@ -154,7 +217,7 @@ function Check({ scope, month }: { readonly scope: StatementScope; readonly mont
     setBusy(false);
   };
   return (
-    <>
+    <div className="statement-bar flex flex-wrap items-center gap-x-3 gap-y-2 px-5 pb-6">
       <button type="button" className="button" disabled={busy} onClick={check}>
         {t('statement.check')}
       </button>
@@ -167,7 +230,8 @@ function Check({ scope, month }: { readonly scope: StatementScope; readonly mont
           </span>
         )}
       </span>
-    </>
+      <p className="basis-full text-[12px] leading-4 text-ink-3">{t('statement.checkHelp')}</p>
+    </div>
   );
 }
 
@@ -177,18 +241,47 @@ function Month({ scope, month }: { readonly scope: StatementScope; readonly mont
     queryKey: ['statement', scope, month],
     queryFn: () => call('statement.get', { ...scope, month }),
   }).data;
-  return statement === undefined ? <Waiting /> : <StatementSheet statement={statement} admin={admin} />;
+  if (statement === undefined) return <Waiting />;
+  return (
+    <>
+      <StatementSheet statement={statement} admin={admin} />
+      {statement.lines.length === 0 ? null : <Check scope={scope} month={month} />}
+    </>
+  );
+}
+
+interface MonthSelectProps {
+  readonly month: string;
+  readonly onChange: (month: string) => void;
+}
+
+function MonthSelect({ month, onChange }: MonthSelectProps) {
+  const { t, i18n } = useTranslation();
+  const months = monthsUntil(Date.now());
+  return (
+    <Select
+      label={t('statement.month')}
+      value={month}
+      options={(months.includes(month) ? months : [month, ...months]).map((one) => [
+        one,
+        monthName(one, i18n.language),
+      ])}
+      onChange={onChange}
+    />
+  );
 }
 
 export function StatementPage() {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const url = useUrl();
   const scope = scopeIn(url);
   const month = url.get('month') || monthAt(Date.now());
-  const months = monthsUntil(Date.now());
   return (
     <>
-      <PageHead title={t('statement.title')}>
+      <PageHead
+        title={t('statement.title')}
+        count={<MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />}
+      >
         <button type="button" className="button" onClick={() => window.print()}>
           {t('statement.print')}
         </button>
@@ -200,18 +293,6 @@ export function StatementPage() {
           {t('statement.csv')}
         </button>
       </PageHead>
-      <div className="statement-bar flex flex-wrap items-center gap-2 px-5 pb-4">
-        <Select
-          label={t('statement.month')}
-          value={month}
-          options={(months.includes(month) ? months : [month, ...months]).map((one) => [
-            one,
-            monthName(one, i18n.language),
-          ])}
-          onChange={(selected) => url.set('month', selected)}
-        />
-        <Check key={`${month} ${JSON.stringify(scope)}`} scope={scope} month={month} />
-      </div>
       <Boundary key={`${month} ${JSON.stringify(scope)}`}>
         <Month scope={scope} month={month} />
       </Boundary>

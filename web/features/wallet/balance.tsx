@@ -18,8 +18,7 @@ const daySeconds = 86_400;
 export const daysLeft = (balance: number, spent: number, seconds: number): number | null =>
   spent > 0 ? Math.max(0, Math.floor((balance * Math.max(seconds, daySeconds)) / daySeconds / spent)) : null;
 
-/** @param note a sentence below. */
-export function Balance({ note }: { readonly note?: string | undefined }) {
+export function Balance() {
   const { t } = useTranslation();
   const money = useMoney();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
@@ -32,36 +31,33 @@ export function Balance({ note }: { readonly note?: string | undefined }) {
   const spent = month?.total.charge;
   const lasts =
     self === undefined || spent === undefined ? null : daysLeft(self.quota, spent, Date.now() / 1000 - from);
-  const figure = 'text-[36px] leading-11 font-semibold max-sm:text-[24px] max-sm:leading-8';
   return (
     <section aria-label={t('wallet.balance')} className="rounded-3 border border-line bg-surface px-4 py-3">
       {self === undefined ? (
         <Waiting />
       ) : (
-        <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:flex sm:flex-wrap sm:gap-x-16">
-          <div>
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-3">
+          <div className="col-span-2">
             <dt className="text-[12px] text-ink-3">{t('wallet.balance')}</dt>
-            <dd className={figure}>{money(self.quota)}</dd>
+            <dd className="text-[36px] leading-11 font-semibold">{money(self.quota)}</dd>
             {lasts === null ? null : <dd className="text-ink-2">{t('wallet.lasts', { count: lasts })}</dd>}
           </div>
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.month')}</dt>
-            <dd className={figure}>{money(spent)}</dd>
-            <dd>
+            <dd className="text-[16px] leading-6 font-medium">{money(spent)}</dd>
+            <dd className="text-[12px]">
               <Link href="/statement">{t('statement.title')}</Link>
             </dd>
           </div>
-          <div className="max-sm:col-span-2">
+          <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.usedInTotal')}</dt>
-            <dd className={`${figure} max-sm:hidden`}>{money(self.used_quota)}</dd>
-            <dd className="text-ink-2">
-              <span className="sm:hidden">{money(self.used_quota)} · </span>
+            <dd className="text-[16px] leading-6 font-medium">{money(self.used_quota)}</dd>
+            <dd className="text-[12px] text-ink-2">
               {t('wallet.requests', { count: self.request_count, shown: grouped(self.request_count) })}
             </dd>
           </div>
         </dl>
       )}
-      {note === undefined ? null : <p className="mt-2 text-[12px] text-ink-3">{note}</p>}
     </section>
   );
 }

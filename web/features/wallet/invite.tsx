@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
+import { Card } from '../../components/card.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -65,19 +66,16 @@ export function Invite({ onTransferred }: InviteProps) {
   const details = useMoneyDetails();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
-  const title = <h2 className="mb-1 font-semibold">{t('wallet.invite')}</h2>;
   const invite = `${location.origin}/register?aff=${invitation}`;
   if (self === undefined || invitation === undefined)
     return (
-      <section aria-label={t('wallet.invite')}>
-        {title}
+      <Card title={t('wallet.invite')}>
         <Waiting />
-      </section>
+      </Card>
     );
   return (
-    <section aria-label={t('wallet.invite')}>
-      {title}
-      <p className="mb-1 text-[12px] leading-4 text-ink-2">
+    <Card title={t('wallet.invite')}>
+      <p className="mb-2 text-[12px] leading-4 text-ink-2">
         {t('wallet.invited', {
           count: self.aff_count,
           waiting: money(self.aff_quota),
@@ -85,7 +83,9 @@ export function Invite({ onTransferred }: InviteProps) {
         })}
       </p>
       <p className="flex items-center gap-2">
-        <code className="min-w-0 flex-1 rounded-2 bg-sunken px-2 py-1.5 font-mono text-[12px] break-all">{invite}</code>
+        <code className="min-w-0 flex-1 truncate rounded-2 bg-sunken px-2 py-1.5 font-mono text-[12px]" title={invite}>
+          {invite}
+        </code>
         <button type="button" className="button" onClick={() => copyOrShow(invite)}>
           {t('app.copy')}
         </button>
@@ -95,6 +95,6 @@ export function Invite({ onTransferred }: InviteProps) {
           <Transfer key={self.aff_quota} available={self.aff_quota} details={details} onTransferred={onTransferred} />
         </div>
       )}
-    </section>
+    </Card>
   );
 }

@@ -3,13 +3,20 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
-export function Redemption({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
+export interface RedemptionProps {
+  readonly onRedeemed: () => Promise<unknown>;
+  /** It is the one way to pay. */
+  readonly alone: boolean;
+}
+
+export function Redemption({ onRedeemed, alone }: RedemptionProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const [code, setCode] = useState('');
@@ -29,10 +36,9 @@ export function Redemption({ onRedeemed }: { readonly onRedeemed: () => Promise<
     }
   };
   return (
-    <section aria-label={t('wallet.redeem')}>
-      <h2 className="mb-1 font-semibold">{t('wallet.redeem')}</h2>
+    <Card title={t('wallet.redeem')}>
       <form onSubmit={redeem} noValidate>
-        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8 max-sm:[&>:is(button,a)]:min-h-11">
+        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:min-w-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8 max-sm:[&>:is(button,a)]:min-h-11">
           <TextField
             label={t('wallet.code')}
             error={error === '' ? undefined : error}
@@ -51,7 +57,8 @@ export function Redemption({ onRedeemed }: { readonly onRedeemed: () => Promise<
           )}
         </div>
         {link === '' ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
+        {alone ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.offline')}</p> : null}
       </form>
-    </section>
+    </Card>
   );
 }

@@ -10,9 +10,10 @@ import { Pager, usePageState } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime } from '../../lib/format.ts';
+import { minuteTime } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
-import { OrderState } from '../orders/order-state.tsx';
+import { useMoney } from '../../shell/money.ts';
+import { creditedColumn, OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
 import { Invite } from './invite.tsx';
 import { Redemption } from './redemption.tsx';
@@ -23,6 +24,7 @@ type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][num
 export function WalletPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const money = useMoney();
   const pageState = usePageState();
   const payable = usePaymentMethods().length > 0;
   const { page, size } = pageState;
@@ -35,7 +37,7 @@ export function WalletPage() {
     await client.invalidateQueries({ queryKey: ['orders'] });
   };
   const columns: readonly Column<Order>[] = [
-    { id: 'time', header: t('wallet.time'), key: true, cell: (row) => dateTime(row.create_time) },
+    { id: 'time', header: t('wallet.time'), key: true, cell: (row) => minuteTime(row.create_time) },
     {
       id: 'no',
       header: t('wallet.tradeNo'),
@@ -50,27 +52,29 @@ export function WalletPage() {
       key: true,
       cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
     },
-    { id: 'quota', header: t('wallet.credited'), number: true, key: true, amount: (row) => row.quota },
+    creditedColumn(t, money),
   ];
 
   return (
     <>
       <PageHead title={t('wallet.title')} />
-      <div className={`grid gap-3 px-5 ${payable ? 'lg:grid-cols-2' : ''}`}>
+      <div
+        className={`grid grid-cols-[minmax(0,1fr)] gap-3 px-5 pb-4 lg:grid-cols-2 ${payable ? '' : 'xl:grid-cols-3'}`}
+      >
         <Boundary>
-          <Balance note={payable ? undefined : t('wallet.offline')} />
+          <Balance />
         </Boundary>
         {payable ? (
           <Card title={t('wallet.online')}>
             <TopUp onPaid={refresh} />
           </Card>
         ) : null}
-      </div>
-      <div className="grid gap-x-10 gap-y-4 px-5 py-4 sm:grid-cols-2">
-        <Redemption onRedeemed={refresh} />
-        <Boundary>
-          <Invite onTransferred={refresh} />
-        </Boundary>
+        <Redemption onRedeemed={refresh} alone={!payable} />
+        <div className={payable ? 'contents' : 'grid grid-cols-[minmax(0,1fr)] lg:max-xl:col-span-2'}>
+          <Boundary>
+            <Invite onTransferred={refresh} />
+          </Boundary>
+        </div>
       </div>
       <h2 className="px-5 pb-2 font-semibold">{t('wallet.orders')}</h2>
       <DataTable

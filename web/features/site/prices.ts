@@ -1,0 +1,6 @@
+/** What strangers may know of the models. */
+import { call } from '../../lib/api.ts';
+import { useOptionalRead } from '../../lib/read.ts';
+
+export const usePrices = () =>
+  useOptionalRead({ queryKey: ['home-prices'], queryFn: () => call('pricing.get'), staleTime: 60_000 });
