@@ -85,3 +85,29 @@ test('a home page of one’s own wins', async () => {
   expect(page).not.toContain('not this');
   expect(page).not.toContain('/v1/messages');
 });
+
+const about = async (content: string): Promise<string> => {
+  const { AboutPage } = await import('../../web/features/site/about-page.tsx');
+  const maker = { zh: '开放', en: 'Open' };
+  return rendered(<AboutPage />, {
+    path: '/about',
+    answers: {
+      about: content,
+      status: { system_name: 'Acme', version: 'v9', server_address: 'https://site.example' },
+      'home-prices': { data: [priced('gpt-5', { maker }), priced('gpt-6', { maker }), priced('own', {})] },
+    },
+  });
+};
+
+test('an About page that nobody has written says what the site is; who can write it is asked to', async () => {
+  const page = await about('');
+  for (const text of ['Acme 汇集', '>https://site.example/v1<', '>3<', '>v9<', '模型来自 开放<'])
+    expect(page).toContain(text);
+  expect(linksIn(page)).toEqual(['/pricing', '/api-docs']);
+  expect(page).not.toContain('管理员暂时未设置任何关于内容');
+  writeUser(reader(100));
+  expect(await about('')).toMatch(/href="\/setting\?q=About".*编写此页<.*管理员暂时未设置任何关于内容/s);
+  const own = await about('We relay');
+  expect(own).not.toContain('Acme 汇集');
+  expect(own).not.toContain('编写此页');
+});

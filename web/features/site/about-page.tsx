@@ -1,12 +1,14 @@
 /** What this site is: in the administrator's words, or what it says of itself. */
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import { textIn } from '../../../server/contract/language.ts';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
@@ -17,8 +19,10 @@ function OwnAbout() {
   const { t } = useTranslation();
   const status = useStatus().data;
   const prices = usePrices().data;
+  const models = prices?.data ?? [];
+  const makers = new Set(models.flatMap(({ maker }) => (maker === null ? [] : [textIn(maker, currentLanguage())])));
   const figures = [
-    ...(prices === undefined ? [] : [[t('site.models'), grouped(prices.data.length)] as const]),
+    ...(prices === undefined ? [] : [[t('site.models'), grouped(models.length)] as const]),
     [t('site.protocols'), 'OpenAI · Anthropic · Gemini'] as const,
     ...(status?.version === undefined ? [] : [[t('site.version'), status.version] as const]),
   ];
@@ -34,6 +38,7 @@ function OwnAbout() {
           </div>
         ))}
       </dl>
+      {makers.size === 0 ? null : <p className="text-ink-2">{t('site.makers', { makers: [...makers].join(' · ') })}</p>}
     </div>
   );
 }
