@@ -188,7 +188,7 @@ export function LoginLinks({ status }: { readonly status: Status | undefined }) 
         </Link>
       )}
       {path === '/register' || status?.self_use_mode_enabled || status?.register_enabled === false ? null : (
-        <Link href="/register" className="button button-primary max-[359px]:hidden">
+        <Link href="/register" className="button button-primary max-sm:hidden">
           {t('nav.register')}
         </Link>
       )}
