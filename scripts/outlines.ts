@@ -2,7 +2,9 @@
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const tests = [...new Bun.Glob('tests/{web,cli}/{outlines,presses}*.test.{ts,tsx}').scanSync({ cwd: root })];
+const tests = [
+  ...new Bun.Glob('tests/{web/outlines,web/presses/*,cli/outlines}.test.{ts,tsx}').scanSync({ cwd: root }),
+];
 const child = Bun.spawn(
   [process.execPath, '--bun', 'node_modules/vitest/vitest.mjs', 'run', '--pool=threads', ...tests],
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, GATEWAY_OUTLINES: 'write' } },

@@ -1,0 +1,11 @@
+// @vitest-environment happy-dom
+/** Models and their prices, and the playground. */
+import { pressViews } from '../press-views.ts';
+import { views } from '../views.ts';
+
+pressViews({
+  playground: views.playground,
+  pricing: views['pricing-ratios'],
+  'pricing-root': views['pricing-root'],
+  model: views.model,
+});
