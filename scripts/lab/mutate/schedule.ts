@@ -105,7 +105,15 @@ export async function runRounds(deps: RoundsDeps, all: readonly Pending[]): Prom
       deps.processes,
       deps.seconds,
       (name, on) =>
-        runRound({ dir: deps.copy.dir, name, on, isolate: deps.isolate, reached: null, timeoutMs: 150_000 }),
+        runRound({
+          dir: deps.copy.dir,
+          name,
+          on,
+          isolate: deps.isolate,
+          reached: null,
+          // A busy machine is no change that was noticed.
+          timeoutMs: Math.max(150_000, ...[...on.keys()].map((test) => deps.seconds(test) * 10_000)),
+        }),
     );
     const over = new Set<Pending>();
     const known = new Set(results.map(({ test }) => test));
