@@ -6,11 +6,11 @@ import { keepResults } from './lab/prove/promises-table.ts';
 const root = resolve(import.meta.dirname, '..');
 
 /** Presses every control of every page: forty seconds of processor time. */
-export const pressTests = 'tests/web/presses.test.tsx';
+export const pressTests = 'tests/web/presses';
 
 /** Tests that start programs or a browser, or take as long; steps of their own. */
 export const longTests: readonly string[] = [
-  pressTests,
+  `${pressTests}/**`,
   'tests/binary/**',
   'tests/browser/**',
   'tests/postgres/**',
