@@ -41,7 +41,7 @@ test('a size of pages that cannot be had is none: no row falls between two pages
   }
 });
 
-test('on a phone the card of a key has its name, its amount and its menu in sight', async () => {
+test('on a phone the card of a key has its name, its amount, its copy button and its menu in sight', async () => {
   await inside.page.setViewportSize({ width: 390, height: 800 });
   const page = await inside.open('token');
   await settled(page);
@@ -50,7 +50,7 @@ test('on a phone the card of a key has its name, its amount and its menu in sigh
     .filter({ hasText: /key-\d+/ })
     .first();
   const parts = [card.getByText(/^key-\d+$/), card.getByText(/\$10\.00/), ...(await card.getByRole('button').all())];
-  expect(parts.length).toBe(3);
+  expect(parts.length).toBe(4);
   const outer = await card.boundingBox();
   for (const part of parts) {
     const box = await part.boundingBox();

@@ -128,7 +128,7 @@ test('figures of the range: success, first token and p95, requests, spend, how l
   expect(page).toContain('96.2 %');
   expect(page).toMatch(/0\.31 <span[^>]*>\/<\/span> 3\.2</);
   expect(page).toContain('>210<');
-  expect(page).toMatch(/text-warning[^>]*>8 d</);
+  expect(page).toMatch(/text-warning[^>]*>8 天</);
   expect(page).toContain('aria-label="240 次请求，9 次失败"');
   const barsOf = (color: string) => page.match(new RegExp(`<path d="([^"]*)" style="fill:var\\(--${color}\\)"`))?.[1];
   expect([barsOf('danger-solid')?.match(/M/g)?.length, barsOf('success-solid')?.match(/M/g)?.length]).toEqual([1, 23]);
@@ -144,6 +144,18 @@ test('a channel of which no traffic is known is idle, without figures and withou
 test('what the channel says of its status is shown before its traffic knows', async () => {
   expect(await list([channel(1, 'main', 2)], [traffic(1, failing)])).toContain('status status-off">已禁用');
   expect(await list([channel(1, 'main')], [traffic(1, { state: 'disabled' })])).toContain('status status-off">空闲');
+});
+
+test('channels that fail lead, whether they still serve or were disabled for it; the others keep their order', async () => {
+  const { failingFirst } = await import('../../web/features/channels/traffic.ts');
+  const channels = [channel(1, 'a'), channel(2, 'b'), channel(3, 'c', 3), channel(4, 'd', 2)];
+  const order = failingFirst(channels, new Map([[2, traffic(2, failing)]])).map(({ id }) => id);
+  expect(order).toEqual([2, 3, 1, 4]);
+});
+
+test('a channel nothing was sent to leaves its figures empty instead of saying zero', async () => {
+  const page = await list([channel(1, 'main')], [traffic(1, { state: 'standby' })]);
+  expect(page).not.toMatch(/\$0\.00|<svg width=|>0</);
 });
 
 test('a channel that stands by has the hollow mark, and a phone shows the kind of each', async () => {

@@ -166,9 +166,9 @@ test('each line of the bill has its tokens, its price and its amount', async () 
   const html = rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />, {
     answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
   });
-  const lines = html.split('<tr>').map((line) => textsOf(line));
-  expect(lines).toContainEqual(['输入', '9,000', '× 1$2.5 / 1M', '$0.022500']);
-  expect(lines).toContainEqual(['输出', '300', '× 4$10 / 1M', '$0.003000']);
+  const lines = html.split(/<tr[^>]*>/).map((line) => textsOf(line));
+  expect(lines).toContainEqual(['输入', '9,000', '× 1$2.50 / 1M', '$0.022500']);
+  expect(lines).toContainEqual(['输出', '300', '× 4$10.00 / 1M', '$0.003000']);
 });
 
 test('the lines of a bill add up to its total where each has a fraction', async () => {

@@ -160,9 +160,7 @@ function otherOf(row: Row): { readonly other: string; readonly quota: number } {
   const info = {
     ip: '203.0.113.7',
     use_channel: [...row.before, row.channel].map(String),
-    ...(attempts.length === 0
-      ? {}
-      : { attempts: [...attempts, { channel: row.channel, name: nameOf(row.channel), status: 200, ms: row.first }] }),
+    ...(attempts.length === 0 ? {} : { attempts: [...attempts, { channel: row.channel, name: nameOf(row.channel) }] }),
   };
   if (row.ended === 'refused')
     return {

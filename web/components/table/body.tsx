@@ -23,6 +23,7 @@ export interface BodyProps<Row extends { readonly id: number }> {
   readonly selected: ReadonlySet<number> | null;
   readonly onSelect: (id: number, on: boolean) => void;
   readonly onOpen: (row: Row) => void;
+  readonly current: number | undefined;
   readonly note: ((row: Row) => ReactNode) | undefined;
   /** What scrolls, null = not there yet. */
   readonly scroller: HTMLElement | null;
@@ -33,7 +34,7 @@ export interface BodyProps<Row extends { readonly id: number }> {
 }
 
 function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
-  const { rows, columns, selected, onSelect, onOpen, note, scroller, rowHeight, onEnd } = props;
+  const { rows, columns, selected, onSelect, onOpen, current, note, scroller, rowHeight, onEnd } = props;
   const { t } = useTranslation();
   const labelOf = useCallback((id: number) => t('table.row', { id }), [t]);
   const many = rows.length > virtualFrom || onEnd !== undefined;
@@ -75,6 +76,7 @@ function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
           selected={selected === null ? null : selected.has(row.id)}
           onSelect={onSelect}
           onOpen={onOpen}
+          current={row.id === current}
           note={note}
           labelOf={labelOf}
         />

@@ -49,6 +49,8 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly header?: ReactNode;
   /** At the left of the rows. */
   readonly sidebar?: ReactNode;
+  /** The row that is open beside the table. */
+  readonly current?: number | undefined;
   /** Rows of 32 pixels, where the reader did not ask for roomy ones. */
   readonly dense?: boolean;
   /** A line under a row that has a problem. */
@@ -70,6 +72,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     bar,
     header,
     sidebar,
+    current,
     dense = false,
     note,
     onEnd,
@@ -123,6 +126,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
             selected={selection?.selected ?? null}
             onSelect={selectRow}
             onOpen={open}
+            current={current}
             note={note}
             scroller={scroller}
             rowHeight={heights[preferences.density]}

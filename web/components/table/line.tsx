@@ -9,6 +9,8 @@ export interface LineProps<Row extends { readonly id: number }> {
   readonly selected: boolean | null;
   readonly onSelect: (id: number, on: boolean) => void;
   readonly onOpen: ((row: Row) => void) | undefined;
+  /** It is open beside the table. */
+  readonly current: boolean;
   /** Names the box that chooses a row. */
   readonly labelOf: (id: number) => string;
   readonly note: ((row: Row) => ReactNode) | undefined;
@@ -49,7 +51,7 @@ function PlainCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
 const Cells = memo(PlainCells) as typeof PlainCells;
 
 function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
-  const { row, columns, selected, onSelect, onOpen, note, labelOf, index, measure } = props;
+  const { row, columns, selected, onSelect, onOpen, current, note, labelOf, index, measure } = props;
   const problem = note?.(row);
   return (
     <>
@@ -59,6 +61,7 @@ function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
         data-index={index}
         tabIndex={-1}
         aria-selected={selected ?? undefined}
+        aria-current={current || undefined}
         className={problem ? 'has-note' : undefined}
         onClick={(event) => {
           if (!isControl(event.target)) onOpen?.(row);

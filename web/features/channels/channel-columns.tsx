@@ -6,6 +6,7 @@ import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
+import type { Money } from '../../shell/money.ts';
 import type { ChannelActions } from './actions.ts';
 import { listedPriorityBounds, weightBounds } from './channel-form.ts';
 import { testErrorOf } from './failure.ts';
@@ -13,6 +14,7 @@ import { ResponseTime } from './response-time.tsx';
 import {
   type ChannelTraffic,
   filterStates,
+  isQuiet,
   secondsText,
   stateClasses,
   stateOf,
@@ -25,15 +27,22 @@ import {
 const warningDays = 10;
 const nowDays = 3;
 
+/** Requests per minute; below, a tenth is worth saying. */
+const slowRate = 10;
+
 /** A longer forecast says nothing. */
 const maxDays = 365;
-const daysText = (days: number): string =>
-  days > maxDays ? `> ${maxDays} d` : `${days < warningDays ? days : Math.round(days)} d`;
+const daysText = (days: number, t: TFunction): string =>
+  days > maxDays
+    ? `> ${t('channels.days', { days: maxDays })}`
+    : t('channels.days', { days: days < warningDays ? days : Math.round(days) });
 const daysClass = (days: number): string =>
   days < nowDays ? 'text-danger' : days < warningDays ? 'text-warning' : 'text-ink-2';
 
 export interface ChannelColumnsProps {
   readonly t: TFunction;
+  /** Stable, like the translator. */
+  readonly money: Money;
   readonly actions: ChannelActions;
   readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly range: TrafficRange;
@@ -45,6 +54,7 @@ export interface ChannelColumnsProps {
 
 export function channelColumns({
   t,
+  money,
   actions,
   traffic,
   range,
@@ -73,7 +83,11 @@ export function channelColumns({
       sort: (row) => filterStates.indexOf(stateOf(row, traffic.get(row.id))),
       cell: (row) => {
         const state = stateOf(row, traffic.get(row.id));
-        return <span className={stateClasses[state]}>{t(`channels.state.${state}`)}</span>;
+        return (
+          <span className="max-sm:w-20">
+            <span className={stateClasses[state]}>{t(`channels.state.${state}`)}</span>
+          </span>
+        );
       },
     },
     {
@@ -97,7 +111,8 @@ export function channelColumns({
       id: 'bars',
       header: t(range === '24h' ? 'channels.lastDay' : 'channels.lastWeek'),
       key: true,
-      cell: (row) => <TrafficBars bars={traffic.get(row.id)?.period?.bars ?? []} />,
+      cell: (row) =>
+        isQuiet(traffic.get(row.id)) ? null : <TrafficBars bars={traffic.get(row.id)?.period?.bars ?? []} />,
     },
     {
       id: 'success',
@@ -107,7 +122,7 @@ export function channelColumns({
       sort: (row) => successOf(traffic.get(row.id)) ?? 2,
       cell: (row) => {
         const share = successOf(traffic.get(row.id));
-        return share === null ? '–' : <span className={successClass(share)}>{successText(share)}</span>;
+        return share === null ? null : <span className={successClass(share)}>{successText(share)}</span>;
       },
     },
     {
@@ -118,7 +133,7 @@ export function channelColumns({
       sort: (row) => traffic.get(row.id)?.period?.p95 ?? 0,
       cell: (row) => {
         const period = traffic.get(row.id)?.period;
-        return (
+        return isQuiet(traffic.get(row.id)) ? null : (
           <>
             {secondsText(period?.first_token)} <span className="text-ink-3">/</span> {secondsText(period?.p95)}
           </>
@@ -133,7 +148,7 @@ export function channelColumns({
       sort: (row) => traffic.get(row.id)?.requests_per_minute ?? 0,
       cell: (row) => {
         const rate = traffic.get(row.id)?.requests_per_minute ?? 0;
-        return rate < warningDays ? rate : Math.round(rate);
+        return rate === 0 ? null : rate < slowRate ? rate : Math.round(rate);
       },
     },
     {
@@ -142,8 +157,14 @@ export function channelColumns({
       number: true,
       key: true,
       sort: (row) => traffic.get(row.id)?.charged_today ?? 0,
-      form: 'short',
-      amount: (row) => traffic.get(row.id)?.charged_today ?? 0,
+      cell: (row) => {
+        const charged = traffic.get(row.id)?.charged_today ?? 0;
+        return charged === 0 ? null : (
+          <>
+            {money(charged)} <span className="ml-1 text-ink-3 sm:hidden">{t('channels.todayShort')}</span>
+          </>
+        );
+      },
     },
     {
       id: 'lasts',
@@ -154,7 +175,7 @@ export function channelColumns({
       cell: (row) => {
         const days = traffic.get(row.id)?.balance_lasts_days ?? null;
         const known = row.balance_updated_time !== 0;
-        const lasts = days === null ? (known ? '∞' : '–') : daysText(days);
+        const lasts = days === null ? (known ? '∞' : '–') : daysText(days, t);
         const balance = known ? `$${row.balance.toFixed(2)}` : '–';
         return (
           <button

@@ -12,11 +12,13 @@ import type { ChannelType } from './channel-form.ts';
 import { TagDrawer } from './tag-drawer.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TestDrawer } from './test-drawer.tsx';
+import { type ChannelTraffic, stateOf } from './traffic.ts';
 
 export interface ChannelDialogsProps {
   readonly actions: ChannelActions;
   readonly all: readonly Channel[] | undefined;
   readonly types: readonly ChannelType[];
+  readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly testing: Channel | null;
   readonly onTest: (channel: Channel | null) => void;
   readonly tag: TagRow | null;
@@ -40,7 +42,7 @@ function useEdited(all: readonly Channel[] | undefined): Channel | undefined {
   return edited;
 }
 
-export function ChannelDialogs({ actions, all, types, ...open }: ChannelDialogsProps) {
+export function ChannelDialogs({ actions, all, types, traffic, ...open }: ChannelDialogsProps) {
   const { t } = useTranslation();
   const [path, navigate] = useLocation();
   const { testing, onTest, tag, onTag, removing, onRemove } = open;
@@ -53,6 +55,11 @@ export function ChannelDialogs({ actions, all, types, ...open }: ChannelDialogsP
           key={path}
           channel={edited ?? null}
           types={types}
+          state={edited === undefined ? 'idle' : stateOf(edited, traffic.get(edited.id))}
+          onTest={(channel) => {
+            back();
+            onTest(channel);
+          }}
           onClose={back}
           onSaved={(fresh) => {
             back();

@@ -9,7 +9,7 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { sameForm } from '../../lib/dirty-form.ts';
+import { leave, sameForm } from '../../lib/dirty-form.ts';
 import { ChannelFields } from './channel-fields.tsx';
 import {
   badJsonIn,
@@ -21,16 +21,20 @@ import {
   issueOf,
 } from './channel-form.ts';
 import { ProviderPicker } from './provider-picker.tsx';
+import { type FilterState, stateClasses } from './traffic.ts';
 
 export interface ChannelDrawerProps {
   /** null = a new one. */
   readonly channel: Channel | null;
   readonly types: readonly ChannelType[];
+  /** How it is doing. */
+  readonly state: FilterState;
+  readonly onTest: (channel: Channel) => void;
   readonly onClose: () => void;
   readonly onSaved: (fresh: boolean) => void;
 }
 
-export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {
+export function ChannelDrawer({ channel, types, state, onTest, onClose, onSaved }: ChannelDrawerProps) {
   const { t, i18n } = useTranslation();
   const [first, setFirst] = useState(() => formOf(channel));
   const [form, setForm] = useState(first);
@@ -68,17 +72,36 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   };
   return (
     <Sheet
-      title={channel === null ? t('channels.add') : t('channels.edit')}
+      title={
+        channel === null ? (
+          t('channels.add')
+        ) : (
+          <span className="flex items-center gap-3">
+            <span className="sr-only">{t('channels.edit')}: </span>
+            <span className="truncate" title={channel.name}>
+              {channel.name}
+            </span>{' '}
+            <span className={`text-[12px] font-normal ${stateClasses[state]}`}>{t(`channels.state.${state}`)}</span>
+          </span>
+        )
+      }
       dirty={!busy && !sameForm(form, first)}
       onClose={onClose}
       footer={
-        <FormFooter
-          form="channel-form"
-          action={t('app.save')}
-          onClose={onClose}
-          aria-disabled={busy}
-          disabled={!hasProvider}
-        />
+        <>
+          {channel === null ? null : (
+            <button type="button" className="button mr-auto" onClick={() => leave(() => onTest(channel))}>
+              {t('channels.test')}
+            </button>
+          )}
+          <FormFooter
+            form="channel-form"
+            action={t('app.save')}
+            onClose={onClose}
+            aria-disabled={busy}
+            disabled={!hasProvider}
+          />
+        </>
       }
     >
       <CheckedForm id="channel-form" onSubmit={submit}>

@@ -1,5 +1,6 @@
 /** The fields of a channel whose kind is known. */
 
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
@@ -36,23 +37,45 @@ export interface ChannelFieldsProps {
 function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsProps) {
   const { t } = useTranslation();
   const mode = settingIn(form.setting)?.key_mode;
+  const [replacing, setReplacing] = useState(channel === null || location.hash === '#key' || form.key !== '');
   return (
     <>
-      <Field label={t('channels.key')} help={channel === null ? t('channels.keyHelp') : t('channels.keyKeep')}>
-        {(ids) => (
-          <textarea
-            {...ids}
-            className="field font-mono"
-            rows={2}
-            data-autofocus={location.hash === '#key' || undefined}
-            placeholder={channel?.key_hint ?? provider?.key_hint}
-            value={form.key}
-            onChange={(event) => change({ key: event.target.value })}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        )}
-      </Field>
+      {replacing ? null : (
+        <Field label={t('channels.key')} help={t('channels.keySaved')}>
+          {(ids) => (
+            <span className="flex gap-2">
+              <input
+                {...ids}
+                readOnly
+                className="field bg-sunken font-mono text-ink-2"
+                value={channel?.key_hint ?? ''}
+              />
+              <button type="button" className="button h-8 max-sm:h-11" onClick={() => setReplacing(true)}>
+                {t('channels.replaceKey')}
+              </button>
+            </span>
+          )}
+        </Field>
+      )}
+      {!replacing ? null : (
+        <Field label={t('channels.key')} help={channel === null ? t('channels.keyHelp') : t('channels.keyKeep')}>
+          {(ids) => (
+            <textarea
+              {...ids}
+              className="field font-mono"
+              rows={2}
+              data-autofocus={location.hash === '#key' || undefined}
+              // biome-ignore lint/a11y/noAutofocus: who asked to replace the key types it next
+              autoFocus={channel !== null}
+              placeholder={channel?.key_hint ?? provider?.key_hint}
+              value={form.key}
+              onChange={(event) => change({ key: event.target.value })}
+              autoComplete="off"
+              spellCheck={false}
+            />
+          )}
+        </Field>
+      )}
       {keysIn(form.key).length > 1 || mode !== undefined ? (
         <div className="-mt-2 mb-4">
           <Segment

@@ -74,7 +74,7 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
         <button type="button" className="button" disabled={busy} onClick={() => fetchList((found) => found)}>
           {t('channels.fetchList')}
         </button>
-        <button type="button" className="button" onClick={() => onChange('')}>
+        <button type="button" className="button button-ghost ml-auto text-danger" onClick={() => onChange('')}>
           {t('channels.clearModels')}
         </button>
       </div>

@@ -8,6 +8,7 @@ import { Empty } from '../../components/empty.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { failureWords } from '../../lib/failure-words.ts';
+import { useMoney } from '../../shell/money.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
 import { ChannelNote } from './channel-note.tsx';
@@ -27,6 +28,7 @@ export interface ChannelTableProps {
 export function ChannelTable({ state, actions, selection, bar, onTest, onRemove }: ChannelTableProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
+  const money = useMoney();
   const { types, filtered, traffic } = state;
   const actionsNow = useRef(actions);
   actionsNow.current = actions;
@@ -35,6 +37,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
     () =>
       channelColumns({
         t,
+        money,
         actions: actionsNow.current,
         traffic,
         range: state.range,
@@ -43,7 +46,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
         onTest,
         onRemove,
       }),
-    [t, traffic, state.range, types, navigate, onTest, onRemove],
+    [t, money, traffic, state.range, types, navigate, onTest, onRemove],
   );
   const alike = useMemo(() => sharedFailure(state.channels, traffic), [state.channels, traffic]);
   const said = alike?.words ?? '';

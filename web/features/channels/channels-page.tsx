@@ -62,6 +62,7 @@ export function ChannelsPage() {
             {...{ actions, testing, tag, removing }}
             all={state.all}
             types={state.types}
+            traffic={state.traffic}
             onTest={setTesting}
             onTag={setTag}
             onRemove={setRemoving}

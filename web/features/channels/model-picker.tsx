@@ -1,5 +1,5 @@
 /** Models that a provider offers, with what they cost here: picked one by one, or all that are found. */
-import { useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../components/filters.tsx';
 import { call } from '../../lib/api.ts';
@@ -18,7 +18,16 @@ const maxNames = 2000;
 export function ModelPicker({ models, selected, onChange }: ModelPickerProps) {
   const { t } = useTranslation();
   const [search, setSearch] = useState('');
-  const names = models.slice(0, maxNames);
+  const latest = useRef(selected);
+  latest.current = selected;
+  // The chosen ones lead when the list is opened; a tick moves nothing.
+  const names = useMemo(() => {
+    const first = new Set(latest.current);
+    return [...models.filter((name) => first.has(name)), ...models.filter((name) => !first.has(name))].slice(
+      0,
+      maxNames,
+    );
+  }, [models]);
   const details = useOptionalRead({
     queryKey: ['model-facts', names.join()],
     queryFn: () => call('ratio.facts', { models: names }),

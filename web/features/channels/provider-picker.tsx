@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
+import { channelColor } from '../../components/channel-color.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { isApiKey, providerOf } from '../../lib/key-provider.ts';
 import type { ChannelType } from './channel-form.ts';
@@ -14,10 +15,14 @@ export interface ProviderPickerProps {
   readonly onChange: (type: ChannelType, key: string) => void;
 }
 
-const Mark = ({ name }: { readonly name: string }) => (
+/** So many are offered before anything is typed: what most people look for. */
+const maxCommon = 12;
+
+const Mark = ({ type, name }: { readonly type: number; readonly name: string }) => (
   <span
     aria-hidden="true"
-    className="grid size-4 flex-none place-items-center rounded-[2px] bg-ink-3 text-[10px] leading-none font-bold text-surface"
+    className="grid size-4 flex-none place-items-center rounded-[2px] text-[10px] leading-none font-bold text-white"
+    style={{ background: channelColor(type) }}
   >
     {name.slice(0, 1)}
   </span>
@@ -27,6 +32,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
   const { t } = useTranslation();
   const [open, setOpen] = useState(value === undefined);
   const [search, setSearch] = useState('');
+  const [all, setAll] = useState(false);
   /** Enter came before the catalogue did. */
   const [pickFirst, setPickFirst] = useState(false);
   const language = currentLanguage();
@@ -47,6 +53,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
     if (guessed !== undefined) pick(guessed, text.trim());
   };
   const [first] = found;
+  const shown = all || words !== '' ? found : found.slice(0, maxCommon);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed is judged once, when there is something to find.
   useEffect(() => {
     if (pickFirst && first !== undefined) pick(first);
@@ -56,7 +63,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
       <div className="mb-4 grid gap-1">
         <span className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.type')}</span>
         <button type="button" className="field flex items-center gap-2 text-left" onClick={() => setOpen(true)}>
-          <Mark name={textIn(value, language)} />
+          <Mark type={value.type} name={textIn(value, language)} />
           <span className="flex-1 truncate">{textIn(value, language)}</span>
           <span className="text-[12px] text-ink-3">{t('channels.otherProvider')}</span>
         </button>
@@ -87,10 +94,10 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
           ? t('channels.keyUnknown')
           : types.length > 0 && first === undefined
             ? t('channels.noProvider')
-            : ''}
+            : t('channels.pasteKey')}
       </p>
       <ul className="grid grid-cols-2 gap-1 max-sm:grid-cols-1">
-        {found.map((type) => (
+        {shown.map((type) => (
           <li key={type.type}>
             <button
               type="button"
@@ -98,7 +105,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
               className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
               onClick={() => pick(type)}
             >
-              <Mark name={textIn(type, language)} />
+              <Mark type={type.type} name={textIn(type, language)} />
               <span className="truncate" title={textIn(type, language)}>
                 {textIn(type, language)}
               </span>
@@ -106,6 +113,11 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
           </li>
         ))}
       </ul>
+      {shown.length === found.length ? null : (
+        <button type="button" className="button justify-self-start" onClick={() => setAll(true)}>
+          {t('channels.moreProviders', { count: found.length - shown.length })}
+        </button>
+      )}
     </section>
   );
 }

@@ -50,9 +50,25 @@ export const successOf = (one: ChannelTraffic | undefined): number | null =>
 /** Cut, so that it is 100 % only where no request failed. */
 export const successText = (share: number): string =>
   `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
-/** Red where most fails. */
+/** Red where one request of five fails. */
 export const successClass = (share: number): string =>
-  share < 0.5 ? 'text-danger' : share < 0.95 ? 'text-warning' : '';
+  share < 0.8 ? 'text-danger' : share < 0.95 ? 'text-warning' : '';
+
+/** Nothing was sent to it in the range. */
+export const isQuiet = (one: ChannelTraffic | undefined): boolean => (one?.period?.attempts ?? 0) === 0;
+
+/** Its requests fail, or it was disabled for that. */
+export const isFailing = (channel: Channel, one: ChannelTraffic | undefined): boolean =>
+  ['failing', 'auto'].includes(stateOf(channel, one));
+
+/** Those that fail lead, as long as nobody asked for an order; the others keep theirs. */
+export const failingFirst = (
+  channels: readonly Channel[],
+  traffic: ReadonlyMap<number, ChannelTraffic>,
+): readonly Channel[] =>
+  channels.toSorted(
+    (one, other) => Number(isFailing(other, traffic.get(other.id))) - Number(isFailing(one, traffic.get(one.id))),
+  );
 
 /** What so many channels say alike is said once, above them. */
 const alikeFrom = 3;

@@ -8,7 +8,14 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { type ListState, useHeld, useList, useOptionalRead } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import type { ChannelType } from './channel-form.ts';
-import { type ChannelTraffic, stateOf, type TrafficRange, trafficRanges, useChannelTraffic } from './traffic.ts';
+import {
+  type ChannelTraffic,
+  failingFirst,
+  stateOf,
+  type TrafficRange,
+  trafficRanges,
+  useChannelTraffic,
+} from './traffic.ts';
 
 const idSortKey = 'id-sort';
 const noTypes: readonly ChannelType[] = [];
@@ -72,18 +79,15 @@ export function useChannels(): Channels {
     refetchInterval: 30_000,
   });
   const all = held ? undefined : list.data;
-  const channels = useMemo(
-    () =>
-      (all ?? []).filter(
-        (channel) =>
-          (status === '' ||
-            String(channel.status) === status ||
-            stateOf(channel, traffic.get(channel.id)) === status) &&
-          (type === 0 || channel.type === type) &&
-          (onlyTag === '' || channel.tag === onlyTag),
-      ),
-    [all, status, traffic, type, onlyTag],
-  );
+  const channels = useMemo(() => {
+    const found = (all ?? []).filter(
+      (channel) =>
+        (status === '' || String(channel.status) === status || stateOf(channel, traffic.get(channel.id)) === status) &&
+        (type === 0 || channel.type === type) &&
+        (onlyTag === '' || channel.tag === onlyTag),
+    );
+    return idSort ? found : failingFirst(found, traffic);
+  }, [all, status, traffic, type, onlyTag, idSort]);
   const filters = [keyword, group, model, status, url.get('type'), onlyTag];
   return {
     url,

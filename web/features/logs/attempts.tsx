@@ -1,6 +1,7 @@
 /** The route a request took: each channel that was asked, what it said, how long that took. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
+import { secondsText } from './log-columns.tsx';
 
 interface Attempt {
   readonly channel: number;
@@ -40,7 +41,7 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
             >
               <div className="flex flex-wrap items-baseline gap-x-2">
                 <span className="font-medium">
-                  <span className="font-mono text-[12px] text-ink-3">{channel}</span> {name}
+                  {name} <span className="text-[12px] font-normal text-ink-3">#{channel}</span>
                 </span>
                 <span className={failed ? 'text-danger' : 'text-success'}>
                   {failed ? t('logs.failedWith') : t('logs.answered')}
@@ -49,7 +50,7 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
                   {[
                     status ? `HTTP ${status}` : '',
                     reason === undefined || reason === 'status' ? '' : t(`logs.reason.${reason as 'timeout'}`),
-                    ms === undefined ? '' : `${ms} ms`,
+                    ms === undefined ? '' : `${secondsText(ms)} s`,
                   ]
                     .filter((part) => part !== '')
                     .join(' · ')}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { priceOfRatio } from '../../../server/contract/pricing/format.ts';
 import type { Prices } from '../../../server/contract/pricing/price.ts';
+import { dollarText } from '../../lib/currency.ts';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 
@@ -37,6 +38,12 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
   const bill = recompute(details);
   if (bill === null) return null;
   const amounts = amountsOf(bill.lines, bill.prices);
+  const { modelPrice, modelRatio, groupRatio } = bill.prices;
+  // What is in the price of each line already, or changes nothing, is no step of the sum.
+  const notes = [
+    ...(modelPrice === null ? [t('logs.priceMade', { ratio: modelRatio, unit: priceOfRatio(1) })] : []),
+    ...(groupRatio === 1 ? [`${t('logs.groupRatio')} × 1`] : []),
+  ];
   const ratio = (name: string, times: number) => (
     <tr key={name}>
       <td colSpan={2}>{name}</td>
@@ -65,7 +72,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
               </td>
               <td>{grouped(line.tokens)}</td>
               <td>
-                {line.kind === 'call' || bill.prices.modelPrice !== null ? (
+                {line.kind === 'call' || modelPrice !== null ? (
                   `× ${line.kind === 'call' ? `$${line.ratio}` : line.ratio}`
                 ) : (
                   <>
@@ -74,7 +81,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
                       {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
                     </span>
                     {t('logs.perMillion', {
-                      price: `$${priceOfRatio((line.modelRatio ?? bill.prices.modelRatio) * line.ratio)}`,
+                      price: `$${dollarText(priceOfRatio((line.modelRatio ?? modelRatio) * line.ratio))}`,
                     })}
                   </>
                 )}
@@ -82,17 +89,17 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
               <td>{money(amounts[at], 'exact')}</td>
             </tr>
           ))}
-          {bill.prices.modelPrice === null ? ratio(t('logs.modelRatio'), bill.prices.modelRatio) : null}
           {(bill.prices.surcharges ?? []).map(({ name, ratio: times }) => ratio(name, times))}
-          {ratio(t('logs.groupRatio'), bill.prices.groupRatio)}
+          {groupRatio === 1 ? null : ratio(t('logs.groupRatio'), groupRatio)}
           <tr className="total">
             <td>{t('logs.total')}</td>
             <td colSpan={3}>
-              {grouped(bill.quota)} = {money(bill.quota, 'exact')}
+              {t('logs.quotaOf', { quota: grouped(bill.quota) })} = {money(bill.quota, 'exact')}
             </td>
           </tr>
         </tbody>
       </table>
+      {notes.length === 0 ? null : <p className="mt-2 text-[12px] text-ink-3">{notes.join(' · ')}</p>}
     </section>
   );
 }

@@ -9,6 +9,10 @@ import { useDark } from '../../lib/theme.ts';
 import type { Counts } from './use-counts.ts';
 
 const height = 48;
+/** Above the bars, for the number that the highest of them stands for. */
+const scaleHeight = 13;
+/** Of the height, that errors take at least. */
+const minErrorShare = 0.06;
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export interface HistogramProps {
@@ -28,6 +32,7 @@ export function Histogram({ counts, onRange }: HistogramProps) {
   const take = useRef(onRange);
   take.current = onRange;
   const { buckets, step } = counts;
+  const most = Math.max(0, ...buckets.map(({ ok, errors }) => ok + errors));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme changes the colours that are read
   useEffect(() => {
     const holder = place.current;
@@ -43,7 +48,7 @@ export function Histogram({ counts, onRange }: HistogramProps) {
       {
         width: holder.clientWidth,
         height,
-        padding: [2, 0, 0, 0],
+        padding: [scaleHeight, 0, 0, 0],
         legend: { show: false },
         cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
         scales: {
@@ -72,7 +77,8 @@ export function Histogram({ counts, onRange }: HistogramProps) {
       [
         buckets.map((_bucket, at) => at),
         buckets.map(({ ok, errors }) => ok + errors),
-        buckets.map(({ errors }) => errors),
+        // One error among thousands is seen, too.
+        buckets.map(({ errors }) => (errors === 0 ? 0 : Math.max(errors, most * minErrorShare))),
       ],
       holder,
     );
@@ -86,7 +92,10 @@ export function Histogram({ counts, onRange }: HistogramProps) {
   const here = over === null ? undefined : buckets[over];
   const marks = [0, 0.25, 0.5, 0.75].map((share) => buckets[Math.floor(share * buckets.length)]?.at ?? counts.from);
   return (
-    <div className="px-5 pb-1.5">
+    <div className="relative px-5 pb-1.5">
+      <span className="absolute top-0 left-5 text-[11px] leading-3 text-ink-3">
+        {t('logs.most', { shown: grouped(most) })}
+      </span>
       <div
         ref={place}
         role="img"

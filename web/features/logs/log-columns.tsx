@@ -14,10 +14,10 @@ import { cachedShareOf, codeOf, detailsOf, firstTokenOf, msOf, ruleOf, speedOf }
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeClass = (ms: number): string =>
-  ms < 101_000 ? 'text-success' : ms < 300_000 ? 'text-warning' : 'text-danger';
+  ms < 101_000 ? 'text-success-quiet' : ms < 300_000 ? 'text-warning' : 'text-danger';
 /** Under 3 s green, under 10 s orange, else red. */
 const firstTokenClass = (ms: number): string =>
-  ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger';
+  ms < 3000 ? 'text-success-quiet' : ms < 10_000 ? 'text-warning' : 'text-danger';
 
 /** Hundredths while they say something. */
 export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
@@ -81,10 +81,12 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     return (
       <span
         // It fills what the figures of other rows leave it, and asks for no width of its own; without them it has its own.
-        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-32 max-sm:w-auto max-sm:min-w-0 ${className}`}
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-40 max-lg:py-1 max-lg:leading-4 max-sm:w-auto max-sm:min-w-0 ${className}`}
         title={text}
       >
-        <span className="truncate max-sm:whitespace-normal">{text}</span>
+        <span className="truncate max-lg:line-clamp-3 max-lg:whitespace-normal max-lg:[overflow-wrap:anywhere]">
+          {text}
+        </span>
         {rule === null ? null : (
           <Link href={rule} className="flex-none text-accent-text underline">
             {t('logs.rule')}
@@ -135,7 +137,12 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     {
       id: 'user',
       header: admin ? t('logs.caller') : t('logs.token'),
-      cell: (row) => <span className="block max-w-44 truncate max-lg:max-w-36">{person(row)}</span>,
+      key: true,
+      cell: (row) => (
+        <span className="block max-w-44 truncate max-lg:max-w-36 max-sm:text-[12px] max-sm:text-ink-2">
+          {person(row)}
+        </span>
+      ),
     },
     {
       id: 'seconds',

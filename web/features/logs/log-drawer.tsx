@@ -60,7 +60,7 @@ const requestRows = (
   [t('logs.group'), log.group],
   [
     t('logs.channel'),
-    log.channel === 0 ? '' : `${log.channel} ${log.channel_name}`,
+    log.channel === 0 ? '' : `${log.channel_name} #${log.channel}`,
     reader.admin ? `/channel/edit/${log.channel}` : undefined,
   ],
   [t('logs.address'), addressIn(details)],
@@ -152,6 +152,8 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   const isRequest = log.type === 2 || log.type === 5;
   const reader = { id: user?.id ?? 0, admin };
   const rows = isRequest ? requestRows(log, details, t, reader) : eventRows(log, details, t);
+  /** What one pastes elsewhere. */
+  const exact = new Set<string>([t('logs.requestId'), t('logs.path')]);
   const error = errorOf(details);
   const rule = ruleOf(log, details, reader);
   const [first, speed] = [firstTokenOf(log, details), speedOf(log, details)];
@@ -259,7 +261,26 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
             .map(([name, value, href]) => (
               <div key={name} className="contents">
                 <dt className="text-ink-3">{name}</dt>
-                <dd className="break-all">{href === undefined ? value : <Link href={href}>{value}</Link>}</dd>
+                <dd className="break-all">
+                  {href !== undefined ? (
+                    <Link href={href}>{value}</Link>
+                  ) : exact.has(name) ? (
+                    <span className="flex min-h-6 items-center gap-1">
+                      <span className="font-mono text-[12px]">{value}</span>
+                      <button
+                        type="button"
+                        className="button button-ghost button-icon h-6 w-6 flex-none max-sm:size-9"
+                        aria-label={t('logs.copyValue', { name })}
+                        title={t('app.copy')}
+                        onClick={() => copyOrShow(value)}
+                      >
+                        <Icon name="copy" />
+                      </button>
+                    </span>
+                  ) : (
+                    value
+                  )}
+                </dd>
               </div>
             ))}
         </dl>

@@ -120,6 +120,7 @@ export function LogsPage() {
           list={list}
           onEnd={onEnd}
           onOpen={onOpen}
+          current={open?.id}
           storeKey="logs-table-columns"
           place="logs"
           bar={<LogBar url={url} admin={admin} counts={counts} />}

@@ -67,15 +67,21 @@ function ModelField({ label, value, name, known, none, onChange, onRemove }: Mod
   return (
     <Field label={label} help={none ? t('playground.noModels') : price}>
       {(ids) => (
-        <div className="flex gap-1">
+        <div className="relative flex gap-1">
           <input
             {...ids}
-            className="field min-w-0 flex-1 font-mono text-[12px]"
+            className="field min-w-0 flex-1 pr-7 font-mono text-[12px] [&::-webkit-calendar-picker-indicator]:opacity-0"
             list="playground-models"
             value={value === '' ? name : value}
             onFocus={(event) => event.target.select()}
             onChange={(event) => onChange(event.target.value)}
           />
+          <span
+            aria-hidden="true"
+            className={`pointer-events-none absolute inset-y-0 grid place-items-center text-ink-3 ${onRemove === null ? 'right-2' : 'right-10'}`}
+          >
+            <Icon name="down" />
+          </span>
           <datalist id="playground-models">
             {known.map((one) => (
               <option key={one} value={one} />

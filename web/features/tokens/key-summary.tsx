@@ -41,8 +41,8 @@ export const summaryOf = (token: Limited, money: Money, language: string): KeySu
 export function Sentence({ summary }: { readonly summary: KeySummary }) {
   const { t, i18n } = useTranslation();
   return (
-    <p className="rounded-2 bg-sunken px-3 py-2.5">
-      <span className="block text-[12px] font-medium text-ink-2">{t('tokens.inSentence')}</span>
+    <p className="rounded-2 bg-sunken px-3 py-2.5 max-sm:px-2 max-sm:py-1.5 max-sm:text-[12px] max-sm:leading-4">
+      <span className="block text-[12px] font-medium text-ink-2 max-sm:sr-only">{t('tokens.inSentence')}</span>
       {partsOf(sentenceOf(summary, t, i18n.language)).map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts are told apart by their place alone
         <Fragment key={at}>{at % 2 === 0 ? part : <b className="font-semibold">{part}</b>}</Fragment>

@@ -1,7 +1,9 @@
 /** Models are ticked, with what they cost and how long they take; others may be typed. */
 import { memo, useCallback, useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSubmitted } from '../../components/checked-form.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Segment } from '../../components/segment.tsx';
 import { duration } from '../../lib/format.ts';
 import type { ModelDetails } from './model-details.ts';
 
@@ -46,6 +48,10 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
   const { t } = useTranslation();
   const id = useId();
   const [typed, setTyped] = useState('');
+  const [only, setOnly] = useState(selected.length > 0);
+  const submitted = useSubmitted();
+  const limited = only || selected.length > 0;
+  const missing = limited && selected.length === 0;
   const needle = typed.trim().toLowerCase();
   const found = useMemo(() => details.filter(({ name }) => name.toLowerCase().includes(needle)), [details, needle]);
   const shown = useDeferredValue(found, found.slice(0, atFirst));
@@ -78,7 +84,19 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
             : t('tokens.ofModels', { chosen: selected.length, count: details.length })}
         </span>
       </label>
-      <div className="field flex h-auto min-h-8 flex-wrap items-center gap-1 py-1">
+      <Segment
+        label={t('tokens.modelChoice')}
+        value={limited ? 'only' : 'every'}
+        options={[
+          ['every', t('tokens.everyModel')],
+          ['only', t('tokens.onlyThese')],
+        ]}
+        onChange={(next) => {
+          setOnly(next === 'only');
+          if (next === 'every') onChange([]);
+        }}
+      />
+      <div className={`field flex h-auto min-h-8 flex-wrap items-center gap-1 py-1 ${limited ? '' : 'max-sm:hidden'}`}>
         {selected.map((name) => (
           <span
             key={name}
@@ -100,7 +118,8 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
           className="min-w-24 flex-1 bg-transparent outline-none"
           autoComplete="off"
           placeholder={t('tokens.searchModels')}
-          aria-describedby={`${id}-note`}
+          aria-describedby={missing && submitted ? `${id}-note` : undefined}
+          data-unreadable={missing || undefined}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
           onBlur={() => {
@@ -117,24 +136,33 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
         />
       </div>
       {found.length === 0 ? null : (
-        <ul
-          className="max-h-[168px] overflow-y-auto max-sm:max-h-[120px] rounded-1 border border-line"
-          aria-label={t('tokens.models')}
-        >
-          {shown.map((model) => (
-            <Model
-              key={model.name}
-              model={model}
-              checked={selected.includes(model.name)}
-              onToggle={toggle}
-              unpriced={t('tokens.unpriced')}
-            />
-          ))}
-        </ul>
+        <div className={`rounded-1 border border-line ${limited ? '' : 'max-sm:hidden'}`}>
+          <p
+            aria-hidden="true"
+            className="flex h-6 items-center gap-2 border-b border-line bg-sunken px-2 text-[11px] text-ink-3"
+          >
+            <span className="flex-1 pl-6">{t('tokens.models')}</span>
+            <span>{t('tokens.pricesHead')}</span>
+            <span className="w-14 text-right">{t('tokens.medianHead')}</span>
+          </p>
+          <ul className="max-h-[168px] overflow-y-auto max-sm:max-h-[180px]" aria-label={t('tokens.models')}>
+            {shown.map((model) => (
+              <Model
+                key={model.name}
+                model={model}
+                checked={selected.includes(model.name)}
+                onToggle={toggle}
+                unpriced={t('tokens.unpriced')}
+              />
+            ))}
+          </ul>
+        </div>
       )}
-      <p id={`${id}-note`} className="text-[12px] leading-4 text-ink-3">
-        {t('tokens.modelsHelp')}
-      </p>
+      {missing && submitted ? (
+        <p id={`${id}-note`} className="text-[12px] leading-4 text-danger">
+          {t('tokens.modelsMissing')}
+        </p>
+      ) : null}
     </div>
   );
 });

@@ -2,6 +2,7 @@
 import type { TFunction } from 'i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
+import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
@@ -75,12 +76,9 @@ function Spent({ row, t, money }: Pick<TokenColumnsOptions, 't' | 'money'> & { r
   return (
     <span className="flex items-center gap-2">
       {spend === 'none' ? (
-        <span className="w-24 flex-none max-lg:hidden" />
+        <span className="w-24 flex-none max-lg:w-14 max-sm:hidden" />
       ) : (
-        <span
-          className="h-1 w-24 flex-none overflow-hidden rounded-1 bg-press max-lg:hidden max-sm:block"
-          aria-hidden="true"
-        >
+        <span className="h-1 w-24 flex-none overflow-hidden rounded-1 bg-press max-lg:w-14" aria-hidden="true">
           <span
             className="block h-1"
             style={{
@@ -111,9 +109,17 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
       order: 'name',
       key: true,
       cell: (row) => (
-        <span className="block py-1.5">
+        <span className="block py-1.5 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-2 max-sm:py-0">
           <span className="block font-medium text-ink-1">{row.name}</span>
           <span className="block font-mono text-[12px] text-ink-3">{hint(row)}</span>
+          <button
+            type="button"
+            className="button button-ghost button-icon -my-1 sm:hidden"
+            aria-label={t('tokens.copyOf', { name: row.name })}
+            onClick={() => copyOrShow(displayedKey(row.key))}
+          >
+            <Icon name="copy" />
+          </button>
         </span>
       ),
     },
@@ -161,13 +167,14 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
     {
       id: 'last',
       header: t('tokens.lastUsed'),
+      key: true,
       cell: (row) =>
         row.accessed_time === 0 ? (
-          <span className="text-ink-3">{t('tokens.notUsed')}</span>
+          <span className="text-ink-3 max-sm:text-[12px]">{t('tokens.notUsed')}</span>
         ) : (
-          <span title={dateTime(row.accessed_time)}>
+          <span className="max-sm:text-[12px] max-sm:text-ink-3" title={dateTime(row.accessed_time)}>
             {relative(row.accessed_time, language)}
-            {row.last_ip === '' ? null : <span className="text-ink-3"> · {row.last_ip}</span>}
+            {row.last_ip === '' ? null : <span className="text-ink-3 max-sm:hidden"> · {row.last_ip}</span>}
           </span>
         ),
     },

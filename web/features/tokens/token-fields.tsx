@@ -94,17 +94,22 @@ function SpendField({ form, token, details, onChange }: PartProps) {
           : `${amount.kind === 'value' ? `${t('tokens.asQuota', { quota: grouped(amount.value) })} ` : ''}${t(`tokens.spendHelp.${spend}`)}`}
       </p>
       <div className="mb-4 flex flex-wrap items-center gap-1.5">
-        {presets.map((preset) => (
-          <button
-            key={preset}
-            type="button"
-            className="button"
-            disabled={spend === 'none'}
-            onClick={() => onChange({ amount: moneyIn(preset * details.quotaPerUnit, details) })}
-          >
-            {money(preset * details.quotaPerUnit, 'whole')}
-          </button>
-        ))}
+        {presets.map((preset) => {
+          const quota = preset * details.quotaPerUnit;
+          const taken = spend !== 'none' && amount.kind === 'value' && amount.value === quota;
+          return (
+            <button
+              key={preset}
+              type="button"
+              aria-pressed={taken}
+              className={`button ${taken ? 'border-accent bg-accent-soft text-accent-text' : ''}`}
+              disabled={spend === 'none'}
+              onClick={() => onChange({ amount: moneyIn(quota, details) })}
+            >
+              {money(quota, 'whole').replace(/\d{4,}/, (digits) => grouped(Number(digits)))}
+            </button>
+          );
+        })}
       </div>
     </>
   );

@@ -112,7 +112,11 @@ export function TokensPage() {
       count={total}
       actions={
         <>
-          <button type="button" className="button max-sm:hidden" onClick={copySelected}>
+          <button
+            type="button"
+            className={`button max-sm:hidden ${selected.size === 0 ? 'text-ink-3' : ''}`}
+            onClick={copySelected}
+          >
             {t('tokens.copyChosen')}
           </button>
           <AddButton label={t('tokens.add')} onClick={add} />
