@@ -3,6 +3,16 @@ import { address, base, domains, image, integer, text, toggle } from '../option-
 import { option } from './row.ts';
 
 export const signInOptions = {
+  RegisterEnabled: option({
+    kind: toggle,
+    fallback: 'true',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: '允许新用户注册', en: 'Allow new users to register' },
+    help: { zh: '关闭后任何方式都不能注册新用户。', en: 'When off, nobody can create an account in any way.' },
+    role: 100,
+    publicAs: 'register_enabled',
+  }),
   PasswordLoginEnabled: option({
     kind: toggle,
     fallback: 'true',
@@ -46,16 +56,6 @@ export const signInOptions = {
     },
     role: 100,
     publicAs: 'email_verification',
-  }),
-  RegisterEnabled: option({
-    kind: toggle,
-    fallback: 'true',
-    tab: 'system',
-    panel: 'login',
-    label: { zh: '允许新用户注册', en: 'Allow new users to register' },
-    help: { zh: '关闭后任何方式都不能注册新用户。', en: 'When off, nobody can create an account in any way.' },
-    role: 100,
-    publicAs: 'register_enabled',
   }),
   'general_setting.session_idle_hours': option({
     kind: integer(0, 720),

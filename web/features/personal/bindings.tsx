@@ -173,28 +173,24 @@ function bindingsOf({ self, status, t, onOpen }: BindingsOptions): readonly Bind
 
 function BindingLine(props: Binding & { readonly onUnbind: (unbinding: Unbinding) => void }) {
   const { t } = useTranslation();
-  const { type, name, value, enabled, bind, onUnbind } = props;
+  const { type, name, value, bind, onUnbind } = props;
   const isBound = value !== '';
   const action = t(isBound ? (type === null ? 'personal.change' : 'personal.unbind') : 'personal.bind');
   return (
     <div className="flex min-h-9 items-center gap-3">
       <dt className="w-24 flex-none text-ink-3">{name}</dt>
       <dd className="min-w-0 flex-1 truncate">
-        {isBound ? value : enabled ? <span className="text-ink-3">{t('personal.none')}</span> : null}
+        {isBound ? value : <span className="text-ink-3">{t('personal.none')}</span>}
       </dd>
       <dd>
-        {!enabled && !isBound ? (
-          <span className="px-2.5 text-[12px] text-ink-3">{t('personal.off')}</span>
-        ) : (
-          <button
-            type="button"
-            className="button"
-            aria-label={`${name}: ${action}`}
-            onClick={() => (isBound && type !== null ? onUnbind({ type, name, last: false }) : bind())}
-          >
-            {action}
-          </button>
-        )}
+        <button
+          type="button"
+          className="button"
+          aria-label={`${name}: ${action}`}
+          onClick={() => (isBound && type !== null ? onUnbind({ type, name, last: false }) : bind())}
+        >
+          {action}
+        </button>
       </dd>
     </div>
   );
@@ -222,12 +218,24 @@ export function Bindings({ self }: { readonly self: User }) {
     }
   };
   const rows = bindingsOf({ self, status, t, onOpen: setOpen });
+  const isOffered = ({ enabled, value }: Binding) => enabled || value !== '';
+  const offered = rows.filter(isOffered);
+  const closed = rows.filter((row) => !isOffered(row));
   return (
     <Card title={t('personal.bindings')}>
       <dl>
-        {rows.map((row) => (
+        {offered.map((row) => (
           <BindingLine key={row.name} {...row} onUnbind={setUnbinding} />
         ))}
+        {/* What the site does not offer and nobody has connected is a line. */}
+        {closed.length === 0 ? null : (
+          <div className="mt-1 flex min-h-9 flex-wrap items-center gap-x-2 border-t border-line pt-1 text-[12px] text-ink-3">
+            <dd className="order-first">{t('personal.off')}:</dd>
+            {closed.map(({ name }) => (
+              <dt key={name}>{name}</dt>
+            ))}
+          </div>
+        )}
       </dl>
       {unbinding === null ? null : unbinding.last ? (
         <UnbindDrawer

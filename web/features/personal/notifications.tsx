@@ -116,12 +116,18 @@ function NotificationForm({ self, details }: { readonly self: User; readonly det
             {...field('email')}
           />
         )}
-        <CheckBox
-          className="mb-4 flex items-center gap-2"
-          label={t('personal.acceptUnset')}
-          checked={typed.accept}
-          onChange={field('accept').onChange}
-        />
+        <fieldset className="mb-3 border-t border-line pt-3">
+          <legend className="sr-only">{t('personal.unpriced')}</legend>
+          <p className="mb-2 font-semibold" aria-hidden="true">
+            {t('personal.unpriced')}
+          </p>
+          <CheckBox
+            className="flex items-center gap-2"
+            label={t('personal.acceptUnset')}
+            checked={typed.accept}
+            onChange={field('accept').onChange}
+          />
+        </fieldset>
         <p role="alert" className="mb-3 text-danger">
           {form.error}
         </p>

@@ -75,7 +75,7 @@ function Profile({ self }: { readonly self: User }) {
             )}
           </Field>
         </div>
-        <button type="submit" className="button mb-4 h-8">
+        <button type="submit" className="button mb-4 h-8 max-sm:h-11!">
           {t('app.save')}
         </button>
       </form>
@@ -129,6 +129,7 @@ export function ProfilePage() {
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Profile self={self} />
             <Bindings self={self} />
+            <Notifications key={self.setting} self={self} />
             <Boundary>
               <Invite self={self} />
             </Boundary>
@@ -137,13 +138,12 @@ export function ProfilePage() {
             </Boundary>
           </div>
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-            <Notifications key={self.setting} self={self} />
+            <Security self={self} />
             {[SecondFactor, Passkeys, Sessions, AccessTokens].map((Part) => (
               <Boundary key={Part.name}>
                 <Part />
               </Boundary>
             ))}
-            <Security self={self} />
           </div>
         </div>
       )}

@@ -7,6 +7,7 @@ import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
 import { Field } from '../../components/form.tsx';
 import { SelectField } from '../../components/select.tsx';
+import { GroupLimitsField } from './group-limits-field.tsx';
 import { ListField } from './list-field.tsx';
 import { MapField } from './map-field.tsx';
 import { listOf, mapShapeOf } from './option-map.ts';
@@ -94,6 +95,8 @@ export function TypedField({ option, language, value, locked, help, placeholder,
         onChange={onChange}
       />
     );
+  if (option === 'GroupLimits')
+    return <GroupLimitsField label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />;
   const map = mapShapeOf(option);
   if (map !== undefined)
     return (

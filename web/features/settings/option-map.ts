@@ -11,7 +11,6 @@ export interface MapShape {
 
 const shapes: Partial<Record<OptionKey, MapShape>> = {
   GroupGroupRatio: { depth: 2, value: 'number' },
-  GroupLimits: { depth: 2, value: 'number' },
   TierRatio: { depth: 2, value: 'number' },
   UserUsableGroups: { depth: 1, value: 'text' },
   'gemini.safety_settings': { depth: 1, value: 'text' },

@@ -2,7 +2,7 @@
 import { memo, useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
-import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -25,8 +25,15 @@ export interface PanelProps {
   readonly onSaved?: () => void;
 }
 
-/** Short fields first, then texts and maps, then switches: each kind stands in rows of its own. */
-const sides = [(key: OptionKey) => !isSwitch(key) && !isWide(key), isWide, isSwitch] as const;
+/** Short fields, texts and maps, switches: each kind stands in rows of its own, in the order in which the catalogue has the first of each. */
+const sideOf = (key: OptionKey): string => (isSwitch(key) ? 'switch' : isWide(key) ? 'wide' : 'short');
+
+/** The switch that needs what this panel asks for. */
+const switchFor = (panel: string): OptionKey | undefined =>
+  optionKeys.find((key) => {
+    const { needs } = optionRow(key);
+    return needs !== null && optionRow(needs as OptionKey).panel === panel;
+  });
 
 /** So many fields stand two in a row of a wide window, the others three. */
 const halves: ReadonlySet<number> = new Set([2, 4]);
@@ -45,23 +52,58 @@ export const Panel = memo(function Panel(props: PanelProps) {
     (key: OptionKey, value: string) => (optionRow(key).confirm?.value === value ? setConfirm(key) : put(key, value)),
     [put],
   );
-  const groups = sides.map((belongs) => keys.filter(belongs)).filter((group) => group.length > 0);
+  const groups = [...Map.groupBy(keys, sideOf).values()];
+  const panel = optionRow(keys[0] ?? 'Notice').panel;
+  const master = switchFor(panel);
+  const isOn = master !== undefined && valueFor(master) === 'true';
+  // What is switched off and has nothing in it is a line.
+  const isUnused =
+    master !== undefined &&
+    !isOn &&
+    keys.every((key) => isSwitch(key) || (shownFor(key) === '' && stored.get(key)?.is_set !== true));
+  const [opened, setOpened] = useState(false);
+  const isFolded = isUnused && !opened && !showKey;
+  const elsewhere = master !== undefined && !keys.includes(master) && !showKey ? master : undefined;
   return (
     <CheckedForm
       id={id}
       onSubmit={() => options.save(keys)}
       className={inner ? '' : 'scroll-mt-4 rounded-3 border border-line bg-surface'}
     >
-      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
+      <header className={`flex items-center gap-3 px-4 py-2.5 max-sm:py-1 ${isFolded ? '' : 'border-b border-line'}`}>
         <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
-        <button type="submit" className={`button ${changes === 0 ? 'button-ghost -mr-2.5' : 'button-primary'}`}>
-          {t('app.save')}
-        </button>
+        {master === undefined || showKey ? null : elsewhere === undefined || isFolded ? (
+          <span className={isOn ? 'status' : 'status status-off'}>{t(isOn ? 'settings.on' : 'settings.off')}</span>
+        ) : (
+          <button
+            type="button"
+            className={`${isOn ? 'status' : 'status status-off'} underline`}
+            title={textIn(optionRow(elsewhere).label, language)}
+            onClick={() => document.querySelector<HTMLElement>(`[data-option="${elsewhere}"]`)?.focus()}
+          >
+            {t(isOn ? 'settings.on' : 'settings.off')}
+          </button>
+        )}
+        {isFolded ? (
+          <button
+            type="button"
+            className="button"
+            aria-label={t('settings.setUpNamed', { name: title })}
+            onClick={() => setOpened(true)}
+          >
+            {t('settings.setUp')}
+          </button>
+        ) : (
+          <button type="submit" className={`button ${changes === 0 ? '' : 'button-primary'}`}>
+            {t('app.save')}
+          </button>
+        )}
       </header>
       {groups.map((group, at) => (
         <div
           key={group[0]}
-          className={`grid grid-cols-[minmax(0,1fr)] gap-x-6 px-4 pt-3 sm:grid-cols-[repeat(2,minmax(0,1fr))] xl:grid-cols-[repeat(6,minmax(0,1fr))] ${at > 0 && group.some(isSwitch) ? 'border-t border-line' : ''}`}
+          hidden={isFolded}
+          className={`${isFolded ? '' : 'grid'} grid-cols-[minmax(0,1fr)] gap-x-6 px-4 pt-3 sm:grid-cols-[repeat(2,minmax(0,1fr))] xl:grid-cols-[repeat(6,minmax(0,1fr))] ${at > 0 && (group.some(isSwitch) || groups[at - 1]?.some(isSwitch)) ? 'border-t border-line' : ''}`}
         >
           {group.map((key) => {
             const { dependsOn, role: needed, secret, fallback } = optionRow(key);
@@ -78,7 +120,7 @@ export const Panel = memo(function Panel(props: PanelProps) {
                 differs={secret ? isSet : valueFor(key) !== fallback}
                 draft={changed.includes(key)}
                 showKey={showKey}
-                half={isWide(key) || (!isSwitch(key) && halves.has(group.length))}
+                half={isWide(key) || isSwitch(key) || halves.has(group.length)}
                 error={errors[key]}
                 onChange={change}
                 onReset={options.reset}
@@ -87,9 +129,7 @@ export const Panel = memo(function Panel(props: PanelProps) {
           })}
         </div>
       ))}
-      {onSaved === undefined ? null : (
-        <PanelExtra panel={optionRow(keys[0] ?? 'Notice').panel} options={options} onSaved={onSaved} />
-      )}
+      {onSaved === undefined || isFolded ? null : <PanelExtra panel={panel} options={options} onSaved={onSaved} />}
       {confirm === null ? null : (
         <Confirm
           title={textIn(optionRow(confirm).label, language)}

@@ -13,11 +13,14 @@ export interface PlacesProps {
   /** null = what is shown is of all of them. */
   readonly place: Place | null;
   readonly panels: readonly string[];
+  readonly onlyChanged: boolean;
   readonly onGo: (place: Place) => void;
+  /** On a phone it stands among the places. */
+  readonly onOnlyChanged: () => void;
   readonly onJump: (panel: string) => void;
 }
 
-export function Places({ place, panels, onGo, onJump }: PlacesProps) {
+export function Places({ place, panels, onlyChanged, onGo, onOnlyChanged, onJump }: PlacesProps) {
   const { t } = useTranslation();
   const narrow = useNarrow();
   const wide = useWide();
@@ -39,13 +42,18 @@ export function Places({ place, panels, onGo, onJump }: PlacesProps) {
   if (narrow)
     return (
       <div className="flex gap-2 px-5 pb-3">
-        <Select<Place | ''>
+        <Select<Place | '' | 'changed'>
           className="field h-9! min-w-0 flex-1"
           label={t('settings.title')}
-          value={place ?? ''}
-          options={place === null ? [['', t('settings.everywhere')], ...names] : names}
+          value={onlyChanged ? 'changed' : (place ?? '')}
+          options={[
+            ...(place === null && !onlyChanged ? [['', t('settings.everywhere')] as const] : []),
+            ...names,
+            ['changed', t('settings.onlyChanged')] as const,
+          ]}
           onChange={(name) => {
-            if (name !== '') onGo(name);
+            if (name === 'changed') onOnlyChanged();
+            else if (name !== '') onGo(name);
           }}
         />
         {jumps}

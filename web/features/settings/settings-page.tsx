@@ -142,7 +142,7 @@ export function SettingsPage() {
       <PageHead title={t('settings.title')}>
         <SearchField
           slash
-          className="h-7 w-56"
+          className={`h-7 w-56 ${prices ? 'max-sm:hidden' : ''}`}
           label={t('settings.search')}
           value={search}
           onChange={(value) => setFilter({ q: value })}
@@ -150,7 +150,7 @@ export function SettingsPage() {
         <button
           type="button"
           aria-pressed={onlyChanged}
-          className={`button ${onlyChanged ? 'bg-accent-soft text-accent-text' : ''}`}
+          className={`button max-sm:hidden ${onlyChanged ? 'bg-accent-soft text-accent-text' : ''}`}
           onClick={() => setFilter({ changed: !onlyChanged })}
         >
           {t('settings.onlyChanged')}
@@ -160,7 +160,9 @@ export function SettingsPage() {
         <Places
           place={everywhere ? null : prices ? 'prices' : tab}
           panels={[...panels.keys()]}
+          onlyChanged={onlyChanged}
           onGo={go}
+          onOnlyChanged={() => setFilter({ changed: true })}
           onJump={jump}
         />
         <div className="min-w-0 flex-1">

@@ -282,18 +282,16 @@ export function StatementPage() {
         title={t('statement.title')}
         count={<MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />}
       >
-        <span className="flex gap-2">
-          <button type="button" className="button" onClick={() => window.print()}>
-            {t('statement.print')}
-          </button>
-          <button
-            type="button"
-            className="button button-primary"
-            onClick={() => void exported(scope, month).catch((error: Error) => toast.error(error.message))}
-          >
-            {t('statement.csv')}
-          </button>
-        </span>
+        <button type="button" className="button" onClick={() => window.print()}>
+          {t('statement.print')}
+        </button>
+        <button
+          type="button"
+          className="button button-primary"
+          onClick={() => void exported(scope, month).catch((error: Error) => toast.error(error.message))}
+        >
+          {t('statement.csv')}
+        </button>
       </PageHead>
       <Boundary key={`${month} ${JSON.stringify(scope)}`}>
         <Month scope={scope} month={month} />

@@ -5,6 +5,9 @@ import { SearchField } from '../../../components/filters.tsx';
 import { Icon } from '../../../components/icon.tsx';
 import { Pager } from '../../../components/pager.tsx';
 import { RowActions } from '../../../components/table/row-actions.tsx';
+import { call } from '../../../lib/api.ts';
+import { useNarrow } from '../../../lib/narrow.ts';
+import { useOptionalRead } from '../../../lib/read.ts';
 import { ModelDrawer } from './model-drawer.tsx';
 import {
   completionOf,
@@ -30,8 +33,26 @@ interface ModelTableProps {
   readonly onRemove: (name: string) => void;
 }
 
+const decimalsOf = (value: number): number => /\.(\d+)$/.exec(String(value))?.[1]?.length ?? 0;
+/** A price that comes of a ratio ends in what cannot be divided. */
+const roundedPrice = (value: number): number => Number(value.toFixed(6)) || value;
+const shownDecimals = (value: number): number => Math.max(2, decimalsOf(roundedPrice(value)));
+
+/** The points of a column stand below each other. @param decimals of the longest. */
+const Dollars = ({ value, decimals }: { readonly value: number; readonly decimals: number }) => (
+  <span title={`$${value}`} style={{ paddingRight: `${decimals - shownDecimals(value)}ch` }}>
+    {`$${decimalsOf(roundedPrice(value)) < 2 ? value.toFixed(2) : roundedPrice(value)}`}
+  </span>
+);
+
 function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
   const { t } = useTranslation();
+  const narrow = useNarrow();
+  const perToken = rows.filter(({ price }) => price === null);
+  const decimals = Math.max(
+    2,
+    ...perToken.flatMap((row) => [inputPrice(row.ratio ?? 0), outputPrice(row)]).map(shownDecimals),
+  );
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
@@ -50,7 +71,11 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                 {t('prices.completion')}
               </th>
               <th scope="col" className="number">
-                {t('prices.dollars')}
+                <span className="sm:hidden">{t('prices.dollars')}</span>
+                <span className="max-sm:hidden">{t('prices.inputHead')}</span>
+              </th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('prices.outputHead')}
               </th>
               <th scope="col" className="actions">
                 {t('app.actions')}
@@ -62,7 +87,7 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
               <tr key={row.name}>
                 <td>
                   <span
-                    className="block max-w-60 truncate max-sm:max-w-40 max-sm:break-all max-sm:whitespace-normal"
+                    className="block max-w-60 truncate max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
                     title={row.name}
                   >
                     {row.name}
@@ -71,11 +96,23 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                 <td className="number max-lg:hidden">{row.price ?? '–'}</td>
                 <td className="number max-lg:hidden">{row.price === null ? row.ratio : '–'}</td>
                 <td className="number max-lg:hidden">{row.price === null ? completionOf(row) : '–'}</td>
-                <td className="number">
-                  {row.price === null
-                    ? t('prices.inOut', { input: inputPrice(row.ratio ?? 0), output: outputPrice(row) })
-                    : t('prices.each', { price: row.price })}
-                </td>
+                {row.price === null ? (
+                  <>
+                    <td className="number">
+                      <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
+                      <span className="block sm:hidden">
+                        <Dollars value={outputPrice(row)} decimals={decimals} />
+                      </span>
+                    </td>
+                    <td className="number max-sm:hidden">
+                      <Dollars value={outputPrice(row)} decimals={decimals} />
+                    </td>
+                  </>
+                ) : (
+                  <td className="number" colSpan={narrow ? 1 : 2}>
+                    {t('prices.each', { price: row.price })}
+                  </td>
+                )}
                 <td className="actions">
                   <RowActions
                     name={row.name}
@@ -86,10 +123,11 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                         icon: 'edit',
                         onPick: () => onOpen(row),
                       },
+                    ]}
+                    more={[
                       {
                         id: 'delete',
                         content: t('prices.removeOne', { name: row.name }),
-                        icon: 'trash',
                         danger: true,
                         onPick: () => onRemove(row.name),
                       },
@@ -110,7 +148,10 @@ export function ModelList({ texts, onChange }: ModelListProps) {
   const [search, setSearch] = useState('');
   const [page, setPage] = useState(1);
   const [open, setOpen] = useState<ModelRow | 'new' | null>(null);
-  const all = rowsOf(texts);
+  const served = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const inUse = new Set(served);
+  // What the site's channels serve comes first.
+  const all = rowsOf(texts).sort((one, other) => Number(inUse.has(other.name)) - Number(inUse.has(one.name)));
   const needle = search.trim().toLowerCase();
   const rows = all.filter(({ name }) => name.toLowerCase().includes(needle));
   const visible = rows.slice((page - 1) * pageSize, page * pageSize);

@@ -89,10 +89,10 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
   return (
     <section aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
-        <h2 className="font-semibold">{t('settings.panel.pricing')}</h2>
+        <h2 className="font-semibold max-sm:sr-only">{t('settings.panel.pricing')}</h2>
         <ViewTabs view={view} />
-        <span className="flex items-center gap-3 max-sm:basis-full sm:ml-auto">
-          <Link href="/pricing" className="max-sm:mr-auto">
+        <span className="flex items-center gap-3 max-sm:contents sm:ml-auto">
+          <Link href="/pricing" className="max-sm:hidden">
             {t('nav.pricing')}
           </Link>
           {view === 'model' ? (
@@ -107,7 +107,7 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
           ) : view === 'history' ? null : (
             <button
               type="button"
-              className={`button ${changes.length > 0 ? 'button-primary' : ''}`}
+              className={`button ${changes.length > 0 ? 'button-primary max-sm:flex-1' : 'max-sm:hidden'}`}
               disabled={changes.length === 0}
               onClick={() => setConfirm('save')}
             >
