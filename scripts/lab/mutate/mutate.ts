@@ -1,11 +1,11 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
- * time, in a throw-away copy, and counts the changes that `npm test` and the presses of the
- * console's controls notice. Flags: --seed TEXT, --count N (of the
- * sample), --from N, --only PATH, --tests PATH (asked alone), --surface (console, commands, HTTP and database instead), --minutes N (stops then;
- * the next call goes on), --files N (test files asked at most), --out FILE, --named (those of named.ts, over PostgreSQL
- * and Redis where they are installed), --again (survivors once more), --report (no run). The closest test files are
- * asked first, so a survivor is one that these did not notice: `--again --files 999` asks all of them.
+ * time, in a throw-away copy, and counts the changes that `npm test` and the presses of the console's controls notice.
+ * Flags: --seed TEXT, --count N (of the sample), --from N, --only PATH, --tests PATH (asked alone), --surface (console,
+ * commands, HTTP and database instead), --minutes N (stops then; the next call goes on), --files N (test files asked at
+ * most), --out FILE, --named (those of named.ts, over PostgreSQL and Redis where they are installed), --again
+ * (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that these did
+ * not notice: `--again --files 999` asks all of them.
  * All changes stand in one copy, each behind a switch: a first run with everything off learns which test file reaches
  * which change, and only these are asked, one change to a file in each round. --one asks the slow way, each change alone.
  */
