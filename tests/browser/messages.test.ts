@@ -162,6 +162,7 @@ test('settings', async () => {
   const store = () => panel.getByRole('button', { name: '保存', exact: true }).click();
   await store();
   await sees('你似乎并没有修改什么');
+  await panel.getByLabel('聊天配置: JSON', { exact: true }).click();
   await panel.getByRole('textbox', { name: '聊天配置', exact: true }).fill('{');
   await store();
   await sees('请检查输入');
