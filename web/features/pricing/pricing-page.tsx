@@ -96,7 +96,10 @@ function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios
   if (user === null && !ratios)
     return (
       <p className="mx-5 mb-3 text-[12px] text-ink-2">
-        {t('pricing.asVisitor')} <Link href="/login">{t('pricing.logIn')}</Link>
+        {t('pricing.asVisitor')}{' '}
+        <Link href="/login" className="underline">
+          {t('pricing.logIn')}
+        </Link>
       </p>
     );
   return (
