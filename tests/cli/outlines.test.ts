@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { topics } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
 import { printError } from '../../cli/errors.ts';
 import { createProgram } from '../../cli/program.ts';
@@ -83,7 +84,7 @@ async function told(
   }
   if (rest !== '') lines.push(`  | ${rest}`);
   // Of long lists the beginning and the end are enough.
-  const left = lines.length - mostLines;
+  const left = args[0] === 'help' ? 0 : lines.length - mostLines;
   const cut =
     left <= 0 ? lines : [...lines.slice(0, mostLines - 5), `  … ${left} more lines`, ...lines.slice(lines.length - 5)];
   return cut
@@ -188,6 +189,9 @@ test.each(nouns)('%s', async (noun) => {
         await note([...first, '--yes', name, ...wordsFor(name, flag)], '');
     }
   }
+  if (noun === 'help')
+    for (const { name } of topics)
+      for (const language of ['en', 'zh'] as const) await note(['help', name], `   # ${language}`, { language });
   kept(`tests/cli/outlines/${noun}.txt`, lines);
 });
 

@@ -7,7 +7,15 @@ export interface AnsweredOptions {
   /** By endpoint: its answer, or what makes one of the fields. */
   readonly answers: Given;
   /** Instead of an answer to all but these. */
-  readonly refusal?: { readonly message: string; readonly code: string; readonly but?: readonly string[] } | undefined;
+  readonly refusal?:
+    | {
+        readonly message: string;
+        readonly code: string;
+        readonly but?: readonly string[];
+        /** Reading is answered, changing is refused. */
+        readonly changesOnly?: boolean | undefined;
+      }
+    | undefined;
   /** Told of each call: `token.list p=0`. */
   readonly onCall: (call: string) => void;
   /** Told of a read that has no answer. */
@@ -37,10 +45,15 @@ export function answered(address: string, init: RequestInit, options: AnsweredOp
   const body = typeof init.body === 'string' ? (JSON.parse(init.body) as object) : {};
   const fields = { ...Object.fromEntries(searchParams), ...found?.parts, ...body };
   const id = found?.row.id ?? `${method} ${pathname}`;
-  options.onCall([id, ...Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)].join(' '));
+  const told = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
+  const isWorded = new Headers(init.headers).has('accept-language');
+  options.onCall([id, ...told, ...(isWorded ? [] : ['without a language'])].join(' '));
   if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
   const { answers, refusal } = options;
-  if (refusal !== undefined && !(refusal.but ?? []).includes(id))
+  const isChange = 'mutation' in found.row ? found.row.mutation : method !== 'GET';
+  const isRefused =
+    refusal !== undefined && !(refusal.but ?? []).includes(id) && (isChange || refusal.changesOnly !== true);
+  if (isRefused)
     return Response.json({ success: false, message: refusal.message, code: refusal.code }, { status: 500 });
   const envelope = 'envelope' in found.row ? found.row.envelope : 'data';
   if (envelope === 'file') return new Response('a file\n');

@@ -10,7 +10,7 @@ const overlays = '[role=dialog], [role=menu], [role=listbox], [data-popover]';
 const mostAlike = 5;
 /** The same on every page that has it. */
 const common = /^(Columns \d|Saved filters|Custom$|Choose the day)/;
-const mostOptions = 2;
+const mostOptions = 6;
 const deepest = 3;
 
 const isField = (element: Element): element is HTMLInputElement => /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
@@ -40,7 +40,7 @@ const isOpener = (element: Element): boolean =>
 
 /** What tells it from others beside it. What opens something says what was chosen there last: it is known by its place. */
 function markOf(element: Element): string {
-  if (element.tagName === 'TR') return '';
+  if (element.tagName === 'TR') return element.querySelector('.status')?.textContent ?? '';
   if (isOpener(element)) return `${isRepeated(element) ? '' : nameOf(element).slice(0, 5)}`;
   return isRepeated(element) ? looksOf(element) : nameOf(element);
 }

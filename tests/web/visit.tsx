@@ -24,6 +24,8 @@ export interface VisitOptions {
   readonly width?: number;
   /** Instead of an answer, for reading and changing alike. */
   readonly refusal?: string;
+  /** Reading is answered all the same. */
+  readonly changesOnly?: boolean;
 }
 
 const realSetImmediate = setImmediate;
@@ -99,7 +101,12 @@ function answer(address: string, init: RequestInit, options: VisitOptions): Resp
     refusal:
       options.refusal === undefined
         ? undefined
-        : { message: options.refusal, code: 'refused', but: ['status.get', 'user.self'] },
+        : {
+            message: options.refusal,
+            code: 'refused',
+            but: ['status.get', 'user.self'],
+            changesOnly: options.changesOnly,
+          },
     onCall: (call) => void calls.push(call),
     onUnanswered: (id) => void unanswered.add(id),
   });

@@ -192,4 +192,11 @@ export const equivalents: readonly Equivalent[] = [
     after: '(86399)',
     reason: 'the month after next is made a minute later, and weeks before its first row',
   },
+  {
+    file: 'web/features/tokens/use-tokens.ts',
+    line: "scope: [page, size, keyword, key, status, sort].join(' '),",
+    before: "' '",
+    after: "'changed'",
+    reason: 'scopes are compared with each other, and whatever stands between their parts tells them apart',
+  },
 ];
