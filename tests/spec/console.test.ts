@@ -68,7 +68,7 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
   },
   'user.edit_password': () => reads('users.passwordHelp', '留空则不修改，最短 8 位'),
   'user.edit_negative': () => {
-    expect(chinese.get('users.addQuotaHelp')).toContain('可为负数');
+    expect(chinese.get('users.addQuotaHint')).toContain('可为负数');
   },
   'self.close_name': () => {
     reads('personal.typeName', '请输入账户名以确认');

@@ -17,9 +17,19 @@ export const useRange = (initial: DefaultRange): Range => {
   return rangeIn(get, initial);
 };
 
+const yearEnd = 5;
 const minuteEnd = 16;
-const ends = ({ from, to }: Range): string =>
-  [from, to].map((at) => (at === 0 ? '…' : dateTime(at).slice(0, minuteEnd))).join(' – ');
+/** @param short without the year, where it is this one: for a phone. */
+function ends({ from, to }: Range, short = false): string {
+  const thisYear = dateTime(Date.now() / 1000).slice(0, yearEnd);
+  return [from, to]
+    .map((at) => {
+      if (at === 0) return '…';
+      const text = dateTime(at).slice(0, minuteEnd);
+      return short && text.startsWith(thisYear) ? text.slice(yearEnd) : text;
+    })
+    .join(' – ');
+}
 
 const goTo = (url: Url, range: Range, initial: DefaultRange) =>
   url.put({ ...rangeQuery(range), ...(range.span === initial ? { range: '' } : {}) });
@@ -49,7 +59,7 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
           className="button min-w-0 font-normal"
           label={t('range.label')}
           value={range.span}
-          options={custom ? [...options, ['custom', ends(range)]] : options}
+          options={custom ? [...options, ['custom', ends(range, true)]] : options}
           onChange={pick}
         />
       ) : (

@@ -227,7 +227,7 @@ export function Bindings({ self }: { readonly self: User }) {
         {offered.map((row) => (
           <BindingLine key={row.name} {...row} onUnbind={setUnbinding} />
         ))}
-        {/* What the site does not offer and nobody has connected is a line. */}
+        {/* What the site does not offer and is not connected is a line. */}
         {closed.length === 0 ? null : (
           <div className="mt-1 flex min-h-9 flex-wrap items-center gap-x-2 border-t border-line pt-1 text-[12px] text-ink-3">
             <dd className="order-first">{t('personal.off')}:</dd>
