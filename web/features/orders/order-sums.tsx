@@ -3,10 +3,15 @@ import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { grouped } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useMoney } from '../../shell/money.ts';
 import { states } from './order-state.tsx';
 
 type Sums = OutputOf<EndpointOf<'wallet.orders'>>['sums'];
+
+/** An amount of a currency with its thousands apart. @param amount as the site sends it: `7519.00`. */
+const cents = (amount: string): string =>
+  new Intl.NumberFormat(currentLanguage(), { minimumFractionDigits: 2 }).format(Number(amount));
 
 export function OrderSums({ sums }: { readonly sums: Sums }) {
   const { t } = useTranslation();
@@ -22,7 +27,7 @@ export function OrderSums({ sums }: { readonly sums: Sums }) {
     ...(paid.length === 0
       ? []
       : ([
-          [t('orders.sum'), paid.map((sum) => `${sum.money} ${sum.currency.toUpperCase()}`).join(' + ')],
+          [t('orders.sum'), paid.map((sum) => `${cents(sum.money)} ${sum.currency.toUpperCase()}`).join(' + ')],
           [t('wallet.credited'), money(paid.reduce((sum, { quota }) => sum + quota, 0))],
         ] as const)),
   ];

@@ -152,7 +152,7 @@ function Channels({ view }: { readonly view: AdminView }) {
             <th scope="col" className="number max-sm:hidden">
               {t('channels.speed')}
             </th>
-            <th scope="col" className="number max-sm:hidden">
+            <th scope="col" className="number max-lg:hidden">
               {t('channels.priority')}
             </th>
             <th scope="col" className="number max-sm:hidden">
@@ -186,7 +186,7 @@ function Channels({ view }: { readonly view: AdminView }) {
                   {secondsText(own?.period?.first_token)} <span className="text-ink-3">/</span>{' '}
                   {secondsText(own?.period?.p95)}
                 </td>
-                <td className="number max-sm:hidden">{one.priority}</td>
+                <td className="number max-lg:hidden">{one.priority}</td>
                 <td className="number max-sm:hidden">{costText(one)}</td>
               </tr>
             );

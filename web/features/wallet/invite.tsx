@@ -84,7 +84,8 @@ export function Invite({ onTransferred }: InviteProps) {
       </p>
       <p className="flex items-center gap-2">
         <code className="min-w-0 flex-1 truncate rounded-2 bg-sunken px-2 py-1.5 font-mono text-[12px]" title={invite}>
-          {invite}
+          {/* Its end names the inviter: without the scheme it fits. */}
+          {invite.replace(/^https?:\/\//, '')}
         </code>
         <button type="button" className="button" onClick={() => copyOrShow(invite)}>
           {t('app.copy')}

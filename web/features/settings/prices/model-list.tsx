@@ -98,7 +98,7 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                 <td className="number max-lg:hidden">{row.price === null ? completionOf(row) : '–'}</td>
                 {row.price === null ? (
                   <>
-                    <td className="number">
+                    <td className="number max-sm:py-1.5">
                       <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
                       <span className="block sm:hidden">
                         <Dollars value={outputPrice(row)} decimals={decimals} />
