@@ -147,12 +147,13 @@ async function fill(): Promise<void> {
 describe('on a site in use', () => {
   beforeAll(fill, 240_000);
 
-  test('a key for $5 with two models: six', async () => {
+  test('a key for $5 with two models: seven', async () => {
     await land();
     await act(button(en.tokens.add).click());
     const form = page.getByRole('dialog');
     await act(form.getByLabel(en.tokens.name, { exact: true }).fill('customer'));
     await act(form.getByLabel(en.tokens.quota, { exact: true }).fill('$5'));
+    await act(form.getByRole('radio', { name: en.tokens.onlyThese }).click());
     for (const model of ['practice-small', 'practice-large'])
       await act(form.getByRole('checkbox', { name: model }).check());
     await act(form.getByRole('button', { name: en.tokens.create }).click());
@@ -160,7 +161,7 @@ describe('on a site in use', () => {
     await reveal.locator('code', { hasText: /^sk-/ }).first().waitFor();
     const sentence = (await reveal.textContent()) ?? '';
     for (const part of ['$5.00', 'practice-small', 'practice-large']) expect(sentence).toContain(part);
-    expect(actions).toBe(6);
+    expect(actions).toBe(7);
   });
 
   test('a failing channel: counted without an action, and one to what its upstream says and who served instead', async () => {

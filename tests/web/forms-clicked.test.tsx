@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 /** Forms that are filled in and sent: what is asked of the server, and what is said when it cannot be. */
 import i18next from 'i18next';
+import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { mounted, unmounted } from './mounted.tsx';
+import { act, mounted, unmounted } from './mounted.tsx';
 
 afterEach(unmounted);
 afterAll(() => vi.unstubAllGlobals());
@@ -77,4 +78,21 @@ test('the first account is made with what was typed, and not before its password
   await submit();
   await page.until(() => expect(run()).toHaveLength(1));
   expect(run()[0]).toMatchObject({ username: 'root', password: 'password1', confirmPassword: 'password1' });
+});
+
+test('a key whose last model is unticked is not opened to all models', async () => {
+  const { ModelsField } = await import('../../web/features/tokens/models-field.tsx');
+  const details = ['gpt-4o', 'gpt-4o-mini'].map((name) => ({ name, price: '$1', ms: 400, requests: 0, charge: 0 }));
+  const Form = () => {
+    const [selected, setSelected] = useState<readonly string[]>([]);
+    return <ModelsField details={details} selected={selected} onChange={setSelected} />;
+  };
+  const page = await mounted(() => <Form />, { answers: {} });
+  const chosen = () => document.querySelector('[role=radio][aria-checked=true]')?.textContent;
+  const box = () => page.field(/^gpt-4o\$/);
+  expect(chosen()).toBe(i18next.t('tokens.everyModel'));
+  for (const checked of [true, false]) {
+    await act(async () => box().click());
+    expect([box().checked, chosen()]).toEqual([checked, i18next.t('tokens.onlyThese')]);
+  }
 });

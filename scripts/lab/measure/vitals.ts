@@ -160,7 +160,10 @@ const interactions: Readonly<Record<string, readonly [path: string, act: (page: 
   ],
   'keys: tick a model of 300': [
     'token?open=new',
-    (page) => page.getByRole('dialog').getByRole('checkbox').nth(3).click(),
+    async (page) => {
+      await page.getByRole('radio', { name: en.tokens.onlyThese }).click();
+      await page.getByRole('dialog').getByRole('checkbox').nth(3).click();
+    },
   ],
   'keys: search': ['token?size=100', (page) => type(page, en.tokens.keyword, 'key-4')],
   'models: search': ['pricing', (page) => type(page, en.pricing.search, 'priced-2')],

@@ -244,11 +244,7 @@ function Endpoints({ address }: { readonly address: string }) {
           >
             <dt className="w-36 flex-none text-ink-2 @4xl:text-[12px]">{protocol}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-2">
-              <code className="min-w-0 flex-1 font-mono text-[12px] wrap-anywhere">
-                {address}
-                <wbr />
-                {path}
-              </code>
+              <code className="min-w-0 flex-1 font-mono text-[12px] wrap-anywhere">{`${address}${path}`}</code>
               <button
                 type="button"
                 className="button button-ghost"

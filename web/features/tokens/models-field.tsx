@@ -60,6 +60,8 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
   const toggle = useCallback(
     (name: string) => {
       const { current } = latest;
+      // Without the last one the key does not take all of them again.
+      setOnly(true);
       onChange(current.includes(name) ? current.filter((one) => one !== name) : [...current, name]);
     },
     [onChange],
@@ -96,7 +98,7 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
           if (next === 'every') onChange([]);
         }}
       />
-      <div className={`field flex h-auto min-h-8 flex-wrap items-center gap-1 py-1 ${limited ? '' : 'max-sm:hidden'}`}>
+      <div className={`field h-auto min-h-8 flex-wrap items-center gap-1 py-1 ${limited ? 'flex' : 'hidden'}`}>
         {selected.map((name) => (
           <span
             key={name}
@@ -131,12 +133,12 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
               event.preventDefault();
               take();
             }
-            if (event.key === 'Backspace' && typed === '' && selected.length > 0) onChange(selected.slice(0, -1));
+            if (event.key === 'Backspace' && typed === '' && selected.length > 0) toggle(selected.at(-1) ?? '');
           }}
         />
       </div>
       {found.length === 0 ? null : (
-        <div className={`rounded-1 border border-line ${limited ? '' : 'max-sm:hidden'}`}>
+        <div className={`rounded-1 border border-line ${limited ? '' : 'hidden'}`}>
           <p
             aria-hidden="true"
             className="flex h-6 items-center gap-2 border-b border-line bg-sunken px-2 text-[11px] text-ink-3"
