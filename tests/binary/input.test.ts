@@ -72,7 +72,7 @@ test('pipes may close early', async () => {
     stderr: 'pipe',
   });
   const out = (await new Response(piped.stdout).text()).trim().split('\n');
-  expect(out[0]).toContain('PasswordLoginEnabled');
+  expect(out[0]).toContain('RegisterEnabled');
   expect(out[1]).toBe('0');
   expect(await new Response(piped.stderr).text()).toBe('');
 });

@@ -134,7 +134,7 @@ test('a code is made with an expiry, the list shows it, and an edit changes it o
   await save();
   await waitForText(en.redemption.createdOk);
   const row = page.locator('tr[data-row]').filter({ hasText: 'short-lived' });
-  await row.getByText('2099-12-31 23:59:59').waitFor();
+  await row.getByText('2099-12-31 23:59', { exact: true }).waitFor();
   const code = async () => {
     const { items } = (await inside.ask('GET', '/api/redemption/search?keyword=short&p=1&page_size=1')) as {
       items: { expired_time: number; quota: number }[];

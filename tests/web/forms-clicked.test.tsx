@@ -3,6 +3,7 @@
 import i18next from 'i18next';
 import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { ModelsField } from '../../web/features/tokens/models-field.tsx';
 import { act, mounted, unmounted } from './mounted.tsx';
 
 afterEach(unmounted);
@@ -80,14 +81,15 @@ test('the first account is made with what was typed, and not before its password
   expect(run()[0]).toMatchObject({ username: 'root', password: 'password1', confirmPassword: 'password1' });
 });
 
+const details = ['gpt-4o', 'gpt-4o-mini'].map((name) => ({ name, price: '$1', ms: 400, requests: 0, charge: 0 }));
+
+function KeyModels() {
+  const [selected, setSelected] = useState<readonly string[]>([]);
+  return <ModelsField details={details} selected={selected} onChange={setSelected} />;
+}
+
 test('a key whose last model is unticked is not opened to all models', async () => {
-  const { ModelsField } = await import('../../web/features/tokens/models-field.tsx');
-  const details = ['gpt-4o', 'gpt-4o-mini'].map((name) => ({ name, price: '$1', ms: 400, requests: 0, charge: 0 }));
-  const Form = () => {
-    const [selected, setSelected] = useState<readonly string[]>([]);
-    return <ModelsField details={details} selected={selected} onChange={setSelected} />;
-  };
-  const page = await mounted(() => <Form />, { answers: {} });
+  const page = await mounted(() => <KeyModels />, { answers: {} });
   const chosen = () => document.querySelector('[role=radio][aria-checked=true]')?.textContent;
   const box = () => page.field(/^gpt-4o\$/);
   expect(chosen()).toBe(i18next.t('tokens.everyModel'));
