@@ -180,7 +180,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByText('Saved').first().waitFor();
   await page.reload();
   await page.getByLabel('Search models').fill('practice-small');
-  await page.getByRole('cell', { name: '$8 /' }).waitFor();
+  await page.getByRole('cell', { name: '$8.00' }).first().waitFor();
   await page.getByRole('radio', { name: 'History' }).click();
   await page.getByRole('button', { name: /^Show/ }).first().click();
   await page.getByRole('dialog').getByText('practice-small').first().waitFor();

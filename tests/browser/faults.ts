@@ -132,6 +132,9 @@ export const mount = (page: Page, path: string, failing: Failing | null): Promis
       for (const release of faults.held.splice(0)) release();
       history.pushState(null, '', '/nowhere');
       await painted();
+      // The first picture comes with the status and the code of its page.
+      for (let tries = 0; faults.client === null && tries < 500; tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
       const { client } = faults;
       if (client === null) throw new Error('the console was not found');
       const cache = client.getQueryCache();

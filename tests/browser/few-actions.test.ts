@@ -234,7 +234,7 @@ describe('on a site in use', () => {
     await land();
     await menu(en.users.title);
     await act(page.getByRole('link', { name: 'alice', exact: true }).click());
-    await act(page.getByRole('link', { name: en.statement.title, exact: true }).and(page.locator('.button')).click());
+    await act(page.locator('main').getByRole('link', { name: en.statement.title, exact: true }).first().click());
     await page.getByRole('row', { name: /practice-large/ }).waitFor();
     const file = page.waitForEvent('download');
     await act(button(en.statement.csv).click());

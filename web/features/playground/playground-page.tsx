@@ -154,7 +154,7 @@ function Composer({ draft, onDraft, field, conversation, wide, onCompare, onSend
 export function PlaygroundPage() {
   const { t } = useTranslation();
   const narrow = useNarrow();
-  const known = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const { data: known, isPending } = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') });
   const [selected, setSelected] = useState(() => readKept().models);
   const fallback = known === undefined || known.includes(defaultModel) ? defaultModel : (known[0] ?? '');
   const names = selected.map((name) => name || (known === undefined ? '' : fallback));
@@ -231,7 +231,7 @@ export function PlaygroundPage() {
           <div className="-mx-5 -my-4">{settings}</div>
         </Sheet>
       ) : null}
-      <div className="flex min-h-0 flex-1 border-t border-line">
+      <div aria-busy={isPending} className="flex min-h-0 flex-1 border-t border-line">
         {narrow ? null : (
           <aside
             aria-label={t('settings.title')}

@@ -79,7 +79,7 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
                         <input
                           className="h-8 w-full min-w-16 bg-transparent text-right max-sm:h-9 max-sm:min-w-0"
                           inputMode="numeric"
-                          aria-label={`${group}: ${name}`}
+                          aria-label={t('settings.limit.of', { name, group })}
                           placeholder={t('settings.limit.none')}
                           disabled={locked}
                           value={limitOf(group, limit)}

@@ -106,7 +106,7 @@ function SpendField({ form, token, details, onChange }: PartProps) {
               disabled={spend === 'none'}
               onClick={() => onChange({ amount: moneyIn(quota, details) })}
             >
-              {money(quota, 'whole').replace(/\d{4,}/, (digits) => grouped(Number(digits)))}
+              {money(quota, 'whole')}
             </button>
           );
         })}
