@@ -3,6 +3,7 @@
 import i18next from 'i18next';
 import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { GroupLimitsField } from '../../web/features/settings/group-limits-field.tsx';
 import { ModelsField } from '../../web/features/tokens/models-field.tsx';
 import { act, mounted, unmounted } from './mounted.tsx';
 
@@ -97,4 +98,29 @@ test('a key whose last model is unticked is not opened to all models', async () 
     await act(async () => box().click());
     expect([box().checked, chosen()]).toEqual([checked, i18next.t('tokens.onlyThese')]);
   }
+});
+
+function GroupLimits() {
+  const [value, setValue] = useState('{"vip":{"rpm":60}}');
+  return (
+    <>
+      <GroupLimitsField
+        {...{ option: 'group_limits', label: 'limits', help: '', error: undefined, locked: false, value }}
+        onChange={setValue}
+      />
+      <output>{value}</output>
+    </>
+  );
+}
+
+test('a limit of a group stays in its cell while it is no number yet, and says so', async () => {
+  const page = await mounted(() => <GroupLimits />, { answers: { 'group.list': ['vip'] } });
+  const cell = i18next.t('settings.limit.of', { name: i18next.t('settings.limit.rpm'), group: 'vip' });
+  await page.type(cell, '-');
+  expect([page.field(cell).value, page.field(cell).getAttribute('aria-invalid')]).toEqual(['-', 'true']);
+  await page.type(cell, '90');
+  expect([page.field(cell).value, page.field(cell).getAttribute('aria-invalid')]).toEqual(['90', 'false']);
+  expect(JSON.parse(document.querySelector('output')?.textContent ?? '')).toEqual({ vip: { rpm: 90 } });
+  await page.type(cell, '');
+  expect(JSON.parse(document.querySelector('output')?.textContent ?? '')).toEqual({});
 });

@@ -4,18 +4,21 @@ import { useTranslation } from 'react-i18next';
 import { leave } from '../lib/dirty-form.ts';
 import { useSubmitted } from './checked-form.tsx';
 
+/** Of the control, so that its label and its words belong to it. */
+export interface FieldIds {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean;
+  readonly 'data-unreadable': true | undefined;
+}
+
 export interface FieldProps {
   readonly label: string;
   readonly help?: string | undefined;
   readonly error?: string | undefined;
   /** What is typed cannot be sent: the form is held back and the field takes the focus. */
   readonly unreadable?: boolean;
-  readonly children: (ids: {
-    readonly id: string;
-    readonly 'aria-describedby': string | undefined;
-    readonly 'aria-invalid': boolean;
-    readonly 'data-unreadable': true | undefined;
-  }) => ReactNode;
+  readonly children: (ids: FieldIds) => ReactNode;
 }
 
 export function Field({ label, help, error, unreadable = false, children }: FieldProps) {

@@ -1,10 +1,12 @@
 /** Limits of groups as a table: a row for each group, empty where it has no limit; or the JSON that is stored. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSubmitted } from '../../components/checked-form.tsx';
 import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { rowsIn, textOf } from './option-map.ts';
+import { issueOf } from './option-map.ts';
+import { JsonSwitch, JsonText, type KeyedRow, rowIssues, useRows } from './stored-json.tsx';
 
 const limits = [
   ['rpm', 'settings.limit.rpm'],
@@ -29,30 +31,28 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
   const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const [asText, setAsText] = useState(false);
   const columns = limits.map(([limit, key]) => [limit, t(key)] as const);
-  const rows = rowsIn(value, shape);
+  const submitted = useSubmitted();
+  const { rows, change, keyed } = useRows(value, shape, onChange);
   const text = asText || rows === null;
   const names = [...new Set([...groups, ...(rows ?? []).map(({ names: [group = ''] }) => group)])];
-  const limitOf = (group: string, limit: string): string =>
-    rows?.find(({ names }) => names[0] === group && names[1] === limit)?.value ?? '';
+  const rowOf = (group: string, limit: string) => rows?.find((row) => row.names[0] === group && row.names[1] === limit);
+  const isWrong = (row: KeyedRow | undefined) => row !== undefined && issueOf(row, [], shape) !== null;
   const put = (group: string, limit: string, next: string) => {
-    const others = (rows ?? []).filter(({ names }) => names[0] !== group || names[1] !== limit);
-    onChange(textOf(next.trim() === '' ? others : [...others, { names: [group, limit], value: next }], shape));
+    const before = rowOf(group, limit);
+    const others = (rows ?? []).filter((row) => row !== before);
+    const row = { ...(before ?? keyed({ names: [group, limit], value: '' })), value: next };
+    change(next.trim() === '' ? others : [...others, row]);
   };
   return (
-    <Field label={label} help={help} error={error}>
+    <Field
+      label={label}
+      help={help}
+      error={error ?? (submitted && rows?.some(isWrong) === true ? t(rowIssues.number) : undefined)}
+    >
       {(ids) => (
         <div className="overflow-x-auto rounded-2 border border-line-control">
           {text ? (
-            <textarea
-              {...ids}
-              data-option={option}
-              className="block w-full bg-transparent px-2.5 py-1.5 font-mono text-[12px]"
-              rows={8}
-              spellCheck={false}
-              disabled={locked}
-              value={value}
-              onChange={(event) => onChange(event.target.value)}
-            />
+            <JsonText {...{ ids, option, value, locked, onChange }} />
           ) : (
             <table
               id={ids.id}
@@ -74,35 +74,32 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
                 {names.map((group) => (
                   <tr key={group}>
                     <td className="font-mono text-[12px]">{group}</td>
-                    {columns.map(([limit, name]) => (
-                      <td key={limit} className="number">
-                        <input
-                          className="h-8 w-full min-w-16 bg-transparent text-right max-sm:h-9 max-sm:min-w-0"
-                          inputMode="numeric"
-                          aria-label={t('settings.limit.of', { name, group })}
-                          placeholder={t('settings.limit.none')}
-                          disabled={locked}
-                          value={limitOf(group, limit)}
-                          onChange={(event) => put(group, limit, event.target.value)}
-                        />
-                      </td>
-                    ))}
+                    {columns.map(([limit, name]) => {
+                      const row = rowOf(group, limit);
+                      const wrong = isWrong(row);
+                      return (
+                        <td key={limit} className="number">
+                          <input
+                            className={`h-8 w-full min-w-16 bg-transparent text-right max-sm:h-9 max-sm:min-w-0 ${wrong ? 'text-danger' : ''}`}
+                            inputMode="numeric"
+                            aria-label={t('settings.limit.of', { name, group })}
+                            placeholder={t('settings.limit.none')}
+                            disabled={locked}
+                            aria-invalid={wrong}
+                            data-unreadable={wrong || undefined}
+                            value={row?.value ?? ''}
+                            onChange={(event) => put(group, limit, event.target.value)}
+                          />
+                        </td>
+                      );
+                    })}
                   </tr>
                 ))}
               </tbody>
             </table>
           )}
           <p className="border-t border-line p-1.5 text-right">
-            <button
-              type="button"
-              className="button"
-              aria-pressed={text}
-              aria-label={`${label}: JSON`}
-              disabled={rows === null}
-              onClick={() => setAsText(!text)}
-            >
-              {text ? t('settings.map.rows') : 'JSON'}
-            </button>
+            <JsonSwitch label={label} on={text} disabled={rows === null} onChange={setAsText} />
           </p>
         </div>
       )}

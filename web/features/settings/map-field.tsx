@@ -5,11 +5,11 @@ import type { OptionKey } from '../../../server/contract/options.ts';
 import { useSubmitted } from '../../components/checked-form.tsx';
 import { Field } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { issueOf, type MapRow, type MapShape, rowsIn, textOf } from './option-map.ts';
+import { issueOf, type MapRow, type MapShape } from './option-map.ts';
+import { JsonSwitch, JsonText, type KeyedRow, rowIssues, useRows } from './stored-json.tsx';
 
 /** So many rows are on the page at once: the rest is found by its name. */
 const maxRows = 50;
-const issues = { name: 'settings.map.noName', twice: 'settings.map.twice', number: 'settings.map.noNumber' } as const;
 
 export interface MapFieldProps {
   readonly option: OptionKey;
@@ -21,27 +21,6 @@ export interface MapFieldProps {
   /** JSON. */
   readonly value: string;
   readonly onChange: (value: string) => void;
-}
-
-interface Keyed extends MapRow {
-  readonly key: number;
-}
-
-/** Rows with keys of their own: a name may be changed while it is typed. */
-function useRows(value: string, shape: MapShape, onChange: (value: string) => void) {
-  const next = useRef(0);
-  const keyed = (row: MapRow): Keyed => ({ ...row, key: next.current++ });
-  const read = () => rowsIn(value, shape)?.map(keyed) ?? null;
-  const [state, setState] = useState(() => ({ text: value, rows: read() }));
-  // Something else has changed it: stored, discarded, put back.
-  const current = state.text === value ? state : { text: value, rows: read() };
-  if (current !== state) setState(current);
-  const change = (rows: readonly Keyed[]) => {
-    const text = textOf(rows, shape);
-    setState({ text, rows: [...rows] });
-    onChange(text);
-  };
-  return { rows: current.rows, change, keyed };
 }
 
 export function MapField({ option, shape, label, help, error, locked, value, onChange }: MapFieldProps) {
@@ -56,8 +35,8 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
   const found = (rows ?? []).filter(
     ({ names }) => needle === '' || names.some((name) => name === '' || name.toLowerCase().includes(needle)),
   );
-  const wrong = (row: Keyed) => issueOf(row, rows ?? [], shape);
-  const put = (row: Keyed, some: Partial<MapRow>) =>
+  const wrong = (row: KeyedRow) => issueOf(row, rows ?? [], shape);
+  const put = (row: KeyedRow, some: Partial<MapRow>) =>
     change((rows ?? []).map((one) => (one.key === row.key ? { ...one, ...some } : one)));
   const add = () => {
     setSearch('');
@@ -70,7 +49,7 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
       label={label}
       help={help}
       error={
-        error ?? (submitted && firstIssue !== undefined && firstIssue !== null ? t(issues[firstIssue]) : undefined)
+        error ?? (submitted && firstIssue !== undefined && firstIssue !== null ? t(rowIssues[firstIssue]) : undefined)
       }
     >
       {(ids) => (
@@ -95,28 +74,10 @@ export function MapField({ option, shape, label, help, error, locked, value, onC
               </>
             )}
             <span className="ml-auto text-[12px] text-ink-3">{rows?.length ?? ''}</span>
-            <button
-              type="button"
-              className="button"
-              aria-pressed={text}
-              aria-label={`${label}: JSON`}
-              disabled={rows === null}
-              onClick={() => setAsText(!text)}
-            >
-              {text ? t('settings.map.rows') : 'JSON'}
-            </button>
+            <JsonSwitch label={label} on={text} disabled={rows === null} onChange={setAsText} />
           </div>
           {text ? (
-            <textarea
-              {...ids}
-              data-option={option}
-              className="block w-full bg-transparent px-2.5 py-1.5 font-mono text-[12px]"
-              rows={8}
-              spellCheck={false}
-              disabled={locked}
-              value={value}
-              onChange={(event) => onChange(event.target.value)}
-            />
+            <JsonText {...{ ids, option, value, locked, onChange }} />
           ) : (
             <ul ref={list} id={ids.id} data-option={option} className="max-h-80 overflow-auto" aria-label={label}>
               {found.slice(0, maxRows).map((row) => {
