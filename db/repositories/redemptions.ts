@@ -14,7 +14,7 @@ import type { RedemptionsTable, Schema } from '../schema/tables.ts';
 import { startsWith } from './like.ts';
 
 export type RedemptionRow = Selectable<RedemptionsTable> & {
-  /** null = nobody, or a user that no longer exists. */
+  /** null = not used, or its user no longer exists. */
   readonly used_username: string | null;
 };
 

@@ -11,7 +11,7 @@ import { createProgram } from '../../cli/program.ts';
 import type { Language } from '../../server/contract/enum.ts';
 import { answered } from '../support/answered.ts';
 import { done, empty, filled, now } from '../support/answers.ts';
-import { fixTimeZone, kept } from '../support/kept-text.ts';
+import { expectGolden, fixTimeZone } from '../support/golden-file.ts';
 
 /** They start servers and programs, or are about the files of this machine. */
 const elsewhere =
@@ -43,7 +43,7 @@ interface Run {
 }
 
 /** What the command asks and says, line by line. */
-async function told(
+async function outputOf(
   args: readonly string[],
   { language = 'en', isTerminal = false, answers = filled, refusal }: Run,
 ): Promise<string[]> {
@@ -165,7 +165,7 @@ const nouns = [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? ''))];
 test.each(nouns)('%s', async (noun) => {
   const lines: string[] = [];
   const note = async (args: readonly string[], title: string, run: Run = {}) =>
-    void lines.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...(await told(args, run)));
+    void lines.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...(await outputOf(args, run)));
   for (const row of rows.filter(({ name }) => name.split(' ')[0] === noun)) {
     const examples = row.examples.map(argsOf);
     const bySize = [...examples].sort((a, b) => a.length - b.length);
@@ -192,7 +192,7 @@ test.each(nouns)('%s', async (noun) => {
   if (noun === 'help')
     for (const { name } of topics)
       for (const language of ['en', 'zh'] as const) await note(['help', name], `   # ${language}`, { language });
-  kept(`tests/cli/outlines/${noun}.txt`, lines);
+  expectGolden(`tests/cli/outlines/${noun}.txt`, lines);
 });
 
 test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));

@@ -16,9 +16,9 @@ export interface AnsweredOptions {
         readonly changesOnly?: boolean | undefined;
       }
     | undefined;
-  /** Told of each call: `token.list p=0`. */
+  /** Gets each call: `token.list p=0`. */
   readonly onCall: (call: string) => void;
-  /** Told of a read that has no answer. */
+  /** Gets a read that has no answer. */
   readonly onUnanswered?: (id: string) => void;
 }
 
@@ -45,9 +45,9 @@ export function answered(address: string, init: RequestInit, options: AnsweredOp
   const body = typeof init.body === 'string' ? (JSON.parse(init.body) as object) : {};
   const fields = { ...Object.fromEntries(searchParams), ...found?.parts, ...body };
   const id = found?.row.id ?? `${method} ${pathname}`;
-  const told = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
+  const fieldTexts = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
   const isWorded = new Headers(init.headers).has('accept-language');
-  options.onCall([id, ...told, ...(isWorded ? [] : ['without a language'])].join(' '));
+  options.onCall([id, ...fieldTexts, ...(isWorded ? [] : ['without a language'])].join(' '));
   if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
   const { answers, refusal } = options;
   const isChange = 'mutation' in found.row ? found.row.mutation : method !== 'GET';

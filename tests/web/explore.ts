@@ -47,15 +47,15 @@ function markOf(element: Element): string {
 
 /** What is typed into a field. */
 function wordsFor(field: HTMLInputElement): string {
-  const told = `${nameOf(field)} ${field.name}`.toLowerCase();
+  const description = `${nameOf(field)} ${field.name}`.toLowerCase();
   if (field.type === 'date') return '2026-11-20';
   if (field.type === 'datetime-local') return '2026-11-20T10:15';
   if (field.type === 'time') return '10:15';
   if (field.type === 'month') return '2026-10';
   if (field.type === 'number' || field.type === 'range' || /decimal|numeric/.test(field.inputMode ?? '')) return '10';
-  if (field.type === 'email' || /e-?mail/.test(told)) return 'new@site.example';
+  if (field.type === 'email' || /e-?mail/.test(description)) return 'new@site.example';
   if (field.type === 'password') return 'password9';
-  if (field.type === 'url' || /\b(url|address|webhook)\b/.test(told)) return 'https://new.example';
+  if (field.type === 'url' || /\b(url|address|webhook)\b/.test(description)) return 'https://new.example';
   if (field.tagName === 'TEXTAREA' && /^\s*[[{]/.test(field.value)) return '{"a":"b"}';
   return 'abc';
 }
@@ -154,7 +154,7 @@ export async function explore(
   const note = (depth: number, line: string): void => void lines.push(`${'    '.repeat(depth)}${line}`);
 
   /** Notes what came of the last step. */
-  const told = (depth: number): void => {
+  const noteChanges = (depth: number): void => {
     for (const line of visit.happened()) note(depth + 1, line);
     const after = visit.outline(part);
     for (const line of changed(before, after)) note(depth + 1, line);
@@ -171,7 +171,7 @@ export async function explore(
       note(depth, `> types ${JSON.stringify(words)} into ${JSON.stringify(nameOf(element))}`);
       const first = element.value;
       await type(element, words);
-      told(depth);
+      noteChanges(depth);
       // A form keeps what was typed until it is sent; what narrows a list is taken back.
       if (depth === 0 && element.closest('form') === null && element.isConnected) {
         await type(element, first);
@@ -184,13 +184,13 @@ export async function explore(
     for (let times = element.closest('th') === null || isField(element) ? 1 : 3; times > 0; times--) {
       note(depth, `> presses ${nameAs(element)}`);
       await press(element);
-      told(depth);
+      noteChanges(depth);
     }
     for (const undo of visit.undoes()) {
       note(depth, '> takes it back');
       await act(async () => undo());
       await settle();
-      told(depth);
+      noteChanges(depth);
     }
   };
 
@@ -242,7 +242,7 @@ export async function explore(
   for (const name of keys) {
     note(0, `> key ${name}`);
     await key(name);
-    told(0);
+    noteChanges(0);
     if (location.pathname === home) continue;
     visit = await open();
     before = visit.outline(part);

@@ -99,7 +99,7 @@ const about = async (content: string): Promise<string> => {
   });
 };
 
-test('an About page that nobody has written says what the site is; who can write it is asked to', async () => {
+test('an unwritten About page says what the site is, and offers root to write it', async () => {
   const page = await about('');
   for (const text of ['Acme 汇集', '>https://site.example/v1<', '>3<', '>v9<', '模型来自 开放<'])
     expect(page).toContain(text);

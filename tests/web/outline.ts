@@ -45,7 +45,7 @@ export interface OutlineOptions {
   readonly without?: (element: Element) => boolean;
 }
 
-/** Keeps the focus within a dialog; nobody sees it. */
+/** Keeps the focus within a dialog; is not visible. */
 const isGuard = (element: Element): boolean => /position: fixed; top: 1px/.test(element.getAttribute('style') ?? '');
 /** Whose parts stand apart without a blank between them. */
 const isSpaced = (element: Element): boolean =>
@@ -111,7 +111,7 @@ function drawing(svg: Element, icons: ReadonlyMap<string, string>): string {
   const shapes = [...svg.querySelectorAll('*')];
   const icon = shapes.length === 1 ? icons.get(shapes[0]?.getAttribute('d') ?? '') : undefined;
   if (icon !== undefined) return `icon ${icon}`;
-  const told = shapes.map((shape) =>
+  const parts = shapes.map((shape) =>
     [
       shape.tagName.toLowerCase(),
       ...[...shape.attributes]
@@ -121,7 +121,7 @@ function drawing(svg: Element, icons: ReadonlyMap<string, string>): string {
       ...(shape.children.length === 0 && plain(shape.textContent) !== '' ? [plain(shape.textContent)] : []),
     ].join(' '),
   );
-  return [`drawing ${nameOf(svg)}`.trim(), ...told].join(' | ');
+  return [`drawing ${nameOf(svg)}`.trim(), ...parts].join(' | ');
 }
 
 export function outlineOf(places: readonly Element[], { icons, without = () => false }: OutlineOptions): string[] {
@@ -163,13 +163,13 @@ export function outlineOf(places: readonly Element[], { icons, without = () => f
       const first = lines.length;
       walkAll(cell, depth + 2);
       say(depth + 2);
-      const told = lines.splice(first);
+      const contents = lines.splice(first);
       const state = stateOf(cell).filter((word) => !word.startsWith('colspan'));
       const head = `${title === '' ? '·' : title}:${state.length === 0 ? '' : ` [${state.join(' ')}]`}`;
-      if (told.length === 1) put(depth + 1, `${head} ${told[0]?.trim()}`);
+      if (contents.length === 1) put(depth + 1, `${head} ${contents[0]?.trim()}`);
       else {
         put(depth + 1, head);
-        lines.push(...told);
+        lines.push(...contents);
       }
     }
   };
@@ -240,13 +240,13 @@ export function outlineOf(places: readonly Element[], { icons, without = () => f
     const first = lines.length;
     if (!isControl) walkAll(element, depth + 1);
     say(depth + 1);
-    const told = lines.splice(first);
+    const contents = lines.splice(first);
     // What holds nothing but words stands in one line with them.
-    if (told.length === 1 && !/^\s*(link|button|field|row|icon|drawing|text) /.test(told[0] ?? ''))
-      put(depth, `${head}: ${told[0]?.trim()}`);
-    else if (told.length > 0 || kind !== '' || state.length > 0) {
+    if (contents.length === 1 && !/^\s*(link|button|field|row|icon|drawing|text) /.test(contents[0] ?? ''))
+      put(depth, `${head}: ${contents[0]?.trim()}`);
+    else if (contents.length > 0 || kind !== '' || state.length > 0) {
       put(depth, head);
-      lines.push(...told);
+      lines.push(...contents);
     }
   }
   for (const place of places) {

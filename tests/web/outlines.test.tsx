@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kept } from '../support/kept-text.ts';
+import { expectGolden } from '../support/golden-file.ts';
 import { failures, frames, sheets, views } from './views.ts';
 import { endVisits, startVisits, unanswered, visit } from './visit.tsx';
 
@@ -11,20 +11,20 @@ beforeAll(startVisits);
 afterAll(endVisits);
 
 test.each(Object.entries(views))('%s', async (name, view) =>
-  kept(`tests/web/outlines/${name}.txt`, (await visit(view)).outline()),
+  expectGolden(`tests/web/outlines/${name}.txt`, (await visit(view)).outline()),
 );
 test.each(Object.entries(sheets))('%s', async (name, view) =>
-  kept(`tests/web/outlines/${name}.txt`, (await visit(view)).outline('sheet')),
+  expectGolden(`tests/web/outlines/${name}.txt`, (await visit(view)).outline('sheet')),
 );
 test.each(Object.entries(frames))('%s', async (name, view) =>
-  kept(`tests/web/outlines/${name}.txt`, (await visit(view)).outline('frame')),
+  expectGolden(`tests/web/outlines/${name}.txt`, (await visit(view)).outline('frame')),
 );
 
 test('failures', async () => {
   const lines: string[] = [];
   for (const [name, view] of Object.entries(failures))
     lines.push(`# ${name}`, ...(await visit(view)).outline().map((line) => `  ${line}`));
-  kept('tests/web/outlines/failures.txt', lines);
+  expectGolden('tests/web/outlines/failures.txt', lines);
 });
 
 test('each link leads to a page', async () => {

@@ -1,6 +1,6 @@
 /** Tests that press every control of some views, against texts that a person has read. Their files begin with `// @vitest-environment happy-dom`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kept } from '../support/kept-text.ts';
+import { expectGolden } from '../support/golden-file.ts';
 import { type Exploration, explore } from './explore.ts';
 import { endVisits, startVisits, unanswered, type VisitOptions, visit } from './visit.tsx';
 
@@ -21,8 +21,8 @@ export function pressViews(views: Readonly<Record<string, Pressed>>): void {
   afterAll(endVisits);
   test.each(Object.entries(views))('%s', async (name, { how, ...view }) => {
     const lines = await explore(() => visit(view), how);
-    const told = view.changesOnly === true ? refusedSteps(lines, view.refusal ?? '') : lines;
-    kept(`tests/web/outlines/presses/${name}.txt`, told);
+    const steps = view.changesOnly === true ? refusedSteps(lines, view.refusal ?? '') : lines;
+    expectGolden(`tests/web/outlines/presses/${name}.txt`, steps);
   });
   test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));
 }

@@ -12,7 +12,7 @@ import { vi } from 'vitest';
 import type { User } from '../../server/contract/entities.ts';
 import { answered } from '../support/answered.ts';
 import { type Answers, done, filled, now } from '../support/answers.ts';
-import { fixTimeZone } from '../support/kept-text.ts';
+import { fixTimeZone } from '../support/golden-file.ts';
 import { act } from './mounted.tsx';
 import { outlineOf } from './outline.ts';
 
@@ -189,7 +189,7 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   );
   await settle();
   let address = location.href;
-  let told = toast.getHistory().length;
+  let seenToasts = toast.getHistory().length;
   let ways: (() => void)[] = [];
   return {
     outline(part = 'page') {
@@ -204,8 +204,8 @@ export async function visit(options: VisitOptions): Promise<Visit> {
       const lines = [...calls.map((call) => `asks ${call}`), ...noted];
       calls.length = 0;
       noted.length = 0;
-      const news = toast.getHistory().slice(told);
-      told += news.length;
+      const news = toast.getHistory().slice(seenToasts);
+      seenToasts += news.length;
       for (const one of news) {
         const { title, type, action } = one as {
           title?: unknown;

@@ -14,8 +14,8 @@ export interface ChannelNoteProps {
   readonly channel: Channel;
   readonly traffic: ChannelTraffic | undefined;
   readonly actions: ChannelActions;
-  /** The reason that is said above the table; '' = none is. */
-  readonly said: string;
+  /** Why several channels fail, as it stands above the table; '' = there is no such reason. */
+  readonly sharedReason: string;
   readonly onTest: (channel: Channel) => void;
 }
 
@@ -34,7 +34,11 @@ function requestsOf({ id }: Channel, { since, failed, saved, saved_by }: Channel
   return `/log?channel=${channel}${since === 0 ? '' : `&from=${dateTime(since).replace(' ', 'T')}`}`;
 }
 
-function useWords({ channel, traffic, said }: Pick<ChannelNoteProps, 'channel' | 'traffic' | 'said'>): string {
+function useWords({
+  channel,
+  traffic,
+  sharedReason,
+}: Pick<ChannelNoteProps, 'channel' | 'traffic' | 'sharedReason'>): string {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
   const failure = failureOf(channel);
@@ -59,16 +63,16 @@ function useWords({ channel, traffic, said }: Pick<ChannelNoteProps, 'channel' |
   const what =
     words === ''
       ? t('channels.failingWords')
-      : words === said
+      : words === sharedReason
         ? t('channels.failingAsAbove')
         : failureWords(words, t).replace(/[.。]$/, '');
   return t('channels.failingSince', { what, time: clock(since), count: failed, how });
 }
 
-export function ChannelNote({ channel, traffic, actions, said, onTest }: ChannelNoteProps) {
+export function ChannelNote({ channel, traffic, actions, sharedReason, onTest }: ChannelNoteProps) {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
-  const words = useWords({ channel, traffic, said });
+  const words = useWords({ channel, traffic, sharedReason });
   const slow = state === 'slow';
   const half = Math.floor(channel.weight / 2);
   const dot = <span className="text-ink-3">·</span>;

@@ -49,7 +49,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
     [t, money, traffic, state.range, types, navigate, onTest, onRemove],
   );
   const alike = useMemo(() => sharedFailure(state.channels, traffic), [state.channels, traffic]);
-  const said = alike?.words ?? '';
+  const sharedReason = alike?.words ?? '';
   const note = useCallback(
     (row: Channel) =>
       hasNote(row, traffic.get(row.id)) ? (
@@ -57,11 +57,11 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
           channel={row}
           traffic={traffic.get(row.id)}
           actions={actionsNow.current}
-          said={said}
+          sharedReason={sharedReason}
           onTest={onTest}
         />
       ) : null,
-    [traffic, said, onTest],
+    [traffic, sharedReason, onTest],
   );
   return (
     <DataTable

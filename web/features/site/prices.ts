@@ -1,4 +1,4 @@
-/** What strangers may know of the models. */
+/** The price list as the public pages show it. */
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 

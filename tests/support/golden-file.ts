@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..');
 const command = 'npm run outlines';
 
 /** @param path from the root of the repository. */
-export function kept(path: string, lines: readonly string[]): void {
+export function expectGolden(path: string, lines: readonly string[]): void {
   const file = join(root, path);
   const text = `${lines.join('\n')}\n`;
   if (process.env.GATEWAY_OUTLINES === 'write') {
