@@ -3,8 +3,10 @@
 import i18next from 'i18next';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
+import { call } from '../../web/lib/api.ts';
 import { clearChanges, hasChanges, useDirty, watchForms } from '../../web/lib/dirty-form.ts';
 import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
+import { useOptionalRead } from '../../web/lib/read.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
@@ -22,6 +24,10 @@ function Draft({ open, dirty }: { open: boolean; dirty: boolean }) {
       <input aria-label="price" defaultValue="" />
     </form>
   ) : null;
+}
+
+function Groups() {
+  return useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? null;
 }
 
 let conversation: Conversation | undefined;
@@ -53,6 +59,27 @@ test('a list goes back and forth by pages, their length is kept, and rows can co
   await page.press(i18next.t('table.endless'));
   expect(seen).toEqual(['page 1', 'page 3', 50, null]);
   expect(localStorage.getItem('page-size')).toBe('50');
+});
+
+test('what could not be read is asked again by a press, and what fails again is said there alone', async () => {
+  const { FailedReads } = await import('../../web/shell/failed-reads.tsx');
+  const unheard: unknown[] = [];
+  const note = (reason: unknown) => void unheard.push(reason);
+  process.on('unhandledRejection', note);
+  const page = await mounted(
+    () => (
+      <>
+        <FailedReads />
+        <Groups />
+      </>
+    ),
+    { answers: { 'group.list': { refused: 'busy' } } },
+  );
+  await page.press(i18next.t('app.retry'));
+  await page.until(() => expect(page.calls).toHaveLength(2));
+  expect(page.text()).toContain('busy');
+  expect(unheard).toEqual([]);
+  process.off('unhandledRejection', note);
 });
 
 test('the tab is titled by what needs attention, the page and the site, and keeps the site while it is unknown', async () => {

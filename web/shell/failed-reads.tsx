@@ -13,18 +13,13 @@ const needsNote = (query: Query): boolean =>
 
 export function FailedReads() {
   const { t } = useTranslation();
-  const cache = useQueryClient().getQueryCache();
+  const client = useQueryClient();
+  const cache = client.getQueryCache();
   const subscribe = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
   const first = useSyncExternalStore(subscribe, () => cache.getAll().find(needsNote));
   const error = first?.state.error ?? null;
   if (first === undefined || error === null) return null;
-  const retry = () =>
-    Promise.all(
-      cache
-        .getAll()
-        .filter(needsNote)
-        .map((query) => query.fetch()),
-    );
+  const retry = () => client.refetchQueries({ predicate: needsNote });
   return (
     <div className="px-5 pt-3">
       <FailureNote
