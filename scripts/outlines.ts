@@ -2,7 +2,13 @@
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const tests = ['tests/web/outlines.test.tsx', 'tests/web/presses/', 'tests/cli/outlines.test.ts'];
+const tests = [
+  'tests/web/outlines.test.tsx',
+  'tests/web/docs-search.test.ts',
+  'tests/web/tables.test.ts',
+  'tests/web/presses/',
+  'tests/cli/outlines.test.ts',
+];
 const child = Bun.spawn(
   [process.execPath, '--bun', 'node_modules/vitest/vitest.mjs', 'run', '--pool=threads', ...tests],
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, GATEWAY_OUTLINES: 'write' } },

@@ -20,6 +20,8 @@ const ended = (turn: Turn): Turn => ({
     answers.map((answer) => ({
       ...noAnswer,
       ...answer,
+      // Where an upstream counted its calls from 1, the first place is empty.
+      calls: (answer.calls ?? []).filter((call) => call !== null),
       state: answer.state === 'loading' ? ('stopped' as const) : answer.state,
     })),
   ),

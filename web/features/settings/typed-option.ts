@@ -35,7 +35,7 @@ export function displayedValue(option: OptionKey, stored: string, details: Money
   const shape = shapeOf(option);
   return shape === 'number'
     ? numberIn(value)
-    : shape === 'money' && details !== null
+    : shape === 'money' && details !== null && Number.isInteger(value)
       ? moneyIn(value, details)
       : stored;
 }
