@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engines, type TestEngine } from '../support/engines.ts';
+import { expectGolden } from '../support/golden-file.ts';
 import { listening, type Recorded } from './recording.ts';
 import { shortLived } from './short-lived.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic } from './walk.ts';
@@ -9,13 +10,14 @@ import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic 
 interface Walked {
   readonly received: readonly Recorded[];
   readonly methods: readonly string[];
+  readonly statements: ReadonlyMap<string, readonly string[]>;
 }
 
 async function walk(engine: TestEngine): Promise<Walked> {
   const database = await engine.open();
   try {
     const clock = { at: 1_000_000 };
-    const { repositories, heard: received, methods } = listening(database, clock);
+    const { repositories, heard: received, methods, statements } = listening(database, clock);
     await people(repositories);
     await signingIn(repositories);
     await keysAndChannels(repositories);
@@ -24,7 +26,7 @@ async function walk(engine: TestEngine): Promise<Walked> {
     await theLog(repositories);
     await theTraffic(repositories);
     await shortLived(repositories, clock);
-    return { received, methods };
+    return { received, methods, statements };
   } finally {
     await database.close();
   }
@@ -65,4 +67,48 @@ test('both engines were asked the same and answered the same', () => {
     (call, index) => !isDeepStrictEqual(comparable(call), comparable(other?.received[index])),
   );
   expect(differing.map(({ call, requested }) => `${call}(${JSON.stringify(requested)})`)).toEqual([]);
+});
+
+/** As JSON; a row that was shown before is only named the second time. */
+function shownBy(seen: Set<string>): (value: unknown) => string {
+  const nameOf = (row: Readonly<Record<string, unknown>>): string | null => {
+    const text = JSON.stringify(row);
+    if (text.length < 80) return null;
+    if (!seen.has(text)) {
+      seen.add(text);
+      return null;
+    }
+    const [first] = Object.entries(row);
+    return first === undefined || typeof first[1] === 'object'
+      ? null
+      : `as above: ${first[0]} ${JSON.stringify(first[1])}`;
+  };
+  return (value) =>
+    JSON.stringify(comparable(value), (_, one: unknown) =>
+      typeof one === 'object' && one !== null && !Array.isArray(one)
+        ? (nameOf(one as Readonly<Record<string, unknown>>) ?? one)
+        : one,
+    );
+}
+
+test('what is answered is what a person has read', () => {
+  const shown = shownBy(new Set());
+  const lines = (walks[0]?.received ?? []).flatMap(({ call, requested, answered }) => [
+    `${call}(${requested.map(shown).join(', ')})`,
+    `  ${shown(answered)}`,
+  ]);
+  expectGolden('tests/engines/outlines/repositories.txt', lines);
+});
+
+test('what is asked of the engines is what a person has read', () => {
+  const [file, server] = walks;
+  const inFile = (one: string) => one.replace(/\$\d+/g, '?');
+  const lines = [...(file?.statements ?? [])].flatMap(([call, own]) => [
+    call,
+    ...own.map((one) => `  ${one}`),
+    ...(server?.statements.get(call) ?? [])
+      .filter((one) => !own.includes(inFile(one)))
+      .map((one) => `  PostgreSQL: ${one}`),
+  ]);
+  expectGolden('tests/engines/outlines/statements.txt', lines);
 });

@@ -560,10 +560,11 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { statuses: ['retried'], retries: true },
     { error: 'status 429', channel: 3 },
   ];
-  for (const filter of filters) {
+  for (const [index, filter] of filters.entries()) {
     await logs.list(filter, 0, 7);
     await logs.list(filter, 5, 3);
-    for (const sort of sortsOf(logSorts)) await logs.list(filter, 3, 4, sort);
+    // What is sorted by does not depend on what is looked for.
+    for (const sort of index % 5 === 0 ? sortsOf(logSorts) : []) await logs.list(filter, 3, 4, sort);
     await logs.count(filter);
     await logs.walk(filter, { createdAt: start + 3 * day, id: 20 }, 5);
     await logs.stat(filter);

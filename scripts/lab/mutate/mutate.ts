@@ -1,7 +1,7 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` and the presses of the console's controls notice.
- * Flags: --seed TEXT, --count N (of the sample), --from N, --only PATH, --tests PATH (asked alone), --surface (console,
+ * Flags: --seed TEXT, --count N (of the sample), --from N, --only PATHS, --tests PATHS (asked alone; both with commas), --surface (console,
  * commands, HTTP and database instead), --minutes N (stops then; the next call goes on), --files N (test files asked at
  * most), --out FILE, --named (those of named.ts, over PostgreSQL and Redis where they are installed), --again
  * (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that these did
@@ -43,6 +43,7 @@ const textFlag = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
 };
+const isBelow = (file: string, paths: string): boolean => paths.split(',').some((path) => file.startsWith(path));
 const has = (name: string): boolean => process.argv.includes(`--${name}`);
 const number = (name: string, fallback: number): number => Number(textFlag(name, String(fallback)));
 
@@ -68,13 +69,12 @@ function sample(): readonly Mutant[] {
   const files = filesOf('{server,web,cli,db}/**/*.{ts,tsx}').filter((file) => scope.test(file));
   const all = files.flatMap((file) => mutantsOf(file, textOf(file)));
   const seeded = sampled(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
-  const only = textFlag('only', '');
-  return seeded.filter(({ file }) => file.startsWith(only));
+  return seeded.filter(({ file }) => isBelow(file, textFlag('only', '')));
 }
 
 const named = (): readonly Mutant[] =>
   namedMutants
-    .filter(({ file }) => file.startsWith(textFlag('only', '')))
+    .filter(({ file }) => isBelow(file, textFlag('only', '')))
     .map(({ name, file, before, after }) => {
       const text = textOf(file);
       const start = text.indexOf(before);
@@ -103,7 +103,7 @@ async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promis
 
 const testFiles = (): string[] =>
   filesOf('tests/**/*.test.{ts,tsx}').filter(
-    (file) => !longTests.test(file) && file.startsWith(textFlag('tests', 'tests/')),
+    (file) => !longTests.test(file) && isBelow(file, textFlag('tests', 'tests/')),
   );
 /** Files that take longer are no first choice. */
 const isSlow = (test: string): boolean => (state.seconds[test] ?? 0) > number('dear', 10);
