@@ -1,4 +1,4 @@
-/** Writes the outlines of the console and of the commands anew, as they are now: then read what changed. */
+/** Writes the outlines of the console, of the commands and of what databases are asked anew, as they are now: then read what changed. */
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
@@ -8,6 +8,9 @@ const tests = [
   'tests/web/tables.test.ts',
   'tests/web/presses/',
   'tests/cli/outlines.test.ts',
+  'tests/engines/schema.test.ts',
+  'tests/engines/node-talk.test.ts',
+  'tests/engines/repositories.test.ts',
 ];
 const child = Bun.spawn(
   [process.execPath, '--bun', 'node_modules/vitest/vitest.mjs', 'run', '--pool=threads', ...tests],

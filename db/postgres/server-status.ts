@@ -4,20 +4,43 @@ import type { ServerStatus } from '../server-status.ts';
 import { monthOf } from './months.ts';
 import { type PostgresDatabase, readAsLibpq } from './open.ts';
 
-const settings = `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
-  current_setting('full_page_writes') AS "fullPages", current_setting('autovacuum') AS autovacuum,
-  current_setting('default_transaction_isolation') AS isolation,
-  current_setting('synchronous_standby_names') AS "standbyNames",
-  current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint AS "maxConnections",
-  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
-  (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gateway%' AND datname = current_database()) AS "ownConnections",
-  (SELECT count(*) FROM pg_stat_replication) AS standbys,
-  (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS "syncStandbys",
-  (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL) AS "unseenStandbys",
-  coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
-  coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true) AS local,
-  extract(epoch FROM clock_timestamp())::double precision * 1000 AS "clockMs",
-  pg_database_size(current_database()) AS bytes`;
+type Facts = Omit<
+  ServerStatus,
+  | 'isListening'
+  | 'direct'
+  | 'monthsMissing'
+  | 'unassignedLogs'
+  | 'liveNodes'
+  | 'versions'
+  | 'oldest'
+  | 'schema'
+  | 'clockLeadMs'
+> & { readonly clockMs: number };
+
+/** What the server says of itself, each under the name of its field. */
+const facts: Readonly<Record<keyof Facts, string>> = {
+  version: "current_setting('server_version')",
+  fsync: "current_setting('fsync')",
+  fullPages: "current_setting('full_page_writes')",
+  autovacuum: "current_setting('autovacuum')",
+  isolation: "current_setting('default_transaction_isolation')",
+  standbyNames: "current_setting('synchronous_standby_names')",
+  maxConnections:
+    "current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint",
+  connections: "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')",
+  ownConnections:
+    "(SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gateway%' AND datname = current_database())",
+  standbys: '(SELECT count(*) FROM pg_stat_replication)',
+  syncStandbys: "(SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))",
+  hiddenStandbys: '(SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL)',
+  encrypted: 'coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)',
+  local: "coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true)",
+  clockMs: 'extract(epoch FROM clock_timestamp())::double precision * 1000',
+  bytes: 'pg_database_size(current_database())',
+};
+const settings = `SELECT ${Object.entries(facts)
+  .map(([name, value]) => `${value} AS "${name}"`)
+  .join(', ')}`;
 
 const months = `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'logs'::regclass`;
 const unassignedLogsQuery = 'SELECT count(*) AS n FROM (SELECT 1 FROM logs_rest LIMIT 1000) rest';
@@ -53,24 +76,16 @@ async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> 
   }
 }
 
-type Settings = Omit<
-  ServerStatus,
-  | 'isListening'
-  | 'direct'
-  | 'monthsMissing'
-  | 'unassignedLogs'
-  | 'liveNodes'
-  | 'versions'
-  | 'oldest'
-  | 'schema'
-  | 'clockLeadMs'
->;
-
-export async function serverStatus(database: PostgresDatabase, now: number): Promise<ServerStatus> {
+/** @param hears whether a listening session receives a notification. */
+export async function serverStatus(
+  database: PostgresDatabase,
+  now: number,
+  hears = isListening,
+): Promise<ServerStatus> {
   const one = async <Row extends object>(text: string): Promise<Row | undefined> =>
     (await database.pool.query<Row>(text)).rows[0];
   const startedAt = performance.now();
-  const found = await one<Settings & { clockMs: number }>(settings);
+  const found = await one<Facts>(settings);
   if (found === undefined) throw new Error('the server does not say what it is');
   // The answer is assumed to have been on its way for half of the time.
   const clockLeadMs = now + (performance.now() - startedAt) / 2 - found.clockMs;
@@ -82,7 +97,7 @@ export async function serverStatus(database: PostgresDatabase, now: number): Pro
   return {
     ...rest,
     clockLeadMs,
-    isListening: await isListening(database),
+    isListening: await hears(database),
     direct: database.place.direct !== undefined,
     monthsMissing: expected.filter((name) => !there.has(name)),
     unassignedLogs: (await one<{ n: number }>(unassignedLogsQuery))?.n ?? 0,
