@@ -41,8 +41,8 @@ const filtered = (
     )
     .$if(Boolean(group), (q) => q.where(inList(dialect, 'group_name', group ?? '')))
     .$if(Boolean(model), (q) => q.where(dialect.like('models', `%${escapeLike(model ?? '')}%`, '')))
-    .$if(status !== undefined, (q) => q.where('status', '=', status ?? 0))
-    .$if(type !== undefined, (q) => q.where('type', '=', type ?? 0));
+    .$if(status !== undefined, (q) => q.where('status', '=', Number(status)))
+    .$if(type !== undefined, (q) => q.where('type', '=', Number(type)));
 
 export function createChannelsRepository({ query, dialect }: Database) {
   const { channelUse } = dialect;

@@ -34,22 +34,22 @@ export function createTasksRepository({ query }: Database) {
   const narrowDrawings = (filter: DrawingFilter) =>
     query
       .selectFrom('drawing_tasks')
-      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', Number(filter.userId)))
       .$if((filter.mjId ?? '') !== '', (q) => q.where('mj_id', '=', filter.mjId ?? ''))
-      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId ?? 0))
-      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_ms', '>=', filter.from ?? 0))
-      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_ms', '<=', filter.to ?? 0));
+      .$if(Number(filter.channelId) > 0, (q) => q.where('channel_id', '=', Number(filter.channelId)))
+      .$if(Number(filter.from) > 0, (q) => q.where('submit_ms', '>=', Number(filter.from)))
+      .$if(Number(filter.to) > 0, (q) => q.where('submit_ms', '<=', Number(filter.to)));
   const narrowSongs = (filter: SongFilter) =>
     query
       .selectFrom('tasks')
-      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', Number(filter.userId)))
       .$if((filter.taskId ?? '') !== '', (q) => q.where('task_id', '=', filter.taskId ?? ''))
-      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId ?? 0))
+      .$if(Number(filter.channelId) > 0, (q) => q.where('channel_id', '=', Number(filter.channelId)))
       .$if((filter.platform ?? '') !== '', (q) => q.where('platform', '=', filter.platform ?? ''))
       .$if((filter.status ?? '') !== '', (q) => q.where('status', '=', filter.status ?? ''))
       .$if((filter.action ?? '') !== '', (q) => q.where('action', '=', filter.action ?? ''))
-      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_at', '>=', filter.from ?? 0))
-      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_at', '<=', filter.to ?? 0));
+      .$if(Number(filter.from) > 0, (q) => q.where('submit_at', '>=', Number(filter.from)))
+      .$if(Number(filter.to) > 0, (q) => q.where('submit_at', '<=', Number(filter.to)));
 
   return {
     /** Newest first. */

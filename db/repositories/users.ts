@@ -95,10 +95,10 @@ export function createUsersRepository({ query, dialect }: Database) {
           ),
         )
         .$if((filter.group ?? '') !== '', (q) => q.where('users.group_name', '=', filter.group ?? ''))
-        .$if(filter.role !== undefined, (q) => q.where('users.role', '=', filter.role ?? 0))
+        .$if(filter.role !== undefined, (q) => q.where('users.role', '=', Number(filter.role)))
         // A closed account has no other state.
         .$if(filter.status !== undefined, (q) =>
-          q.where('users.status', '=', filter.status ?? 0).where('users.deleted_at', 'is', null),
+          q.where('users.status', '=', Number(filter.status)).where('users.deleted_at', 'is', null),
         )
     );
   };

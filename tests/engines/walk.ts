@@ -47,6 +47,8 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   for (const filter of [{}, { keyword: 'AN' }, { keyword: '_%' }, { keyword: String(bob) }, { group: 'vip' }])
     await users.page(filter, 0, 10);
   await users.page({ keyword: 'example', searchableEmails: { id: bob, below: 2 } }, 0, 2);
+  for (const filter of [{ role: 100 }, { status: 1 }, { status: 2 }, { keyword: 'bob', role: 100 }])
+    await users.page(filter, 0, 10);
   await users.page({}, 1, 1);
   for (const sort of sortsOf(userSorts)) await users.page({}, 0, 3, sort);
   for (const name of ['ANN', 'bob@example.com', 'nobody', 'Ünïcode']) {
@@ -431,6 +433,9 @@ export async function paper(repositories: Repositories): Promise<void> {
   await tasks.addDrawing({ ...drawing, mj_id: 'm1', status: 'SUCCESS' });
   await tasks.addDrawing({ ...drawing, mj_id: 'm2', status: '' });
   await tasks.listDrawings({ userId: 2, from: 1, to: start * 1000, channelId: 1 }, 0, 10);
+  for (const filter of [{}, { userId: 3 }, { mjId: 'm1' }, { channelId: 9 }, { from: start * 1000 + 1 }, { to: 1 }])
+    await tasks.listDrawings(filter, 0, 10);
+  await tasks.listDrawings({}, 1, 1);
   await tasks.drawings(2, ['m1', 'm2']);
   await tasks.drawings(2, []);
   await tasks.imageOf('m1');
@@ -459,6 +464,19 @@ export async function paper(repositories: Repositories): Promise<void> {
   await tasks.addSong({ ...song, task_id: 's1', status: 'SUCCESS' });
   await tasks.addSong({ ...song, task_id: 's2', status: '' });
   await tasks.listSongs({ userId: 2, taskId: 's1', platform: 'suno', status: 'SUCCESS', action: 'MUSIC' }, 0, 10);
+  for (const filter of [
+    {},
+    { userId: 3 },
+    { taskId: 's1' },
+    { channelId: 9 },
+    { platform: 'none' },
+    { status: 'SUCCESS' },
+    { action: 'LYRICS' },
+    { from: start + 1 },
+    { to: 1 },
+  ])
+    await tasks.listSongs(filter, 0, 10);
+  await tasks.listSongs({}, 1, 1);
   await tasks.songs(2, ['s1', 's2']);
   await tasks.openSongs(5);
   await tasks.updateSong(1, { progress: '9%' });
@@ -559,6 +577,10 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { statuses: ['succeeded', 'retried'], retries: true, model: 'o3' },
     { statuses: ['retried'], retries: true },
     { error: 'status 429', channel: 3 },
+    { channelTag: 'a' },
+    { model: '%_%p%t%4%o%x' },
+    { from: start + day, to: start + 2 * day, type: 2, userId: 2, tokenId: 1, group: 'vip' },
+    { statuses: ['event', 'stopped'], channelName: 'o' },
   ];
   for (const [index, filter] of filters.entries()) {
     await logs.list(filter, 0, 7);
@@ -634,6 +656,13 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.totals({ span: 300, kind: 'use', ...range, userId: 3, subjectId: 7, part: 'gpt-4o' }, ['part']);
   await traffic.totals({ span: 86_400, kind: 'token', ...range, userId: 4 }, ['subject_id']);
   await traffic.totals({ span: 300, kind: 'save', ...range, subjectId: 1 }, ['part']);
+  await traffic.totals({ span: 300, kind: 'route', ...range, only: { group: 'part', keys: ['gpt-4o'] } }, [
+    'part',
+    'subject_id',
+  ]);
+  await traffic.totals({ span: 300, kind: 'channel', ...range, only: { group: 'subject_id', keys: [2] } }, [
+    'subject_id',
+  ]);
   for (const order of ['requests', 'charge', 'tokens'] as const)
     await traffic.top({ span: 300, kind: 'channel', ...range }, { by: 'subject_id', order, limit: 1 });
   await traffic.parts('channel', { ...range, width: 300 });
