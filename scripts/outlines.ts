@@ -8,6 +8,7 @@ const tests = [
   'tests/web/tables.test.ts',
   'tests/web/presses/',
   'tests/cli/outlines.test.ts',
+  'tests/cli/screens.test.ts',
   'tests/engines/schema.test.ts',
   'tests/engines/node-talk.test.ts',
   'tests/engines/repositories.test.ts',

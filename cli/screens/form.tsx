@@ -23,7 +23,7 @@ export class TerminalForm implements Surface {
     this.#words = words;
     // Raw mode is on before anything is drawn: keys typed at once would be echoed into the form.
     if (process.stdin.isTTY) process.stdin.setRawMode(true);
-    this.#drawing = render(this.#view(), { exitOnCtrlC: false, patchConsole: false });
+    this.#drawing = render(this.#view(), { exitOnCtrlC: false, patchConsole: false, interactive: true });
   }
 
   ask(question: Question): Promise<string> {

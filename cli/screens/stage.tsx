@@ -40,7 +40,7 @@ export function stage<Result>(
     >
       {scene((result) => end(() => ended.resolve(result)))}
     </Escapes>,
-    { exitOnCtrlC: false, patchConsole: false, alternateScreen: whole },
+    { exitOnCtrlC: false, patchConsole: false, alternateScreen: whole, interactive: true },
   );
   const end = (then: () => void): void => {
     drawing.unmount();
