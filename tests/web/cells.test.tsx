@@ -237,20 +237,27 @@ test('a channel that is tried in its form asks the cheapest model unless one is 
 });
 
 test('a code shows its end, when it expires or that it never does, and who used it', async () => {
-  const { redemptionColumns } = await import('../../web/features/redemption/redemption-columns.tsx');
+  const { continuedIn, redemptionColumns } = await import('../../web/features/redemption/redemption-columns.tsx');
   const nothing = () => undefined;
   const columns = redemptionColumns({
     t: i18next.t,
     refresh: async () => undefined,
     onEdit: nothing,
     onRemove: nothing,
+    continued: new Set([3]),
   });
   const end = Math.floor(new Date('2099-12-31T23:59:59').getTime() / 1000);
-  expect(cellOf(columns, 'expires', { expired_time: end } as never)).toBe('2099-12-31 23:59');
+  expect(cellOf(columns, 'expires', { expired_time: end } as never)).toContain('>2099-12-31 23:59<');
   expect(cellOf(columns, 'expires', { expired_time: 0 } as never)).toContain(i18next.t('tokens.never'));
   const used = { used_user_id: 7, used_username: 'mira' };
   expect(cellOf(columns, 'used', used as never)).toContain('<a href="/user/7">mira</a>');
   expect(cellOf(columns, 'code', { key: 'c0de0000000000000000000000007f3a' } as never)).toContain('…7f3a');
+  // What codes made together share is said once.
+  expect(cellOf(columns, 'name', { id: 2, name: 'gift' } as never)).not.toContain('text-ink-3');
+  expect(cellOf(columns, 'name', { id: 3, name: 'gift' } as never)).toContain('text-ink-3');
+  const batch = { name: 'gift', quota: 5, created_time: 1, expired_time: 0 };
+  const rows = [batch, batch, { ...batch, quota: 6 }, { ...batch, quota: 6, created_time: 2 }, batch];
+  expect([...continuedIn(rows.map((row, id) => ({ ...row, id })) as never)]).toEqual([1]);
 });
 
 test('a request that is shorter than a second says so, and so does the time to its first token', async () => {

@@ -70,7 +70,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     has(await pageOf.drawings(), '当前未开启 Midjourney 回调，部分项目可能无法获得绘图结果，可在运营设置中开启'),
   '002.2.24': async () => {
     vi.useFakeTimers({ now: at });
-    expect(days(await pageOf.tasks())).toEqual(['2026-03-15 00:00', '…']);
+    has(await pageOf.tasks(), '2026-03-15 00:00 起');
   },
   '002.2.22': async () => {
     has(await pageOf.drawings(), '回调');

@@ -1,7 +1,8 @@
 /** The span of time a page shows, in the reader's zone; kept in the address. */
+import type { TFunction } from 'i18next';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { dateTime } from '../lib/format.ts';
+import { minuteTime } from '../lib/format.ts';
 import { useNarrow } from '../lib/narrow.ts';
 import { type DefaultRange, type Range, rangeIn, rangeQuery, spans, zoneName } from '../lib/range.ts';
 import { type Url, useUrl } from '../lib/url.ts';
@@ -18,17 +19,15 @@ export const useRange = (initial: DefaultRange): Range => {
 };
 
 const yearEnd = 5;
-const minuteEnd = 16;
 /** @param short without the year, where it is this one: for a phone. */
-function ends({ from, to }: Range, short = false): string {
-  const thisYear = dateTime(Date.now() / 1000).slice(0, yearEnd);
-  return [from, to]
-    .map((at) => {
-      if (at === 0) return '…';
-      const text = dateTime(at).slice(0, minuteEnd);
-      return short && text.startsWith(thisYear) ? text.slice(yearEnd) : text;
-    })
-    .join(' – ');
+function ends(t: TFunction, { from, to }: Range, short = false): string {
+  const thisYear = minuteTime(Date.now() / 1000).slice(0, yearEnd);
+  const text = (at: number): string => {
+    const whole = minuteTime(at);
+    return short && whole.startsWith(thisYear) ? whole.slice(yearEnd) : whole;
+  };
+  if (to === 0) return t('range.since', { at: text(from) });
+  return from === 0 ? t('range.before', { at: text(to) }) : `${text(from)} – ${text(to)}`;
 }
 
 const goTo = (url: Url, range: Range, initial: DefaultRange) =>
@@ -59,7 +58,7 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
           className="button min-w-0 font-normal"
           label={t('range.label')}
           value={range.span}
-          options={custom ? [...options, ['custom', ends(range, true)]] : options}
+          options={custom ? [...options, ['custom', ends(t, range, true)]] : options}
           onChange={pick}
         />
       ) : (
@@ -69,7 +68,7 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
         buttonClass={`button ${custom ? 'border-accent text-accent-text' : ''}`}
         anchor="bottom start"
         className="w-72 p-3"
-        button={custom && !narrow ? ends(range) : t('range.custom')}
+        button={custom && !narrow ? ends(t, range) : t('range.custom')}
       >
         {(close) => (
           <Suspense fallback={<PanelWaiting className="h-80" />}>

@@ -19,11 +19,13 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
   const { t } = useTranslation();
   const [path] = useLocation();
   const docs = docsFor(user, status);
-  const link = (to: string, label: string) => (
+  const isWithin = (to: string): boolean => path === to || (to !== '/' && path.startsWith(`${to}/`));
+  const isSitePage = ['/', '/pricing', '/about'].some(isWithin);
+  const link = (to: string, label: string, here = isWithin(to)) => (
     <Link
       href={to}
-      aria-current={path === to ? 'page' : undefined}
-      className={`rounded-2 px-2 py-1 hover:bg-hover ${path === to ? 'text-ink-1' : 'text-ink-2'}`}
+      aria-current={here ? (path === to ? 'page' : 'true') : undefined}
+      className={`rounded-2 px-2 py-1 hover:bg-hover ${here ? 'text-ink-1' : 'text-ink-2'}`}
     >
       {label}
     </Link>
@@ -34,7 +36,8 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
       className={`flex items-center ${user === null ? 'max-lg:hidden' : 'max-xl:hidden'}`}
     >
       {link('/', t('nav.home'))}
-      {link(user === null ? '/login' : '/token', t('nav.console'))}
+      {/* Everything behind the login is the console. */}
+      {link(user === null ? '/login' : '/token', t('nav.console'), user !== null && !isSitePage)}
       {link('/pricing', t('nav.pricing'))}
       {docs !== null ? (
         <a href={docs} target="_blank" rel="noreferrer" className="rounded-2 px-2 py-1 text-ink-2 hover:bg-hover">

@@ -56,6 +56,27 @@ const inUse = [
   [25, 'Moonshot Kimi', 'kimi-k2-0905-preview'],
   [14, '备用 Anthropic 渠道', 'claude-sonnet-4-5'],
 ] as const;
+/** Name of the codes, quota of each, how many, days until they expire; 0 = never. */
+const batches = [
+  ['launch gift', 2_500_000, 20, 0],
+  ['合作伙伴', 25_000_000, 5, 90],
+  ['thanks, Ada', 1_000_000, 1, 0],
+  ['conference', 5_000_000, 8, 30],
+  ['bug bounty', 50_000_000, 2, 0],
+] as const;
+const prompts = [
+  'A lighthouse in fog, watercolour, wide angle',
+  '水墨山水，远处有一座亭子',
+  'Isometric city at night, neon signs, rain on the streets, long exposure',
+  'Logo for a bakery, flat, two colours',
+  'Portrait of an astronaut reading a newspaper in a café, 35 mm film',
+];
+/** A small landscape, each in its own colours. */
+const pictureOf = (n: number): string => {
+  const hue = (n * 47) % 360;
+  const color = (turn: number, light: number) => `hsl(${(hue + turn) % 360} 45% ${light}%)`;
+  return `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 64 64'><rect width='64' height='64' fill='${color(0, 78)}'/><circle cx='${16 + (n % 5) * 8}' cy='18' r='8' fill='${color(40, 92)}'/><path d='M0 46 18 26 34 42 48 30 64 44V64H0Z' fill='${color(20, 42)}'/><path d='M0 54Q32 44 64 54V64H0Z' fill='${color(30, 26)}'/></svg>`)}`;
+};
 const upstreamWords = [
   '401 Incorrect API key provided: sk-…1234. You can find your API key at https://platform.openai.com/account/api-keys.',
   '429 Rate limit reached for requests per min. Limit: 500 / min.',
@@ -252,6 +273,8 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     ServerAddress: 'https://ai.example.com',
     DrawingEnabled: 'true',
     TaskEnabled: 'true',
+    // Its pictures come from no upstream.
+    MjForwardUrlEnabled: 'false',
     TopUpLink: 'https://shop.example.com/codes',
     QuotaRemindThreshold: '500000',
     Announcement: '',
@@ -297,8 +320,13 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     await ask('POST', '/api/token/', { name, remain_quota: 2_500_000, allow_ips: '203.0.113.0/24' });
   for (let n = keyNames.length; n < size.keys; n++)
     await ask('POST', '/api/token/', { name: `customer ${String(n).padStart(3, '0')}`, remain_quota: 5_000_000 });
-  for (let left = size.keys > 10 ? 40 : 0; left > 0; left -= 20)
-    await ask('POST', '/api/redemption/', { name: 'launch gift', quota: 2_500_000, count: 20 });
+  for (const [name, quota, count, days] of size.keys > 10 ? batches : [])
+    await ask('POST', '/api/redemption/', {
+      name,
+      quota,
+      count,
+      expired_time: days === 0 ? 0 : Math.floor(Date.now() / 1000) + days * daySeconds,
+    });
 
   const { Database } = await import('bun:sqlite');
   const raw = new Database(file);
@@ -416,12 +444,20 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     raw.run('UPDATE channels SET balance = 40 + id * 13.25, balance_updated_at = ? WHERE id IN (1, 2, 4, 5)', [
       now - 3600,
     ]);
+    raw.run(
+      'UPDATE redemptions SET created_at = created_at - (SELECT COUNT(DISTINCT name) FROM redemptions later WHERE later.id > redemptions.id AND later.name <> redemptions.name) * ?',
+      [5 * daySeconds + 4211],
+    );
+    raw.run(
+      'UPDATE redemptions SET status = 3, used_user_id = 1 + id % 9, redeemed_at = created_at + 3600 WHERE id % 3 = 1 AND id < 35',
+    );
+    raw.run('UPDATE redemptions SET status = 2 WHERE id IN (22, 30)');
     raw.run('UPDATE channels SET response_time_ms = 300 + id * 37 % 900, test_at = ? WHERE id <= 40', [now - 7200]);
     raw.run('UPDATE channels SET status = 2 WHERE id % 23 = 22');
     raw.run("UPDATE channels SET name = name || ' ' || id WHERE id > ? AND name = 'pool'", [inUse.length + 1]);
     if (size.logs > 5000) {
       const drawing = raw.prepare(
-        'INSERT INTO drawing_tasks (user_id, action, mj_id, prompt, submit_ms, start_ms, finish_ms, status, progress, fail_reason, channel_id, quota) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 50000)',
+        'INSERT INTO drawing_tasks (user_id, action, mj_id, prompt, submit_ms, start_ms, finish_ms, status, progress, fail_reason, image_url, code, channel_id, quota) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, 50000)',
       );
       const task = raw.prepare(
         'INSERT INTO tasks (created_at, updated_at, task_id, platform, user_id, channel_id, quota, action, status, fail_reason, submit_at, start_at, finish_at, progress) VALUES (?, ?, ?, ?, ?, 1, 250000, ?, ?, ?, ?, ?, ?, ?)',
@@ -442,21 +478,22 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
           1 + (n % 3),
           n % 4 === 0 ? 'UPSCALE' : 'IMAGINE',
           hexOf(random).slice(0, 16),
-          'A lighthouse in fog, watercolour, wide angle',
+          prompts[n % prompts.length] ?? '',
           at * 1000,
           (at + 2) * 1000,
           ended * 1000,
           status ?? '',
           progress ?? '',
           reason ?? '',
+          status === 'SUCCESS' ? pictureOf(n) : '',
         );
         task.run(
           at,
           at,
           hexOf(random),
-          n % 2 === 0 ? 'suno' : '54',
+          'suno',
           1 + (n % 3),
-          n % 2 === 0 ? 'MUSIC' : 'generate',
+          n % 3 === 0 ? 'LYRICS' : 'MUSIC',
           status ?? '',
           reason ?? '',
           at,

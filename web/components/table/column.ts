@@ -17,6 +17,8 @@ export interface Column<Row> {
   readonly key?: boolean;
   /** The card's first word, where it is not the first column. */
   readonly lead?: boolean;
+  /** On a phone at the right end of its line: in each card at the same place. */
+  readonly end?: boolean;
   /** Present: the head sorts the rows. Only where all of them are here. */
   readonly sort?: (row: Row) => number | string;
   /** Present: the head asks the server for this order, `-` and the name for the reverse. */

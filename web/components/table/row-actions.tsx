@@ -31,7 +31,7 @@ export function RowActions({ name, quick, more = [] }: RowActionsProps) {
             <button
               key={id}
               type="button"
-              className={`button button-ghost ${icon === undefined ? '' : 'button-icon'}`}
+              className={`button button-ghost ${icon === undefined ? 'text-accent-text' : 'button-icon'}`}
               aria-label={icon === undefined ? undefined : content}
               title={icon === undefined ? undefined : content}
               disabled={disabled}

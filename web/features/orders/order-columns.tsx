@@ -3,6 +3,7 @@ import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
 import { minuteTime } from '../../lib/format.ts';
 import type { Money } from '../../shell/money.ts';
 import { methodName } from '../wallet/top-up.tsx';
@@ -53,16 +54,27 @@ export function orderColumns({ t, money, mayCredit, onCredit }: OrderColumnsOpti
       id: 'status',
       header: t('orders.status'),
       key: true,
-      cell: (row) => (
-        <span className="flex items-center gap-3">
-          <OrderState state={row.status} />
-          {row.status === 'success' || !mayCredit ? null : (
-            <button type="button" className="button" onClick={() => onCredit(row)}>
-              {t('orders.complete')}
-            </button>
-          )}
-        </span>
-      ),
+      end: true,
+      cell: (row) => <OrderState state={row.status} />,
     },
+    ...(mayCredit
+      ? [
+          {
+            id: 'actions',
+            header: t('app.actions'),
+            key: true,
+            cell: (row: TopUpOrder) => (
+              <RowActions
+                name={row.trade_no}
+                quick={
+                  row.status === 'success'
+                    ? []
+                    : [{ id: 'complete', content: t('orders.complete'), onPick: () => onCredit(row) }]
+                }
+              />
+            ),
+          },
+        ]
+      : []),
   ];
 }

@@ -10,14 +10,26 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { minuteTime } from '../../lib/format.ts';
 import { runUndoable } from '../../lib/undo.ts';
 
-const classes = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+const classes = { 1: 'status', 2: 'status status-off', 3: 'status status-off' } as const;
 
 export interface RedemptionColumnsOptions {
   readonly t: TFunction;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (redemption: Redemption) => void;
   readonly onRemove: (redemption: Redemption) => void;
+  /** Codes that were made together with the one above them: what they share is said once. */
+  readonly continued: ReadonlySet<number>;
 }
+
+/** Made by one press: the same name, worth and times. */
+const isOneBatch = (one: Redemption, other: Redemption | undefined): boolean =>
+  one.name === other?.name &&
+  one.quota === other.quota &&
+  one.created_time === other.created_time &&
+  one.expired_time === other.expired_time;
+
+export const continuedIn = (rows: readonly Redemption[]): ReadonlySet<number> =>
+  new Set(rows.filter((row, at) => isOneBatch(row, rows[at - 1])).map(({ id }) => id));
 
 function RedemptionActions({
   row,
@@ -58,7 +70,7 @@ function CodeCell({ row, t }: { readonly row: Redemption; readonly t: TFunction 
   return (
     <button
       type="button"
-      className="button button-ghost -ml-2 font-mono text-[12px] text-ink-1"
+      className="-mx-1.5 inline-flex min-h-6 items-center gap-1.5 rounded-1 px-1.5 font-mono text-[12px] text-ink-1 hover:bg-press"
       aria-label={t('redemption.copyCode', { end: row.key.slice(-4) })}
       title={t('app.copy')}
       onClick={() => copyOrShow(row.key)}
@@ -72,15 +84,18 @@ function CodeCell({ row, t }: { readonly row: Redemption; readonly t: TFunction 
 const muted = (text: string) => <span className="text-ink-3">{text}</span>;
 
 export function redemptionColumns(options: RedemptionColumnsOptions): readonly Column<Redemption>[] {
-  const { t } = options;
+  const { t, continued } = options;
+  const shared = (row: Redemption, text: string, className = '') => (
+    <span className={continued.has(row.id) ? 'text-ink-3' : className}>{text}</span>
+  );
   return [
-    { id: 'id', header: t('users.id'), number: true, order: 'id', cell: (row) => row.id },
+    { id: 'id', header: t('users.id'), number: true, order: 'id', hidden: true, cell: (row) => row.id },
     {
       id: 'name',
       header: t('redemption.name'),
       key: true,
       order: 'name',
-      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+      cell: (row) => shared(row, row.name, 'font-medium text-ink-1'),
     },
     { id: 'code', header: t('wallet.code'), key: true, cell: (row) => <CodeCell row={row} t={t} /> },
     {
@@ -88,6 +103,7 @@ export function redemptionColumns(options: RedemptionColumnsOptions): readonly C
       header: t('redemption.status'),
       key: true,
       order: 'status',
+      end: true,
       cell: (row) => {
         const status = row.status as 1 | 2 | 3;
         const expired = status === 1 && row.expired_time > 0 && row.expired_time * 1000 <= Date.now();
@@ -111,14 +127,14 @@ export function redemptionColumns(options: RedemptionColumnsOptions): readonly C
       from: 1024,
       header: t('redemption.created'),
       order: 'created_time',
-      cell: (row) => <span className="text-ink-2">{minuteTime(row.created_time)}</span>,
+      cell: (row) => shared(row, minuteTime(row.created_time)),
     },
     {
       id: 'expires',
       from: 1024,
       header: t('tokens.expires'),
       order: 'expired_time',
-      cell: (row) => (row.expired_time > 0 ? minuteTime(row.expired_time) : muted(t('tokens.never'))),
+      cell: (row) => (row.expired_time > 0 ? shared(row, minuteTime(row.expired_time)) : muted(t('tokens.never'))),
     },
     {
       id: 'used',

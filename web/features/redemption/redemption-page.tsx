@@ -18,7 +18,7 @@ import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useList } from '../../lib/read.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
-import { redemptionColumns } from './redemption-columns.tsx';
+import { continuedIn, redemptionColumns } from './redemption-columns.tsx';
 import { RedemptionDialogs } from './redemption-dialog.tsx';
 
 const stateNames = {
@@ -72,7 +72,13 @@ export function RedemptionPage() {
       <DataTable
         caption={t('redemption.title')}
         rows={rows}
-        columns={redemptionColumns({ t, refresh, onEdit: setEdited, onRemove: setRemoving })}
+        columns={redemptionColumns({
+          t,
+          refresh,
+          continued: continuedIn(rows),
+          onEdit: setEdited,
+          onRemove: setRemoving,
+        })}
         list={list}
         selection={{ selected: picked, onChange: setPicked }}
         storeKey="redemptions-table-columns"

@@ -7,7 +7,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useStatus } from '../../shell/status.ts';
-import { ChannelTag, Elapsed, Progress, TaskStatus, Words } from './status.tsx';
+import { ChannelTag, Elapsed, Progress, TaskStatus, Thumbnail, TwoLines, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
@@ -43,64 +43,76 @@ export function DrawingsPage() {
     const known = actions.find((one) => one === name);
     return known === undefined ? t('tasks.unknown') : t(`tasks.a_${known}`);
   };
+  // Twelve facts of a drawing in seven columns: what belongs together stands in one.
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
-      id: 'submitted',
-      header: t('tasks.submitted'),
+      id: 'prompt',
+      header: `${t('tasks.image')} / ${t('tasks.prompt')} / PromptEn`,
       key: true,
-      cell: (row) => dateTime(Math.floor(row.submit_time / 1000)),
+      lead: true,
+      cell: (row) => (
+        <span className="flex items-center gap-3 py-1.5 max-sm:py-0">
+          <Thumbnail url={row.image_url} words={t(row.image_url === '' ? 'tasks.noImage' : 'tasks.see')} />
+          <span className="min-w-0">
+            <Words text={row.prompt} />
+            {row.prompt_en === '' || row.prompt_en === row.prompt ? null : (
+              <span className="block text-[12px] leading-4 text-ink-3">
+                <Words text={row.prompt_en} />
+              </span>
+            )}
+          </span>
+        </span>
+      ),
     },
     {
-      id: 'taken',
-      header: t('tasks.taken'),
-      number: true,
-      cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time) / 1000} />,
-    },
-    ...(admin
-      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
-      : []),
-    { id: 'action', header: t('tasks.type'), cell: (row) => actionOf(row.action) },
-    {
-      id: 'id',
+      id: 'action',
+      header: `${t('tasks.type')} / ${t('tasks.drawingId')}`,
       from: 1024,
-      header: t('tasks.drawingId'),
-      cell: (row) => <span className="font-mono text-[12px]">{row.mj_id}</span>,
+      cell: (row) => <TwoLines below={<span className="font-mono">{row.mj_id}</span>}>{actionOf(row.action)}</TwoLines>,
     },
     {
-      id: 'code',
-      from: 1280,
-      header: t('tasks.code'),
-      cell: (row) => t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
+      id: 'status',
+      header: `${t('tasks.status')} / ${t('tasks.code')}`,
+      key: true,
+      end: true,
+      cell: (row) => (
+        <TwoLines
+          below={
+            <span className="max-sm:hidden">
+              {t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`)}
+            </span>
+          }
+        >
+          <TaskStatus status={row.status} />
+        </TwoLines>
+      ),
     },
-    { id: 'status', header: t('tasks.status'), key: true, cell: (row) => <TaskStatus status={row.status} /> },
     {
       id: 'progress',
       header: t('tasks.progress'),
       cell: (row) => <Progress text={row.progress} failed={row.status === 'FAILURE'} />,
     },
     {
-      id: 'image',
-      from: 1280,
-      header: t('tasks.image'),
-      cell: (row) =>
-        row.image_url === '' ? (
-          <span className="text-ink-3">{t('tasks.noImage')}</span>
-        ) : (
-          <span className="text-accent-text underline">{t('tasks.see')}</span>
-        ),
-    },
-    {
-      id: 'prompt',
-      header: t('tasks.prompt'),
+      id: 'submitted',
+      header: `${t('tasks.submitted')} / ${t('tasks.taken')}`,
       key: true,
-      lead: true,
-      cell: (row) => (row.prompt === '' ? null : <Words text={row.prompt} />),
+      cell: (row) => (
+        <TwoLines
+          below={
+            row.finish_time === 0 ? null : <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time) / 1000} />
+          }
+        >
+          {dateTime(Math.floor(row.submit_time / 1000))}
+        </TwoLines>
+      ),
     },
-    { id: 'prompt_en', header: 'PromptEn', from: 1280, cell: (row) => <Words text={row.prompt_en} /> },
+    ...(admin
+      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
+      : []),
     {
       id: 'reason',
       header: t('tasks.reason'),
-      from: 1024,
+      from: 1280,
       cell: (row) => <Words text={storedIn(row.fail_reason, currentLanguage())} failed />,
     },
   ];

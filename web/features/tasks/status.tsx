@@ -1,6 +1,8 @@
 /** How a drawing or a task stands: word and shape carry it, colour repeats it. */
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { channelColor } from '../../components/channel-color.ts';
+import { Icon } from '../../components/icon.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { duration } from '../../lib/format.ts';
 
@@ -36,9 +38,19 @@ export function Words({ text, failed = false }: { readonly text: string; readonl
   return (
     <span
       title={text}
-      className={`block max-w-40 truncate max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
+      className={`block max-w-40 truncate xl:max-w-64 max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
     >
       {text}
+    </span>
+  );
+}
+
+/** A fact, and below it in small print another one of the same matter. */
+export function TwoLines({ children, below }: { readonly children: ReactNode; readonly below: ReactNode }) {
+  return (
+    <span className="block py-1.5 max-sm:flex max-sm:items-center max-sm:gap-2 max-sm:py-0">
+      <span className="block">{children}</span>
+      <span className="block text-[12px] leading-4 text-ink-3">{below}</span>
     </span>
   );
 }
@@ -49,6 +61,27 @@ const slowSeconds = 60;
 export function Elapsed({ seconds }: { readonly seconds: number }) {
   if (seconds <= 0) return '–';
   return <span className={seconds <= slowSeconds ? 'text-success' : 'text-danger'}>{duration(seconds)}</span>;
+}
+
+/** A picture that opens with its row; an empty frame until there is one. */
+export function Thumbnail({ url, words }: { readonly url: string; readonly words: string }) {
+  const size = 'size-10 flex-none rounded-2 bg-sunken';
+  // Links of upstreams end after a while.
+  const [broken, setBroken] = useState('');
+  return url === '' || url === broken ? (
+    <span className={`grid place-items-center text-ink-3 ${size}`} role="img" aria-label={words} title={words}>
+      <Icon name="image" />
+    </span>
+  ) : (
+    <img
+      src={url}
+      alt={words}
+      title={words}
+      loading="lazy"
+      className={`object-cover ${size}`}
+      onError={() => setBroken(url)}
+    />
+  );
 }
 
 /** A click copies the number. */

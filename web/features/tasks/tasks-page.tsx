@@ -25,13 +25,14 @@ export function TasksPage() {
     {
       id: 'taken',
       header: t('tasks.taken'),
+      key: true,
       number: true,
       cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time)} />,
     },
     ...(admin
       ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Task) => <ChannelTag id={row.channel_id} /> }]
       : []),
-    { id: 'platform', header: t('tasks.platform'), cell: (row) => row.platform },
+    { id: 'platform', header: t('tasks.platform'), cell: (row) => <span className="capitalize">{row.platform}</span> },
     {
       id: 'action',
       header: t('tasks.type'),
@@ -50,7 +51,13 @@ export function TasksPage() {
       header: t('tasks.taskId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
     },
-    { id: 'status', header: t('tasks.status'), key: true, cell: (row) => <TaskStatus status={row.status} /> },
+    {
+      id: 'status',
+      header: t('tasks.status'),
+      key: true,
+      end: true,
+      cell: (row) => <TaskStatus status={row.status} />,
+    },
     {
       id: 'reason',
       header: t('tasks.reason'),
