@@ -106,7 +106,8 @@ test('the console loads it, falls back to English where it has a gap, and names 
   vi.stubGlobal('localStorage', { getItem: () => 'qps', setItem: () => undefined });
   vi.stubGlobal('document', { documentElement: {} });
   try {
-    const { currentLanguage, pageLanguages, startLanguage } = await import('../web/lib/i18n.ts');
+    const { currentLanguage, startLanguage } = await import('../web/lib/i18n.ts');
+    const { pageLanguages } = await import('../web/lib/page-languages.ts');
     const { default: i18next } = await import('i18next');
     pageLanguages.qps = { name: 'Pseudo', load: async () => ({ logs: { title: pseudo(en.logs.title) } }) };
     await startLanguage();

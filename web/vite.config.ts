@@ -49,18 +49,44 @@ const moduleList: Plugin = {
   },
 };
 
+/** Modules of the first two scripts: what finds the page of the address, and the application around the pages. */
+const modulesOf = { boot: new Set<string>(), start: new Set<string>() };
+/** One file each: the browser asks for what a page shares with them while they run. */
+const firstScripts: Plugin = {
+  name: 'first-scripts',
+  buildEnd() {
+    const follow = (id: string, found: Set<string>): void => {
+      if (found.has(id)) return;
+      found.add(id);
+      for (const next of this.getModuleInfo(id)?.importedIds ?? []) follow(next, found);
+    };
+    follow(join(import.meta.dirname, 'app/boot.ts'), modulesOf.boot);
+    follow(join(import.meta.dirname, 'app/main.tsx'), modulesOf.start);
+  },
+};
+
 /** Whose API the console asks while it is developed. */
 const gateway = `http://127.0.0.1:${process.env.GATEWAY_PORT ?? '3000'}`;
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [addressesOnly, react(), tailwindcss(), moduleList, documentation],
+  plugins: [addressesOnly, react(), tailwindcss(), moduleList, documentation, firstScripts],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: { index: join(import.meta.dirname, 'index.html'), docs: docsEntry } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'boot', test: (id) => modulesOf.boot.has(id), priority: 1 },
+            { name: 'start', test: (id) => modulesOf.start.has(id) },
+          ],
+        },
+      },
+      input: { index: join(import.meta.dirname, 'index.html'), docs: docsEntry },
+    },
   },
   server: { proxy: { '/api': gateway, '/v1': gateway } },
 });

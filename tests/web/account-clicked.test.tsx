@@ -5,7 +5,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { InlineNumber } from '../../web/components/inline-number.tsx';
 import { AccessTokens } from '../../web/features/personal/access-tokens.tsx';
 import { SecondFactor } from '../../web/features/personal/second-factor.tsx';
-import { readUser } from '../../web/lib/session.ts';
+import { readUser } from '../../web/lib/stored-user.ts';
 import { useOwnUser } from '../../web/shell/own-user.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';

@@ -128,7 +128,7 @@ test('results of tools are sent on after the answer that asked for them, and sho
 
 test('who is no longer logged in is sent to log in when a question is refused, and a key is not', async () => {
   const { askChat } = await import('../../web/lib/chat-stream.ts');
-  const { readUser } = await import('../../web/lib/session.ts');
+  const { readUser } = await import('../../web/lib/stored-user.ts');
   const refusal = () => Response.json({ error: { message: 'gone' } }, { status: 401 });
   const assign = vi.spyOn(location, 'assign').mockImplementation(() => undefined);
   const answers = { '/pg/chat/completions': refusal, '/v1/chat/completions': refusal };

@@ -1,14 +1,13 @@
-import { Boundary } from '../components/failure.tsx';
-import { reportUnhandled } from '../lib/attempt.ts';
-import { shouldRetry } from '../lib/read.ts';
-import './app.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Boundary } from '../components/failure.tsx';
 import { preloadMenus } from '../components/lazy-menu.tsx';
 import { preloadOverlays } from '../components/overlay.tsx';
+import { reportUnhandled } from '../lib/attempt.ts';
 import { watchForms } from '../lib/dirty-form.ts';
 import { startLanguage } from '../lib/i18n.ts';
+import { shouldRetry } from '../lib/read.ts';
 import { statusQuery } from '../shell/status.ts';
 import { Toasts } from '../shell/toast.tsx';
 import { App, preloadPage } from './routes.tsx';

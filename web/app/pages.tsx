@@ -239,3 +239,14 @@ export const pages: readonly Page[] = [
     navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', key: 'a' },
   },
 ];
+
+const patternOf = ({ path, addresses }: Page): RegExp =>
+  addresses ?? new RegExp(`^${path.replace(/\/:\w+\?/g, '(/[^/]+)?').replace(/:\w+/g, '[^/]+')}/?$`);
+
+/** @returns the page that is shown at an address: the login where it needs one. */
+export function pageAt(path: string, loggedIn: boolean): Page | undefined {
+  const page = pages.find((one) => patternOf(one).test(path));
+  return page === undefined || page.needs === Role.guest || loggedIn
+    ? page
+    : pages.find((one) => one.path === '/login');
+}

@@ -8,10 +8,11 @@ import { Boundary } from '../components/failure.tsx';
 import { Waiting } from '../components/waiting.tsx';
 import { messageOf } from '../lib/attempt.ts';
 import { storeReturnPath } from '../lib/return-to.ts';
-import { isAdmin, readUser, useUser } from '../lib/session.ts';
+import { isAdmin, useUser } from '../lib/session.ts';
+import { readUser } from '../lib/stored-user.ts';
 import { Shell } from '../shell/shell.tsx';
 import { useStatus } from '../shell/status.ts';
-import { type Page, type PageProps, pages } from './pages.tsx';
+import { type Page, type PageProps, pageAt, pages } from './pages.tsx';
 
 const SetupPage = lazy(async () => ({ default: (await import('../features/setup/setup-page.tsx')).SetupPage }));
 const NotFoundPage = lazy(async () => ({
@@ -41,9 +42,7 @@ const screens = pages.map(screenOf);
 
 /** Fetches the page of an address before it is shown; that it cannot be had is said where it is shown. */
 export async function preloadPage(path: string): Promise<void> {
-  const found = pages.find((one) => path === one.path || path.startsWith(`${one.path}/`));
-  const allowed = found === undefined || found.needs === Role.guest || readUser() !== null;
-  const page = allowed ? found : pages.find((one) => one.path === '/login');
+  const page = pageAt(path, readUser() !== null);
   await screens
     .find((one) => one.page === page)
     ?.load()

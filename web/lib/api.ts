@@ -7,7 +7,8 @@ import { endpointById } from '../../server/contract/endpoints/index.ts';
 import { hasChanges } from './dirty-form.ts';
 import { currentLanguage } from './i18n.ts';
 import { storeReturnPath } from './return-to.ts';
-import { askForLogin, endSession, readUser, writeUser } from './session.ts';
+import { askForLogin, endSession, writeUser } from './session.ts';
+import { readUser } from './stored-user.ts';
 
 /** The server's own words about what went wrong, or what is known where it has none; status 0 = it was not reached. */
 export class ApiError extends Error {

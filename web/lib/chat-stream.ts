@@ -3,7 +3,8 @@ import { createParser } from 'eventsource-parser';
 import i18next from 'i18next';
 import { send, wordsFor } from './api.ts';
 import { currentLanguage } from './i18n.ts';
-import { readUser, writeUser } from './session.ts';
+import { writeUser } from './session.ts';
+import { readUser } from './stored-user.ts';
 
 export interface ToolCall {
   readonly id: string;

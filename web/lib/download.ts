@@ -1,6 +1,6 @@
 /** Saves a file that the API makes. */
 import { currentLanguage } from './i18n.ts';
-import { readUser } from './session.ts';
+import { readUser } from './stored-user.ts';
 
 /** @param name of the file where the answer gives none. @throws Error with the status when the API refuses. */
 export async function download(address: string, name: string): Promise<void> {

@@ -3,6 +3,7 @@ import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import type { Language } from '../../server/contract/enum.ts';
 import type { zh } from '../locales/zh.ts';
+import { languageKey, pageLanguages, selectedLanguage } from './page-languages.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -10,20 +11,6 @@ declare module 'i18next' {
     resources: { translation: typeof zh };
   }
 }
-
-const storageKey = 'i18nextLng';
-
-interface PageLanguage {
-  readonly name: string;
-  /** Texts by their keys; English stands in for what another language lacks. */
-  readonly load: () => Promise<object>;
-}
-
-/** Languages of the pages. What rows of the contract say in another one lies in server/contract/languages. */
-export const pageLanguages: Record<string, PageLanguage> = {
-  zh: { name: '\u4e2d\u6587', load: async () => (await import('../locales/zh.ts')).zh },
-  en: { name: 'English', load: async () => (await import('../locales/en.ts')).en },
-};
 
 async function load(language: string): Promise<void> {
   if (!i18next.hasResourceBundle(language, 'translation'))
@@ -45,13 +32,11 @@ export async function startLanguage(): Promise<void> {
     partialBundledLanguages: true,
     interpolation: { escapeValue: false },
   });
-  const selected = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
-  const [language = ''] = selected.split('-');
-  await use(Object.hasOwn(pageLanguages, language) ? language : 'en');
+  await use(selectedLanguage());
 }
 
 export function setLanguage(language: Language): void {
-  localStorage.setItem(storageKey, language);
+  localStorage.setItem(languageKey, language);
   void use(language);
 }
 

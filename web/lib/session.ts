@@ -1,27 +1,13 @@
-/** The logged-in user as the browser remembers it; the server decides about rights on every call. */
+/** Who is logged in, as components see it; the server decides about rights on every call. */
 import { useSyncExternalStore } from 'react';
 import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enum.ts';
+import { readUser, storeUser } from './stored-user.ts';
 
-const key = 'user';
 const listeners = new Set<() => void>();
-let cached: { readonly text: string | null; readonly user: User | null } = { text: null, user: null };
-
-export function readUser(): User | null {
-  const text = localStorage.getItem(key);
-  if (text !== cached.text) {
-    try {
-      cached = { text, user: text === null ? null : (JSON.parse(text) as User) };
-    } catch {
-      cached = { text, user: null };
-    }
-  }
-  return cached.user;
-}
 
 export function writeUser(user: User | null): void {
-  if (user === null) localStorage.removeItem(key);
-  else localStorage.setItem(key, JSON.stringify(user));
+  storeUser(user);
   for (const listener of listeners) listener();
 }
 

@@ -4,7 +4,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { LoginForm } from '../features/account/login-form.tsx';
-import { endSession, readUser, writeUser } from '../lib/session.ts';
+import { endSession, writeUser } from '../lib/session.ts';
+import { readUser } from '../lib/stored-user.ts';
 
 interface LoginOverProps {
   readonly help: string;

@@ -4,7 +4,8 @@ import type { Language } from '../../server/contract/enum.ts';
 import { call } from '../lib/api.ts';
 import { currentLanguage, setLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
-import { readUser, useUser, writeUser } from '../lib/session.ts';
+import { useUser, writeUser } from '../lib/session.ts';
+import { readUser } from '../lib/stored-user.ts';
 
 /** What the menu and the pages follow from. */
 const followed = ['role', 'username', 'display_name', 'group', 'status'] as const;
