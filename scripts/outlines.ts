@@ -9,6 +9,7 @@ const tests = [
   'tests/web/presses/',
   'tests/cli/outlines.test.ts',
   'tests/cli/screens.test.ts',
+  'tests/cli/local.test.ts',
   'tests/engines/schema.test.ts',
   'tests/engines/node-talk.test.ts',
   'tests/engines/repositories.test.ts',
