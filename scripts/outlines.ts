@@ -1,4 +1,4 @@
-/** Writes the outlines of the console, of the commands and of what databases are asked anew, as they are now: then read what changed. */
+/** Writes the outlines of the console, the commands, the API and of what databases are asked anew, as they are now: then read what changed. */
 import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
@@ -10,6 +10,7 @@ const tests = [
   'tests/cli/outlines.test.ts',
   'tests/cli/screens.test.ts',
   'tests/cli/local.test.ts',
+  'tests/http/outlines.test.ts',
   'tests/engines/schema.test.ts',
   'tests/engines/node-talk.test.ts',
   'tests/engines/repositories.test.ts',
