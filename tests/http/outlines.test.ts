@@ -40,8 +40,8 @@ const steady = (text: string): string =>
     .replace(/\b[0-9a-f]{24,32}\b|\b[A-Z2-7]{32}\b/g, 'RANDOM')
     .replace(/\b[A-Za-z0-9]{4}\*{10}[A-Za-z0-9]{4}\b/g, 'KEY')
     .replace(/"(affiliate|aff_code)":"[^"]*"/g, '"$1":"CODE"')
-    .replaceAll(api.gateway.dir, 'DIR')
-    .replaceAll(api.base.replace('http://', ''), 'HOST');
+    .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replaceAll(api.gateway.dir, 'DIR');
 
 const usual = {
   'cache-control': 'no-store',
