@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { GroupLimitsField } from '../../web/features/settings/group-limits-field.tsx';
 import { ModelsField } from '../../web/features/tokens/models-field.tsx';
 import { act, mounted, unmounted } from './mounted.tsx';
+import { reader } from './rendered.tsx';
 
 afterEach(unmounted);
 afterAll(() => vi.unstubAllGlobals());
@@ -123,4 +124,62 @@ test('a limit of a group stays in its cell while it is no number yet, and says s
   expect(JSON.parse(document.querySelector('output')?.textContent ?? '')).toEqual({ vip: { rpm: 90 } });
   await page.type(cell, '');
   expect(JSON.parse(document.querySelector('output')?.textContent ?? '')).toEqual({});
+});
+
+test('a group that has no ratio is given limits as well', async () => {
+  const page = await mounted(() => <GroupLimits />, { answers: { 'group.list': ['vip'] } });
+  await page.type(`limits: ${i18next.t('settings.limit.other')}`, ' trial ');
+  await page.press(i18next.t('settings.map.add'));
+  await page.type(i18next.t('settings.limit.of', { name: i18next.t('settings.limit.tpm'), group: 'trial' }), '500');
+  expect(JSON.parse(document.querySelector('output')?.textContent ?? '')).toEqual({
+    vip: { rpm: 60 },
+    trial: { tpm: 500 },
+  });
+});
+
+test('the second factor of another is reset only when that is confirmed', async () => {
+  const { UserDrawer } = await import('../../web/features/users/user-drawer.tsx');
+  const user = { ...reader(1), id: 7, username: 'mira' };
+  const page = await mounted(
+    () => <UserDrawer user={user} groups={['default']} onClose={() => undefined} onSaved={() => undefined} />,
+    {
+      user: reader(100),
+      answers: { 'second_factor.reset': null, 'status.get': { quota_per_unit: 500_000, display_in_currency: true } },
+    },
+  );
+  const resets = () => page.calls.filter(([id]) => id === 'second_factor.reset').map(([, fields]) => fields.id);
+  await page.until(() => expect(page.text()).toContain(i18next.t('users.resetSecond')));
+  await page.press(i18next.t('users.resetSecond'));
+  await page.until(() => expect(page.text()).toContain(i18next.t('users.resetSecondTitle', { name: 'mira' })));
+  expect(resets()).toEqual([]);
+  const buttons = [...document.querySelectorAll<HTMLElement>('[role=dialog] button')];
+  await act(async () => buttons.findLast((one) => one.textContent === i18next.t('users.resetSecond'))?.click());
+  await page.until(() => expect(resets().map(Number)).toEqual([7]));
+});
+
+const refused: readonly (readonly [actor: number, row: number, offered: readonly string[]])[] = [
+  [100, 100, ['edit']],
+  [100, 10, ['edit', 'users.ban', 'users.demote', 'users.close']],
+  [100, 1, ['edit', 'users.ban', 'users.promote', 'users.close']],
+  [10, 100, []],
+  [10, 10, []],
+  [10, 1, ['edit', 'users.ban', 'users.close']],
+];
+
+test.each(refused)('role %i is offered for role %i what the server accepts', async (actor, role, offered) => {
+  const { userColumns } = await import('../../web/features/users/user-columns.tsx');
+  const nothing = () => undefined;
+  const columns = userColumns({ t: i18next.t, refresh: nothing, onEdit: nothing, onClose: nothing } as never);
+  const row = { ...reader(role), id: 7, username: 'mira', DeletedAt: null };
+  const page = await mounted(() => columns.find(({ id }) => id === 'actions')?.cell?.(row), { user: reader(actor) });
+  const found: string[] = document.querySelector(`[aria-label="${i18next.t('app.edit')}"]`) === null ? [] : ['edit'];
+  const more = i18next.t('table.moreOf', { name: 'mira' });
+  if (document.querySelector(`[aria-label="${more}"]`) !== null) {
+    await page.press(more);
+    await page.until(() => expect(document.querySelector('[role=menuitem]')).not.toBeNull());
+    const names = [...document.querySelectorAll('[role=menuitem]')].map((one) => one.textContent);
+    for (const key of ['users.ban', 'users.promote', 'users.demote', 'users.close'] as const)
+      if (names.includes(i18next.t(key))) found.push(key);
+  }
+  expect(found).toEqual(offered);
 });

@@ -101,9 +101,17 @@ const about = async (content: string): Promise<string> => {
 
 test('an unwritten About page says what the site is, and offers root to write it', async () => {
   const page = await about('');
-  for (const text of ['Acme 汇集', '>https://site.example/v1<', '>3<', '>v9<', '模型来自 开放<'])
+  for (const text of [
+    'Acme 汇集',
+    '>https://site.example/v1<',
+    '>3<',
+    '>v9<',
+    '>MIT<',
+    '>开放<',
+    'curl https://site.example/v1/',
+  ])
     expect(page).toContain(text);
-  expect(linksIn(page)).toEqual(['/pricing', '/api-docs']);
+  expect(linksIn(page)).toEqual(['/pricing', '/api-docs', '/login']);
   expect(page).not.toContain('管理员暂时未设置任何关于内容');
   writeUser(reader(100));
   expect(await about('')).toMatch(/href="\/setting\?q=About".*编写此页<.*管理员暂时未设置任何关于内容/s);

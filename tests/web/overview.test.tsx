@@ -17,6 +17,8 @@ import {
   stacked,
   stacksOf,
   startsOf,
+  stepsOfBar,
+  sumsOf,
   type TrafficSeries,
   ticksOf,
   valuesOf,
@@ -65,6 +67,13 @@ test('a range becomes whole steps, the one under way included: five minutes, hou
   expect(startsOf(periodOf({ from: now - 60, to: now }, now))).toHaveLength(1);
   // Open ends: up to now, and no longer than the figures are kept for.
   expect(periodOf({ from: 0, to: 0 }, now)).toEqual(periodOf({ from: now - 90 * day, to: now }, now));
+});
+
+test('on a phone a bar is the sum of so many steps that it can be seen', () => {
+  const bars = (length: number) => stepsOfBar(periodOf({ from: now - length, to: now }, now));
+  expect([hour, 6 * hour, day, 7 * day, 30 * day, 90 * day].map(bars)).toEqual([1, 2, 1, 4, 1, 2]);
+  expect(sumsOf([1, 2, 3, 4, 5], 2)).toEqual([3, 7, 5]);
+  expect(sumsOf([1, 2], 1)).toEqual([1, 2]);
 });
 
 test('the period before is as long and ends where this one begins; neither asks for a step of the other', () => {

@@ -3,7 +3,7 @@
 import i18next from 'i18next';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
-import { mounted, unmounted } from './mounted.tsx';
+import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
 afterEach(unmounted);
@@ -18,7 +18,7 @@ const open = async (query: string) => {
   return mounted(() => <SettingsPage />, {
     path: `/setting${query}`,
     user: reader(100),
-    answers: { 'option.details': details },
+    answers: { 'option.details': details, 'option.set': null },
   });
 };
 const panelsOf = (tab: string) =>
@@ -108,6 +108,20 @@ test('the prices are a place of their own beside the tabs, and what is typed els
   expect(chosen()).toBe('价格设置');
   expect(page.text()).toContain('1 项修改: 系统名称');
   await page.until(() => expect(document.querySelector('section[aria-label="价格设置"]')).not.toBeNull());
+});
+
+test('a way to log in is set up where it is switched on, and its switch is stored after what it needs', async () => {
+  const page = await open('?tab=system');
+  const title = i18next.t('settings.panel.github');
+  await page.until(() => expect(page.text()).toContain(title));
+  await page.press(i18next.t('settings.setUpNamed', { name: title }));
+  const form = page.field(optionRow('GitHubClientId').label.zh).closest('form');
+  const box = form?.querySelector<HTMLInputElement>('[data-option=GitHubOAuthEnabled]');
+  await act(async () => box?.click());
+  await page.type(optionRow('GitHubClientId').label.zh, 'abc');
+  await act(async () => form?.requestSubmit());
+  const stored = () => page.calls.filter(([id]) => id === 'option.set').map(([, { key }]) => key);
+  await page.until(() => expect(stored()).toEqual(['GitHubClientId', 'GitHubOAuthEnabled']));
 });
 
 test('a search finds options of every tab, and a new word starts over', async () => {

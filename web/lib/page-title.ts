@@ -1,12 +1,14 @@
-/** The title of the tab: how many channels need attention, the page, the site. */
-import { useEffect } from 'react';
+/** The title of the tab: how many channels need attention, the page, the site. The page's own is in the breadcrumb, too. */
+import { useEffect, useSyncExternalStore } from 'react';
 
 const parts = { count: 0, page: '', site: '' };
+const listeners = new Set<() => void>();
 
 function show(change: Partial<typeof parts>): void {
   Object.assign(parts, change);
   const { count, page, site } = parts;
   const named = [page, site].filter((part) => part !== '').join(' · ');
+  for (const listener of listeners) listener();
   if (named !== '') document.title = count > 0 ? `(${count}) ${named}` : named;
 }
 
@@ -17,6 +19,17 @@ export function usePageTitle(page: string): void {
     return () => show({ page: '' });
   }, [page]);
 }
+
+/** What the page that is shown calls itself. */
+export const useShownPage = (): string =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => parts.page,
+    () => parts.page,
+  );
 
 export function useSiteTitle(site: string | undefined): void {
   useEffect(() => {

@@ -7,8 +7,7 @@ import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { navGroups, navItems } from './nav.ts';
-import { chatLinks, type Status } from './status.ts';
-import { docsFor } from './top-bar-parts.tsx';
+import { chatLinks, docsFor, type Status } from './status.ts';
 import { useWarnings } from './warnings.ts';
 
 interface ItemProps {

@@ -1,6 +1,9 @@
 /** The public settings of the site, stored under the keys that consoles of this family share. */
 
+import type { User } from '../../server/contract/entities.ts';
+import { Role } from '../../server/contract/enum.ts';
 import { call } from '../lib/api.ts';
+import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
 
 export interface Status {
@@ -107,3 +110,8 @@ export function chatLinks(status: Status | undefined): readonly ChatLink[] | nul
     return null;
   }
 }
+
+/** The site's own documentation; without one, those who run the site see what the gateway carries. */
+export const docsFor = (user: User | null, status: Status | undefined): string | null =>
+  status?.docs_link ||
+  (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}` : null);

@@ -2,19 +2,14 @@
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
-import { Role } from '../../server/contract/enum.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
+import { useShownPage } from '../lib/page-title.ts';
 import type { NavItem } from './nav.ts';
 import { pickLanguage } from './own-user.ts';
-import type { Status } from './status.ts';
-
-/** The site's own documentation; without one, those who run the site see what the gateway carries. */
-export const docsFor = (user: User | null, status: Status | undefined): string | null =>
-  status?.docs_link ||
-  (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}` : null);
+import { docsFor, type Status } from './status.ts';
 
 export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();
@@ -103,21 +98,34 @@ export function Brand({ status }: { readonly status: Status | undefined }) {
 export function Breadcrumb({ item }: { readonly item: NavItem }) {
   const { t } = useTranslation();
   const [path] = useLocation();
+  const page = useShownPage();
+  const label = t(item.label);
+  const slash = (
+    <span className="px-1.5 text-ink-3" aria-hidden="true">
+      /
+    </span>
+  );
   return (
     <p className="truncate text-ink-3">
       <span className="max-sm:hidden">
         {t(item.group)}
-        <span className="px-1.5 text-ink-3" aria-hidden="true">
-          /
-        </span>
+        {slash}
       </span>
-      {/* From a page below it, the way back. */}
       {path === item.to ? (
-        <span className="font-medium text-ink-1">{t(item.label)}</span>
+        <span className="font-medium text-ink-1">{label}</span>
       ) : (
-        <Link href={item.to} className="font-medium text-ink-1 hover:underline">
-          {t(item.label)}
-        </Link>
+        <>
+          {/* From a page below it, the way back; on a phone the page's own name stands right below. */}
+          <Link href={item.to} className="text-ink-2 hover:underline max-sm:font-medium max-sm:text-ink-1">
+            {label}
+          </Link>
+          {page === '' || page === label ? null : (
+            <span className="max-sm:hidden">
+              {slash}
+              <span className="font-medium text-ink-1">{page}</span>
+            </span>
+          )}
+        </>
       )}
     </p>
   );

@@ -95,6 +95,22 @@ export function stacksOf(
   return sum(rest) === 0 ? visible : [...visible, { series: null, values: rest, total: sum(rest) }];
 }
 
+/** So many bars are wide enough to be told apart on a phone. */
+const maxNarrowBars = 48;
+
+/** How many steps a bar is the sum of on a phone. */
+export function stepsOfBar({ from, to, step }: Period): number {
+  const steps = (to - from) / step;
+  const sizes = step === daySeconds ? [1, 2, 7] : step === 3600 ? [1, 2, 3, 4, 6, 12, 24] : [1, 2, 3, 6, 12];
+  return sizes.find((size) => steps / size <= maxNarrowBars) ?? sizes.at(-1) ?? 1;
+}
+
+/** Sums of so many values each. */
+export const sumsOf = (values: readonly number[], size: number): number[] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, at) =>
+    values.slice(at * size, (at + 1) * size).reduce((sum, value) => sum + value, 0),
+  );
+
 interface Bars {
   readonly values: readonly (number | null)[];
 }

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Segment } from '../../components/segment.tsx';
 import { grouped } from '../../lib/format.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
 import {
@@ -20,6 +21,8 @@ import {
   type Stack,
   stacksOf,
   startsOf,
+  stepsOfBar,
+  sumsOf,
   type Traffic,
   type TrafficSeries,
   ticksOf,
@@ -47,14 +50,25 @@ export interface TopUsageProps {
 }
 
 export function TopUsage(props: TopUsageProps) {
-  const { admin, period, all, by, dimension, metric, margin, hover, formatTime, onHover, onSet } = props;
+  const { admin, period, all, by, dimension, metric, margin, formatTime, onHover, onSet } = props;
   const { t } = useTranslation();
   const money = useMoney();
   const [, navigate] = useLocation();
   const [more, setMore] = useState(false);
-  const starts = useMemo(() => startsOf(period), [period]);
+  const narrow = useNarrow();
+  const size = narrow ? stepsOfBar(period) : 1;
+  const barSeconds = period.step * size;
+  const starts = useMemo(() => startsOf({ ...period, step: barSeconds }), [period, barSeconds]);
   const rows = by?.series ?? none;
-  const stacks = useMemo(() => stacksOf(rows, all?.series[0], starts, metric), [rows, all, starts, metric]);
+  const stacks = useMemo(
+    () =>
+      stacksOf(rows, all?.series[0], startsOf(period), metric).map((stack) => ({
+        ...stack,
+        values: sumsOf(stack.values, size),
+      })),
+    [rows, all, period, metric, size],
+  );
+  const hover = props.hover === null ? null : Math.floor(props.hover / size);
   const named = useCallback(
     ({ id, name, username }: TrafficSeries): string => {
       if (name !== '') return dimension === 'token' && username !== '' ? `${name} (${username})` : name;
@@ -76,7 +90,7 @@ export function TopUsage(props: TopUsageProps) {
     [stacks, nameOf],
   );
   const ticks = useCallback((most: number) => ticksOf(period, most), [period]);
-  const stepOf = (start: number) => ({ from: start, to: start + period.step - 1 });
+  const stepOf = (start: number) => ({ from: start, to: start + barSeconds - 1 });
   const pick = (index: number, line: number | null) => {
     const start = starts[index];
     if (start === undefined) return;
@@ -90,13 +104,18 @@ export function TopUsage(props: TopUsageProps) {
     metricOf(metric, sorted[0]?.total ?? { charge: 0, requests: 0, tokens_in: 0, tokens_out: 0 }),
   );
   const options = admin ? dimensions : dimensions.filter((one) => one === 'model' || one === 'token');
-  const unit = t(
-    period.step === 300 ? 'dashboard.step5m' : period.step === 3600 ? 'dashboard.step1h' : 'dashboard.step1d',
-  );
+  const unit =
+    size > 1
+      ? barSeconds < 3600
+        ? t('dashboard.stepsOfMinutes', { size: barSeconds / 60 })
+        : barSeconds < 86_400
+          ? t('dashboard.stepsOfHours', { size: barSeconds / 3600 })
+          : t('dashboard.stepsOfDays', { size: barSeconds / 86_400 })
+      : t(period.step === 300 ? 'dashboard.step5m' : period.step === 3600 ? 'dashboard.step1h' : 'dashboard.step1d');
   return (
     <>
       <section aria-label={t('dashboard.chart')} className="rounded-3 border border-line">
-        <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+        <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2 max-sm:[&_[role=radio]]:flex-1 max-sm:[&>[role=radiogroup]]:w-full">
           <h2 className="font-semibold">{t('dashboard.chart')}</h2>
           <span className="flex-1 text-[12px] whitespace-nowrap text-ink-3">
             {hover === null || starts[hover] === undefined ? unit : formatTime(starts[hover])}
@@ -124,7 +143,7 @@ export function TopUsage(props: TopUsageProps) {
             <Suspense fallback={<div style={{ height: chartHeight }} />}>
               <Chart
                 {...{ starts, lines, format, ticks, onHover }}
-                step={period.step}
+                step={barSeconds}
                 onPick={pick}
                 label={t('dashboard.chart')}
                 kind="bars"

@@ -1,22 +1,32 @@
-/** Models the reader may use; many fold away, and how is remembered. */
+/** Models the reader may use, of which many fold away, and whether those without a price are among them. */
 
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
+import { CheckBox } from '../../components/filters.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
+import { settingOf } from './notifications.tsx';
 
 const initialCount = 10;
 const key = 'modelsExpanded';
 
-export function Models() {
+export function Models({ self }: { readonly self: User }) {
   const { t } = useTranslation();
+  const client = useQueryClient();
   const read = useRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const models = read ?? [];
   const [all, setAll] = useState(() => localStorage.getItem(key) === 'true');
   const visible = all ? models : models.slice(0, initialCount);
+  const accept = async (on: boolean) => {
+    await attempt(() => call('account.setting', { accept_unset_model_ratio_model: on }), t('settings.saved'));
+    await client.invalidateQueries({ queryKey: ['self'] });
+  };
   return (
     <Card title={t('personal.models')}>
       {read === undefined ? <Waiting /> : null}
@@ -46,6 +56,12 @@ export function Models() {
           {all ? t('personal.fewer') : t('personal.more', { count: models.length - initialCount })}
         </button>
       ) : null}
+      <CheckBox
+        className="mt-3 flex items-center gap-2 border-t border-line pt-3"
+        label={t('personal.acceptUnset')}
+        checked={settingOf(self).accept_unset_model_ratio_model === true}
+        onChange={(on) => void accept(on)}
+      />
     </Card>
   );
 }

@@ -1,4 +1,4 @@
-/** How the user is warned that the balance is running out, and whether models without a price may be used. */
+/** How the user is warned that the balance is running out. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -9,7 +9,6 @@ import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
-import { CheckBox } from '../../components/filters.tsx';
 import { TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { useForm } from '../../components/use-form.ts';
@@ -24,7 +23,7 @@ const presets = [0.2, 1, 2, 10];
 export const thresholdBounds = { min: 1 } as const;
 const kinds = ['email', 'webhook'] as const;
 
-function settingOf(self: User): Readonly<Record<string, unknown>> {
+export function settingOf(self: User): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(self.setting || '{}') as Record<string, unknown>;
   } catch {
@@ -56,7 +55,10 @@ function ThresholdField({ details, ...field }: ThresholdFieldProps) {
 /** @returns nothing while the site has not said what its amounts are in. */
 export function Notifications({ self }: { readonly self: User }) {
   const details = useMoneyDetails();
-  return details === null ? null : <NotificationForm self={self} details={details} />;
+  if (details === null) return null;
+  // What is typed stays when another of the settings is changed.
+  const { accept_unset_model_ratio_model: _accept, language: _language, ...own } = settingOf(self);
+  return <NotificationForm key={JSON.stringify(own)} self={self} details={details} />;
 }
 
 function NotificationForm({ self, details }: { readonly self: User; readonly details: MoneyDetails }) {
@@ -70,16 +72,14 @@ function NotificationForm({ self, details }: { readonly self: User; readonly det
     url: text('webhook_url'),
     secret: '',
     email: text('notification_email'),
-    accept: saved.accept_unset_model_ratio_model === true,
   });
-  const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email, accept }) => {
+  const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email }) => {
     await call('account.setting', {
       notify_type: kind,
       quota_warning_threshold: valueIn(moneyOf(threshold, details, thresholdBounds)),
       webhook_url: url,
       webhook_secret: secret,
       notification_email: email,
-      accept_unset_model_ratio_model: accept,
     });
     toast.success(t('settings.saved'));
     await client.invalidateQueries({ queryKey: ['self'] });
@@ -116,18 +116,6 @@ function NotificationForm({ self, details }: { readonly self: User; readonly det
             {...field('email')}
           />
         )}
-        <fieldset className="mb-3 border-t border-line pt-3">
-          <legend className="sr-only">{t('personal.unpriced')}</legend>
-          <p className="mb-2 font-semibold" aria-hidden="true">
-            {t('personal.unpriced')}
-          </p>
-          <CheckBox
-            className="flex items-center gap-2"
-            label={t('personal.acceptUnset')}
-            checked={typed.accept}
-            onChange={field('accept').onChange}
-          />
-        </fieldset>
         <p role="alert" className="mb-3 text-danger">
           {form.error}
         </p>

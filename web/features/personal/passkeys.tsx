@@ -4,7 +4,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Card } from '../../components/card.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -12,6 +11,7 @@ import { attempt, messageOf } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { addPasskey, canPasskey, wasCancelled } from '../account/passkey.ts';
+import { ActionLine } from './action-line.tsx';
 
 export function Passkeys() {
   const { t } = useTranslation();
@@ -32,53 +32,51 @@ export function Passkeys() {
     }
   };
   return (
-    <Card title={t('personal.passkeys')}>
-      {read === undefined ? (
-        <Waiting />
-      ) : list.length === 0 ? (
-        <p className="mb-3 text-ink-2">{t('personal.noPasskeys')}</p>
-      ) : null}
-      <ul className="mb-3">
-        {list.map((key) => (
-          <li key={key.id} className="flex min-h-10 items-center gap-2 border-b border-line">
-            <input
-              className="field w-44 border-transparent"
-              aria-label={t('personal.passkeyName')}
-              defaultValue={key.name}
-              onBlur={(event) => {
-                const next = event.target.value.trim();
-                if (next !== '' && next !== key.name)
-                  void attempt(() => call('passkey.rename', { id: key.id, name: next }), t('settings.saved')).then(
-                    refresh,
-                  );
-              }}
-            />
-            <span className="flex-1 truncate text-[12px] text-ink-3">
-              {key.last_used_time === 0
-                ? t('personal.neverUsed')
-                : t('personal.lastUsed', { time: dateTime(key.last_used_time) })}
-            </span>
-            <button type="button" className="button button-ghost text-danger" onClick={() => setRemoving(key.id)}>
-              {t('app.delete')}
-            </button>
-          </li>
-        ))}
-      </ul>
+    <ActionLine
+      title={t('personal.passkeys')}
+      text={read === undefined ? <Waiting /> : canPasskey() ? t('personal.noPasskeys') : t('personal.passkeyUnable')}
+    >
       {canPasskey() ? (
-        <div className="flex gap-2">
+        <div className="flex gap-2 max-sm:basis-full">
           <input
-            className="field w-44"
+            className="field h-7! w-40 max-sm:h-9! max-sm:w-auto max-sm:min-w-0 max-sm:flex-1"
             placeholder={t('personal.passkeyName')}
             aria-label={t('personal.passkeyName')}
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
-          <button type="button" className="button h-8" onClick={add}>
+          <button type="button" className="button" onClick={add}>
             {t('personal.addPasskey')}
           </button>
         </div>
-      ) : (
-        <p className="text-ink-3">{t('personal.passkeyUnable')}</p>
+      ) : null}
+      {list.length === 0 ? null : (
+        <ul className="basis-full">
+          {list.map((key) => (
+            <li key={key.id} className="flex min-h-10 items-center gap-2 border-t border-line">
+              <input
+                className="field w-44 border-transparent"
+                aria-label={t('personal.passkeyName')}
+                defaultValue={key.name}
+                onBlur={(event) => {
+                  const next = event.target.value.trim();
+                  if (next !== '' && next !== key.name)
+                    void attempt(() => call('passkey.rename', { id: key.id, name: next }), t('settings.saved')).then(
+                      refresh,
+                    );
+                }}
+              />
+              <span className="flex-1 truncate text-[12px] text-ink-3">
+                {key.last_used_time === 0
+                  ? t('personal.neverUsed')
+                  : t('personal.lastUsed', { time: dateTime(key.last_used_time) })}
+              </span>
+              <button type="button" className="button button-ghost text-danger" onClick={() => setRemoving(key.id)}>
+                {t('app.delete')}
+              </button>
+            </li>
+          ))}
+        </ul>
       )}
       {removing === null ? null : (
         <Confirm
@@ -93,6 +91,6 @@ export function Passkeys() {
           }}
         />
       )}
-    </Card>
+    </ActionLine>
   );
 }

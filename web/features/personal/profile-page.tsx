@@ -18,10 +18,9 @@ import { isRoot, roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
+import { CloseAccount } from './close-account.tsx';
 import { Models } from './models.tsx';
 import { Notifications } from './notifications.tsx';
-import { Passkeys } from './passkeys.tsx';
-import { SecondFactor } from './second-factor.tsx';
 import { Security } from './security.tsx';
 import { Sessions } from './sessions.tsx';
 
@@ -61,7 +60,7 @@ function Profile({ self }: { readonly self: User }) {
           </div>
         ))}
       </dl>
-      <form onSubmit={save} className="flex items-end gap-2">
+      <form onSubmit={save} className="-mb-4 flex items-end gap-2">
         <div className="min-w-0 flex-1">
           <Field label={t('personal.displayName')}>
             {(ids) => (
@@ -128,22 +127,23 @@ export function ProfilePage() {
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 px-5 pb-6 xl:grid-cols-2">
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Profile self={self} />
-            <Bindings self={self} />
-            <Notifications key={self.setting} self={self} />
-            <Boundary>
-              <Invite self={self} />
-            </Boundary>
-            <Boundary>
-              <Models />
-            </Boundary>
-          </div>
-          <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-            <Security self={self} />
-            {[SecondFactor, Passkeys, Sessions, AccessTokens].map((Part) => (
+            <Security />
+            {[Sessions, AccessTokens].map((Part) => (
               <Boundary key={Part.name}>
                 <Part />
               </Boundary>
             ))}
+          </div>
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+            <Bindings self={self} />
+            <Notifications self={self} />
+            <Boundary>
+              <Invite self={self} />
+            </Boundary>
+            <Boundary>
+              <Models self={self} />
+            </Boundary>
+            <CloseAccount self={self} />
           </div>
         </div>
       )}

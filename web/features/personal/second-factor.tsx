@@ -4,7 +4,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { renderSVG } from 'uqr';
-import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -12,6 +11,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
+import { ActionLine } from './action-line.tsx';
 
 type Step =
   | { readonly kind: 'scan'; readonly secret: string; readonly uri: string }
@@ -76,16 +76,18 @@ export function SecondFactor() {
     });
 
   return (
-    <Card title={t('personal.secondFactor')}>
-      <div className="mb-3 text-ink-2">
-        {state === undefined ? (
+    <ActionLine
+      title={t('personal.secondFactor')}
+      text={
+        state === undefined ? (
           <Waiting />
         ) : state.enabled ? (
           t('personal.secondOn', { count: state.recovery_codes_left })
         ) : (
           t('personal.secondOff')
-        )}
-      </div>
+        )
+      }
+    >
       <div className="flex gap-2">
         {state?.enabled ? (
           <>
@@ -137,6 +139,6 @@ export function SecondFactor() {
           )}
         </Sheet>
       )}
-    </Card>
+    </ActionLine>
   );
 }

@@ -1,19 +1,20 @@
-/** Password, management access token, closing the account. */
+/** Ways into the account: password, second factor, passkeys, management access token. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { useLocation } from 'wouter';
-import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
+import { Boundary } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { writeUser } from '../../lib/session.ts';
+import { ActionLine } from './action-line.tsx';
+import { Passkeys } from './passkeys.tsx';
+import { SecondFactor } from './second-factor.tsx';
 
 function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const { t } = useTranslation();
@@ -75,11 +76,9 @@ function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   );
 }
 
-export function Security({ self }: { readonly self: User }) {
+export function Security() {
   const { t } = useTranslation();
-  const [, navigate] = useLocation();
-  const [open, setOpen] = useState<'password' | 'close' | 'token' | null>(null);
-  const [typed, setTyped] = useState('');
+  const [open, setOpen] = useState<'password' | 'token' | null>(null);
   const [token, setToken] = useState('');
   const shut = () => setOpen(null);
 
@@ -90,28 +89,24 @@ export function Security({ self }: { readonly self: User }) {
       if (await copyText(made)) toast.success(t('app.copied'));
       setOpen('token');
     });
-  const close = async (event: FormEvent) => {
-    event.preventDefault();
-    if (typed !== self.username) return toast.error(t('personal.typeName'));
-    if (!(await attempt(() => call('user.close_self'), t('personal.closed')))) return;
-    await call('session.logout_post').catch(() => undefined);
-    writeUser(null);
-    navigate('/login');
-  };
 
   return (
     <Card title={t('personal.security')}>
-      <div className="flex flex-wrap gap-2">
+      <ActionLine title={t('login.password')} text={t('personal.passwordText')}>
         <button type="button" className="button" onClick={() => setOpen('password')}>
           {t('personal.changePassword')}
         </button>
+      </ActionLine>
+      {[SecondFactor, Passkeys].map((Part) => (
+        <Boundary key={Part.name}>
+          <Part />
+        </Boundary>
+      ))}
+      <ActionLine title={t('personal.fullToken')} text={t('personal.accessTokenHelp')}>
         <button type="button" className="button" onClick={makeToken}>
           {t('personal.accessToken')}
         </button>
-        <button type="button" className="button text-danger" onClick={() => setOpen('close')}>
-          {t('personal.close')}
-        </button>
-      </div>
+      </ActionLine>
       {open === 'password' ? (
         <Sheet title={t('personal.changePassword')} onClose={shut}>
           <PasswordForm onDone={shut} />
@@ -128,27 +123,6 @@ export function Security({ self }: { readonly self: User }) {
             value={token}
             onFocus={(event) => event.target.select()}
           />
-        </Sheet>
-      ) : null}
-      {open === 'close' ? (
-        <Sheet title={t('personal.close')} onClose={shut}>
-          <form onSubmit={close}>
-            <p className="mb-3 text-danger">{t('personal.closeText')}</p>
-            <Field label={t('personal.typeNameLabel', { name: self.username })}>
-              {(ids) => (
-                <input
-                  {...ids}
-                  className="field"
-                  autoComplete="off"
-                  value={typed}
-                  onChange={(event) => setTyped(event.target.value)}
-                />
-              )}
-            </Field>
-            <button type="submit" className="button button-danger">
-              {t('personal.close')}
-            </button>
-          </form>
         </Sheet>
       ) : null}
     </Card>

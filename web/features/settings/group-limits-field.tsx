@@ -1,8 +1,9 @@
-/** Limits of groups as a table: a row for each group, empty where it has no limit; or the JSON that is stored. */
-import { useState } from 'react';
+/** Limits of groups as a table: a row for each group and for each that is added, empty where it has no limit; or the JSON that is stored. */
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSubmitted } from '../../components/checked-form.tsx';
 import { Field } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { issueOf } from './option-map.ts';
@@ -34,7 +35,18 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
   const submitted = useSubmitted();
   const { rows, change, keyed } = useRows(value, shape, onChange);
   const text = asText || rows === null;
-  const names = [...new Set([...groups, ...(rows ?? []).map(({ names: [group = ''] }) => group)])];
+  const [added, setAdded] = useState<readonly string[]>([]);
+  const [other, setOther] = useState('');
+  const names = [...new Set([...groups, ...(rows ?? []).map(({ names: [group = ''] }) => group), ...added])];
+  const table = useRef<HTMLTableElement>(null);
+  const add = () => {
+    const name = other.trim();
+    if (name === '') return;
+    setAdded([...added, name]);
+    setOther('');
+    // Its limits are typed next.
+    requestAnimationFrame(() => table.current?.querySelector<HTMLElement>('tbody tr:last-child input')?.focus());
+  };
   const rowOf = (group: string, limit: string) => rows?.find((row) => row.names[0] === group && row.names[1] === limit);
   const isWrong = (row: KeyedRow | undefined) => row !== undefined && issueOf(row, [], shape) !== null;
   const put = (group: string, limit: string, next: string) => {
@@ -50,14 +62,15 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
       error={error ?? (submitted && rows?.some(isWrong) === true ? t(rowIssues.number) : undefined)}
     >
       {(ids) => (
-        <div className="overflow-x-auto rounded-2 border border-line-control">
+        <div className="overflow-x-auto rounded-2 border border-line">
           {text ? (
             <JsonText {...{ ids, option, value, locked, onChange }} />
           ) : (
             <table
+              ref={table}
               id={ids.id}
               data-option={option}
-              className="sheet-table max-sm:[&_td]:px-1.5 max-sm:[&_th]:px-1.5 max-sm:[&_th]:whitespace-normal"
+              className="sheet-table table-fixed max-sm:[&_:is(td,th)]:px-1.5 max-sm:[&_th]:whitespace-normal [&_th]:border-t-0 [&_tr:hover>td]:bg-transparent!"
               aria-label={label}
             >
               <thead>
@@ -73,14 +86,16 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
               <tbody>
                 {names.map((group) => (
                   <tr key={group}>
-                    <td className="font-mono text-[12px]">{group}</td>
+                    <td className="truncate font-mono text-[12px]" title={group}>
+                      {group}
+                    </td>
                     {columns.map(([limit, name]) => {
                       const row = rowOf(group, limit);
                       const wrong = isWrong(row);
                       return (
-                        <td key={limit} className="number">
+                        <td key={limit} className="number py-1">
                           <input
-                            className={`h-8 w-full min-w-16 bg-transparent text-right max-sm:h-9 max-sm:min-w-0 ${wrong ? 'text-danger' : ''}`}
+                            className={`field text-right max-sm:h-9! max-sm:px-1.5! max-sm:text-[13px]! ${wrong ? 'text-danger' : ''}`}
                             inputMode="numeric"
                             aria-label={t('settings.limit.of', { name, group })}
                             placeholder={t('settings.limit.none')}
@@ -98,9 +113,32 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
               </tbody>
             </table>
           )}
-          <p className="border-t border-line p-1.5 text-right">
-            <JsonSwitch label={label} on={text} disabled={rows === null} onChange={setAsText} />
-          </p>
+          <div className={`flex items-center gap-2 px-5 py-1.5 max-sm:px-1.5 ${text ? 'border-t border-line' : ''}`}>
+            {text ? null : (
+              <>
+                <input
+                  className="field h-7! w-44 min-w-0 max-sm:h-9! max-sm:text-[13px]!"
+                  aria-label={`${label}: ${t('settings.limit.other')}`}
+                  placeholder={t('settings.limit.other')}
+                  disabled={locked}
+                  value={other}
+                  onChange={(event) => setOther(event.target.value)}
+                  onKeyDown={(event) => {
+                    if (event.key !== 'Enter') return;
+                    event.preventDefault();
+                    add();
+                  }}
+                />
+                <button type="button" className="button" disabled={locked || other.trim() === ''} onClick={add}>
+                  <Icon name="plus" />
+                  {t('settings.map.add')}
+                </button>
+              </>
+            )}
+            <span className="ml-auto">
+              <JsonSwitch label={label} on={text} disabled={rows === null} onChange={setAsText} />
+            </span>
+          </div>
         </div>
       )}
     </Field>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
-import { isSwitch, isWide, SwitchField, TypedField } from './option-input.tsx';
+import { isSwitch, isTable, isWide, SwitchField, TypedField } from './option-input.tsx';
 
 export interface OptionFieldProps {
   readonly option: OptionKey;
@@ -53,7 +53,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
   };
 
   const onLine = !isSwitch(option) && !isWide(option);
-  const width = `${isWide(option) ? 'sm:col-span-2' : ''} ${props.half ? 'xl:col-span-3' : 'xl:col-span-2'}`;
+  const width = `${isWide(option) ? 'sm:col-span-2' : ''} ${isTable(option) ? 'xl:col-span-6' : props.half ? 'xl:col-span-3' : 'xl:col-span-2'}`;
 
   return (
     <div

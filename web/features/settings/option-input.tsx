@@ -31,6 +31,8 @@ const multilineOptions = new Set(['Notice', 'About', 'HomePageContent', 'console
 const isMultiline = (option: OptionKey): boolean =>
   long.has(optionRow(option).kind.name) || multilineOptions.has(option);
 export const isSwitch = (option: OptionKey): boolean => optionRow(option).kind.name === 'switch';
+/** It takes the whole width. */
+export const isTable = (option: OptionKey): boolean => option === 'GroupLimits';
 /** It takes more room than a line. */
 export const isWide = (option: OptionKey): boolean => isMultiline(option) || listOf(option) !== undefined;
 

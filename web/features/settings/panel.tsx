@@ -2,7 +2,7 @@
 import { memo, useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
-import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -20,27 +20,25 @@ export interface PanelProps {
   readonly options: Options;
   /** Shows keys and defaults beside the options. */
   readonly showKey?: boolean;
-  /** Inside a frame that has its own border. */
-  readonly inner?: boolean;
+  /** A card of its own; inside of one; or a line of one, opened to be set up. */
+  readonly place?: 'card' | 'inside' | 'row';
   readonly onSaved?: () => void;
 }
 
 /** Short fields, texts and maps, switches: each kind stands in rows of its own, in the order in which the catalogue has the first of each. */
 const sideOf = (key: OptionKey): string => (isSwitch(key) ? 'switch' : isWide(key) ? 'wide' : 'short');
 
-/** The switch that needs what this panel asks for. */
-const switchFor = (panel: string): OptionKey | undefined =>
-  optionKeys.find((key) => {
-    const { needs } = optionRow(key);
-    return needs !== null && optionRow(needs as OptionKey).panel === panel;
-  });
-
 /** So many fields stand two in a row of a wide window, the others three. */
 const halves: ReadonlySet<number> = new Set([2, 4]);
 
+const frames = { card: 'rounded-3 border border-line bg-surface', inside: '', row: 'border-t border-line' } as const;
+
+/** A switch that may be on only when something else is filled in. */
+export const needsMore = (key: OptionKey): boolean => optionRow(key).needs !== null;
+
 /** Rendered again when its options are, not while something is searched for. */
 export const Panel = memo(function Panel(props: PanelProps) {
-  const { id, title, keys, options, inner = false, showKey = false, onSaved } = props;
+  const { id, title, keys, options, place = 'card', showKey = false, onSaved } = props;
   const { t } = useTranslation();
   const language = currentLanguage();
   const role = useUser()?.role ?? 0;
@@ -54,46 +52,43 @@ export const Panel = memo(function Panel(props: PanelProps) {
   );
   const groups = [...Map.groupBy(keys, sideOf).values()];
   const panel = optionRow(keys[0] ?? 'Notice').panel;
-  const master = switchFor(panel);
+  const master = keys.find(needsMore);
+  const note = master === undefined ? '' : textIn(optionRow(master).help, language);
   const isOn = master !== undefined && valueFor(master) === 'true';
-  // What is switched off and has nothing in it is a line.
-  const isUnused =
-    master !== undefined &&
-    !isOn &&
-    keys.every((key) => isSwitch(key) || (shownFor(key) === '' && stored.get(key)?.is_set !== true));
+  const isEmpty = keys.every((key) => isSwitch(key) || (shownFor(key) === '' && stored.get(key)?.is_set !== true));
   const [opened, setOpened] = useState(false);
-  const isFolded = isUnused && !opened && !showKey;
-  const elsewhere = master !== undefined && !keys.includes(master) && !showKey ? master : undefined;
+  const row = place === 'row';
+  const isFolded = row && !opened && changes === 0 && keys.every((key) => errors[key] === undefined);
   return (
-    <CheckedForm
-      id={id}
-      onSubmit={() => options.save(keys)}
-      className={inner ? '' : 'scroll-mt-4 rounded-3 border border-line bg-surface'}
-    >
-      <header className={`flex items-center gap-3 px-4 py-2.5 max-sm:py-1 ${isFolded ? '' : 'border-b border-line'}`}>
-        <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
-        {master === undefined || showKey ? null : elsewhere === undefined || isFolded ? (
-          <span className={isOn ? 'status' : 'status status-off'}>{t(isOn ? 'settings.on' : 'settings.off')}</span>
-        ) : (
-          <button
-            type="button"
-            className={`${isOn ? 'status' : 'status status-off'} underline`}
-            title={textIn(optionRow(elsewhere).label, language)}
-            onClick={() => document.querySelector<HTMLElement>(`[data-option="${elsewhere}"]`)?.focus()}
-          >
+    <CheckedForm id={id} onSubmit={() => options.save(keys)} className={`scroll-mt-4 ${frames[place]}`}>
+      <header
+        className={`flex items-center gap-3 px-4 ${row ? 'min-h-11 py-1.5' : 'py-2.5 max-sm:py-1'} ${isFolded || row ? '' : 'border-b border-line'}`}
+      >
+        <h2 className={row ? 'w-52 min-w-0 font-medium max-sm:w-auto max-sm:flex-1' : 'flex-1 font-semibold'}>
+          {title}
+        </h2>
+        {master === undefined || showKey ? null : (
+          <span className={`${isOn ? 'status' : 'status status-off'} ${row ? 'sm:w-20' : ''}`}>
             {t(isOn ? 'settings.on' : 'settings.off')}
-          </button>
+          </span>
         )}
-        {isFolded ? (
+        {row ? (
+          <span className="min-w-0 flex-1 truncate text-[12px] text-ink-3 max-sm:hidden" title={isFolded ? note : ''}>
+            {isFolded ? <span className="max-lg:hidden">{note}</span> : null}
+          </span>
+        ) : null}
+        {row ? (
           <button
             type="button"
-            className="button"
-            aria-label={t('settings.setUpNamed', { name: title })}
-            onClick={() => setOpened(true)}
+            className={`button ${isFolded ? '' : 'button-ghost'}`}
+            aria-expanded={!isFolded}
+            aria-label={t(isEmpty ? 'settings.setUpNamed' : 'settings.editNamed', { name: title })}
+            onClick={() => setOpened(isFolded)}
           >
-            {t('settings.setUp')}
+            {t(isFolded ? (isEmpty ? 'settings.setUp' : 'app.edit') : 'app.close')}
           </button>
-        ) : (
+        ) : null}
+        {isFolded ? null : (
           <button type="submit" className={`button ${changes === 0 ? '' : 'button-primary'}`}>
             {t('app.save')}
           </button>

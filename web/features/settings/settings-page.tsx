@@ -15,20 +15,39 @@ import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
 import { SystemInfo } from './extras/system-info.tsx';
-import { Panel } from './panel.tsx';
+import { needsMore, Panel, type PanelProps } from './panel.tsx';
 import { anchorOf, type Place, Places, type Tab, tabs } from './places.tsx';
 import { type Options, useOptions } from './use-options.ts';
 
 const PriceBlock = lazy(async () => ({ default: (await import('./prices/price-block.tsx')).PriceBlock }));
 
-/** Panels in the catalogue's order, each with its keys. */
-function panelsOf(keys: readonly OptionKey[]): ReadonlyMap<string, readonly OptionKey[]> {
+type PanelKeys = readonly [panel: string, keys: readonly OptionKey[]];
+
+/** Panels in the catalogue's order, each with its keys. @param together a switch stands with what it needs. */
+function panelsOf(keys: readonly OptionKey[], together: boolean): ReadonlyMap<string, readonly OptionKey[]> {
   const panels = new Map<string, OptionKey[]>();
   for (const key of keys) {
-    const { panel } = optionRow(key);
+    const { needs, panel: own } = optionRow(key);
+    const panel = together && needs !== null ? optionRow(needs as OptionKey).panel : own;
     panels.set(panel, [...(panels.get(panel) ?? []), key]);
   }
   return panels;
+}
+
+interface CardOf {
+  readonly first: PanelKeys;
+  readonly rows: readonly PanelKeys[];
+}
+
+/** Panels that are switched on as a whole are lines of the card before them: the ways to log in, one below the other. */
+function cardsOf(panels: Iterable<PanelKeys>, together: boolean): readonly CardOf[] {
+  const cards: { first: PanelKeys; rows: PanelKeys[] }[] = [];
+  for (const panel of panels) {
+    const card = cards.at(-1);
+    if (together && card !== undefined && panel[1].some(needsMore)) card.rows.push(panel);
+    else cards.push({ first: panel, rows: [] });
+  }
+  return cards;
 }
 
 /** Which options are in sight: those of a tab, or those of all tabs that are searched for or changed. */
@@ -116,8 +135,8 @@ export function SettingsPage() {
   const everywhere = needle !== '' || onlyChanged;
   const prices = !everywhere && tab === 'operation' && query.has('block');
   const panels = useMemo(
-    () => panelsOf(prices ? [] : keysFor({ tab, needle, onlyChanged }, stored)),
-    [prices, tab, needle, onlyChanged, stored],
+    () => panelsOf(prices ? [] : keysFor({ tab, needle, onlyChanged }, stored), !everywhere),
+    [prices, tab, needle, onlyChanged, everywhere, stored],
   );
   const [mounted, mountAll] = useMounted(panels);
   const priceKeys = useMemo(() => optionKeys.filter((key) => optionRow(key).panel === 'pricing'), []);
@@ -136,6 +155,19 @@ export function SettingsPage() {
     section?.scrollIntoView({ block: 'start' });
     section?.querySelector<HTMLElement>('input, textarea, button')?.focus({ preventScroll: true });
   };
+
+  const panelOf = ([panel, keys]: PanelKeys, place: PanelProps['place']) => (
+    <Panel
+      key={panel}
+      id={anchorOf(panel)}
+      place={place}
+      showKey={everywhere}
+      title={t(`settings.panel.${panel as 'login'}`)}
+      keys={keys}
+      options={options}
+      onSaved={reread}
+    />
+  );
 
   return (
     <>
@@ -159,7 +191,7 @@ export function SettingsPage() {
       <div className="xl:flex">
         <Places
           place={everywhere ? null : prices ? 'prices' : tab}
-          panels={[...panels.keys()]}
+          panels={cardsOf(panels, !everywhere).map(({ first: [panel] }) => panel)}
           onlyChanged={onlyChanged}
           onGo={go}
           onOnlyChanged={() => setFilter({ changed: true })}
@@ -182,19 +214,16 @@ export function SettingsPage() {
             ) : null}
             {list === undefined
               ? null
-              : [...panels]
-                  .slice(0, mounted)
-                  .map(([panel, keys]) => (
-                    <Panel
-                      key={panel}
-                      id={anchorOf(panel)}
-                      showKey={everywhere}
-                      title={t(`settings.panel.${panel as 'login'}`)}
-                      keys={keys}
-                      options={options}
-                      onSaved={reread}
-                    />
-                  ))}
+              : cardsOf([...panels].slice(0, mounted), !everywhere).map(({ first, rows }) =>
+                  rows.length === 0 ? (
+                    panelOf(first, 'card')
+                  ) : (
+                    <div key={first[0]} className="rounded-3 border border-line bg-surface">
+                      {panelOf(first, 'inside')}
+                      {rows.map((row) => panelOf(row, 'row'))}
+                    </div>
+                  ),
+                )}
           </div>
           <ChangesBar options={options} />
         </div>

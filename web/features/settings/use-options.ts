@@ -79,10 +79,15 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
       )
         return toast.error(t('settings.addressFirst'));
       if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
-      const switches = selected.filter((key) => optionRow(key).kind.name === 'switch');
+      const switches = selected.filter(
+        // A switch is refused before what it needs is stored.
+        (key) => optionRow(key).kind.name === 'switch' && !selected.includes(optionRow(key).needs as OptionKey),
+      );
+      const last = selected.filter((key) => optionRow(key).kind.name === 'switch' && !switches.includes(key));
+      const others = selected.filter((key) => optionRow(key).kind.name !== 'switch');
       const failures: Record<string, string> = {};
       let thrown = false;
-      for (const key of [...switches, ...selected.filter((one) => !switches.includes(one))])
+      for (const key of [...switches, ...others, ...last])
         await call('option.set', { key, value: valueFor(key) }).catch((error: unknown) => {
           failures[key] = messageOf(error);
           thrown ||= !isAnswered(error);

@@ -6,6 +6,8 @@ import { toast } from 'sonner';
 import { Link } from 'wouter';
 import { monthAt, monthRange, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
 import { Boundary } from '../../components/failure.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { LazyMenu } from '../../components/lazy-menu.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Select } from '../../components/select.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -13,6 +15,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { download } from '../../lib/download.ts';
 import { grouped } from '../../lib/format.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
@@ -147,58 +150,61 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
       ) : (
         <>
           <Summary statement={statement} />
-          <table className="sheet-table">
-            <caption className="sr-only">{t('statement.title')}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t('statement.model')}</th>
-                <th scope="col" className="number max-sm:hidden">
-                  {t('statement.requests')}
-                </th>
-                <th scope="col" className="number max-sm:hidden">
-                  {t('statement.input')}
-                </th>
-                <th scope="col" className="number max-sm:hidden">
-                  {t('statement.output')}
-                </th>
-                <th scope="col" className="number">
-                  {t('statement.amount')}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...days].map(([day, lines]) => (
-                <Fragment key={day}>
-                  <tr className="font-medium [&>*]:bg-sunken">
-                    <th scope="rowgroup" className="border-t-0">
-                      {day}
-                    </th>
-                    <Totals of={sumOf(lines)} />
-                  </tr>
-                  {lines.map((line) => (
-                    <tr key={`${line.model} ${line.refund}`}>
-                      <td className="break-all whitespace-normal max-sm:py-1.5">
-                        <Link href={logLinkOf(statement, line, admin)}>
-                          {line.refund ? t('statement.refund', { model: line.model }) : line.model}
-                        </Link>
-                        <Counts of={line} />
-                      </td>
-                      <Totals of={line} />
+          {/* From edge to edge, as every table; on paper within its margins. */}
+          <div className="-mx-5 print:mx-0">
+            <table className="sheet-table">
+              <caption className="sr-only">{t('statement.title')}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{t('statement.model')}</th>
+                  <th scope="col" className="number max-sm:hidden">
+                    {t('statement.requests')}
+                  </th>
+                  <th scope="col" className="number max-sm:hidden">
+                    {t('statement.input')}
+                  </th>
+                  <th scope="col" className="number max-sm:hidden">
+                    {t('statement.output')}
+                  </th>
+                  <th scope="col" className="number">
+                    {t('statement.amount')}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {[...days].map(([day, lines]) => (
+                  <Fragment key={day}>
+                    <tr className="font-medium [&>*]:bg-sunken">
+                      <th scope="rowgroup" className="border-t-0">
+                        {day}
+                      </th>
+                      <Totals of={sumOf(lines)} />
                     </tr>
-                  ))}
-                </Fragment>
-              ))}
-            </tbody>
-            <tfoot>
-              <tr className="font-semibold">
-                <th scope="row">
-                  {t('statement.total')}
-                  <Counts of={statement.total} />
-                </th>
-                <Totals of={statement.total} />
-              </tr>
-            </tfoot>
-          </table>
+                    {lines.map((line) => (
+                      <tr key={`${line.model} ${line.refund}`}>
+                        <td className="break-all whitespace-normal max-sm:py-1.5">
+                          <Link href={logLinkOf(statement, line, admin)}>
+                            {line.refund ? t('statement.refund', { model: line.model }) : line.model}
+                          </Link>
+                          <Counts of={line} />
+                        </td>
+                        <Totals of={line} />
+                      </tr>
+                    ))}
+                  </Fragment>
+                ))}
+              </tbody>
+              <tfoot>
+                <tr className="font-semibold">
+                  <th scope="row">
+                    {t('statement.total')}
+                    <Counts of={statement.total} />
+                  </th>
+                  <Totals of={statement.total} />
+                </tr>
+              </tfoot>
+            </table>
+          </div>
         </>
       )}
       <p className="mt-4 max-w-4xl text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
@@ -276,22 +282,38 @@ export function StatementPage() {
   const url = useUrl();
   const scope = scopeIn(url);
   const month = url.get('month') || monthAt(Date.now());
+  const narrow = useNarrow();
+  const exportCsv = () => void exported(scope, month).catch((error: Error) => toast.error(error.message));
   return (
     <>
       <PageHead
         title={t('statement.title')}
         count={<MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />}
       >
-        <button type="button" className="button" onClick={() => window.print()}>
-          {t('statement.print')}
-        </button>
-        <button
-          type="button"
-          className="button button-primary"
-          onClick={() => void exported(scope, month).catch((error: Error) => toast.error(error.message))}
-        >
-          {t('statement.csv')}
-        </button>
+        {narrow ? (
+          <LazyMenu
+            button={{
+              className: 'button button-icon ml-auto w-9',
+              label: t('statement.export'),
+              content: <Icon name="more" />,
+            }}
+            anchor="bottom end"
+            width="w-48"
+            items={[
+              { id: 'csv', content: t('statement.csv'), onPick: exportCsv },
+              { id: 'print', content: t('statement.print'), onPick: () => window.print() },
+            ]}
+          />
+        ) : (
+          <>
+            <button type="button" className="button" onClick={() => window.print()}>
+              {t('statement.print')}
+            </button>
+            <button type="button" className="button button-primary" onClick={exportCsv}>
+              {t('statement.csv')}
+            </button>
+          </>
+        )}
       </PageHead>
       <Boundary key={`${month} ${JSON.stringify(scope)}`}>
         <Month scope={scope} month={month} />

@@ -10,7 +10,7 @@ import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { isAdmin } from '../../lib/session.ts';
+import { isAdmin, useUser } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
 import type { Money } from '../../shell/money.ts';
 
@@ -35,7 +35,11 @@ export interface UserColumnsOptions {
   readonly onClose: (user: User) => void;
 }
 
+/** What the server would refuse is not offered: nobody acts on his own level but the super administrator, on whom nobody acts. */
 function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & { readonly row: User }) {
+  const actor = useUser()?.role ?? Role.guest;
+  const mayEdit = actor > row.role || actor >= Role.root;
+  const mayManage = mayEdit && row.role < Role.root;
   /** Two actions of which each takes the other back. */
   const exchange = (action: Action, back: Action) =>
     runUndoable({
@@ -48,23 +52,31 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & 
     <RowActions
       name={row.username}
       quick={[
-        { id: 'edit', content: t('app.edit'), icon: 'edit', onPick: () => onEdit(row) },
+        ...(mayEdit ? [{ id: 'edit', content: t('app.edit'), icon: 'edit' as const, onPick: () => onEdit(row) }] : []),
         // Other states come from other products and cannot be changed here.
         ...(row.status === 1 || row.status === 2
           ? []
           : [{ id: 'status', content: t('app.enable'), disabled: true, onPick: () => undefined }]),
       ]}
-      more={[
-        ...(row.status === 1
-          ? [{ id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }]
-          : row.status === 2
-            ? [{ id: 'status', content: t('app.enable'), onPick: () => exchange('enable', 'disable') }]
-            : []),
-        isAdmin(row)
-          ? { id: 'rank', content: t('users.demote'), onPick: () => exchange('demote', 'promote') }
-          : { id: 'rank', content: t('users.promote'), onPick: () => exchange('promote', 'demote') },
-        { id: 'close', content: t('users.close'), danger: true, onPick: () => onClose(row) },
-      ]}
+      more={
+        mayManage
+          ? [
+              ...(row.status === 1
+                ? [{ id: 'status', content: t('users.ban'), onPick: () => exchange('disable', 'enable') }]
+                : row.status === 2
+                  ? [{ id: 'status', content: t('app.enable'), onPick: () => exchange('enable', 'disable') }]
+                  : []),
+              ...(actor < Role.root
+                ? []
+                : [
+                    isAdmin(row)
+                      ? { id: 'rank', content: t('users.demote'), onPick: () => exchange('demote', 'promote') }
+                      : { id: 'rank', content: t('users.promote'), onPick: () => exchange('promote', 'demote') },
+                  ]),
+              { id: 'close', content: t('users.close'), danger: true, onPick: () => onClose(row) },
+            ]
+          : []
+      }
     />
   );
 }

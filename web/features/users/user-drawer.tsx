@@ -1,5 +1,6 @@
 /** Adds or edits a user; quota is added or taken, never set, so that a payment meanwhile is not lost. */
 
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
@@ -8,7 +9,7 @@ import { moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
-import { Sheet } from '../../components/overlay.tsx';
+import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { type FieldOf, useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
@@ -95,6 +96,7 @@ function Balance({ quota, added, field }: BalanceProps) {
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
   const details = useMoneyDetails();
+  const [resetting, setResetting] = useState(false);
   const first = () => ({
     username: user?.username ?? '',
     display_name: user?.display_name ?? '',
@@ -162,13 +164,21 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
           <section className="border-t border-line pt-4 pb-2">
             <Heading>{t('users.security')}</Heading>
             <p className="mb-2 text-[12px] leading-4 text-ink-3">{t('users.resetSecondHelp')}</p>
-            <button
-              type="button"
-              className="button text-danger"
-              onClick={() => attempt(() => call('second_factor.reset', { id: user.id }), t('users.secondReset'))}
-            >
+            <button type="button" className="button text-danger" onClick={() => setResetting(true)}>
               {t('users.resetSecond')}
             </button>
+            {resetting ? (
+              <Confirm
+                title={t('users.resetSecondTitle', { name: user.username })}
+                text={t('users.resetSecondText')}
+                action={t('users.resetSecond')}
+                onClose={() => setResetting(false)}
+                onConfirm={() => {
+                  setResetting(false);
+                  void attempt(() => call('second_factor.reset', { id: user.id }), t('users.secondReset'));
+                }}
+              />
+            ) : null}
           </section>
         </>
       )}

@@ -32,27 +32,27 @@ export function Balance() {
   const lasts =
     self === undefined || spent === undefined ? null : daysLeft(self.quota, spent, Date.now() / 1000 - from);
   return (
-    <section aria-label={t('wallet.balance')} className="rounded-3 border border-line bg-surface px-4 py-3">
+    <section aria-label={t('wallet.balance')} className="@container">
       {self === undefined ? (
         <Waiting />
       ) : (
-        <dl className="grid grid-cols-2 gap-x-6 gap-y-3">
-          <div className="col-span-2">
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-3 @lg:grid-cols-[2fr_1fr_1fr]">
+          <div className="col-span-2 @lg:col-span-1">
             <dt className="text-[12px] text-ink-3">{t('wallet.balance')}</dt>
             <dd className="text-[36px] leading-11 font-semibold">{money(self.quota)}</dd>
             {lasts === null ? null : <dd className="text-ink-2">{t('wallet.lasts', { count: lasts })}</dd>}
           </div>
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.month')}</dt>
-            <dd className="text-[16px] leading-6 font-medium">{money(spent)}</dd>
-            <dd className="text-[12px]">
+            <dd className="text-[16px] leading-6 font-medium @lg:leading-11">{money(spent)}</dd>
+            <dd>
               <Link href="/statement">{t('statement.title')}</Link>
             </dd>
           </div>
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.usedInTotal')}</dt>
-            <dd className="text-[16px] leading-6 font-medium">{money(self.used_quota)}</dd>
-            <dd className="text-[12px] text-ink-2">
+            <dd className="text-[16px] leading-6 font-medium @lg:leading-11">{money(self.used_quota)}</dd>
+            <dd className="text-ink-2">
               {t('wallet.requests', { count: self.request_count, shown: grouped(self.request_count) })}
             </dd>
           </div>

@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
-import { Card } from '../../components/card.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -42,16 +41,18 @@ function Transfer({ available, details, onTransferred }: TransferProps) {
         if (await attempt(() => call('affiliate.transfer', { quota }), t('wallet.transferred'))) await onTransferred();
       }}
     >
-      <MoneyField
-        label={t('wallet.transferAmount')}
-        help={t('wallet.transferLeast', { least: money(least) })}
-        bounds={bounds}
-        value={amount}
-        onChange={setAmount}
-      />
-      <button type="submit" className="button">
-        {t('wallet.transfer')}
-      </button>
+      <div className="flex flex-wrap items-start gap-x-2 [&>button]:mt-5 [&>button]:h-8 max-sm:[&>button]:mt-0 [&>div]:w-56 max-sm:[&>div]:w-full">
+        <MoneyField
+          label={t('wallet.transferAmount')}
+          help={t('wallet.transferLeast', { least: money(least) })}
+          bounds={bounds}
+          value={amount}
+          onChange={setAmount}
+        />
+        <button type="submit" className="button">
+          {t('wallet.transfer')}
+        </button>
+      </div>
     </CheckedForm>
   );
 }
@@ -67,35 +68,47 @@ export function Invite({ onTransferred }: InviteProps) {
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
   const invite = `${location.origin}/register?aff=${invitation}`;
-  if (self === undefined || invitation === undefined)
-    return (
-      <Card title={t('wallet.invite')}>
-        <Waiting />
-      </Card>
-    );
   return (
-    <Card title={t('wallet.invite')}>
-      <p className="mb-2 text-[12px] leading-4 text-ink-2">
-        {t('wallet.invited', {
-          count: self.aff_count,
-          waiting: money(self.aff_quota),
-          total: money(self.aff_history_quota),
-        })}
-      </p>
-      <p className="flex items-center gap-2">
-        <code className="min-w-0 flex-1 truncate rounded-2 bg-sunken px-2 py-1.5 font-mono text-[12px]" title={invite}>
-          {/* Its end names the inviter: without the scheme it fits. */}
-          {invite.replace(/^https?:\/\//, '')}
-        </code>
-        <button type="button" className="button" onClick={() => copyOrShow(invite)}>
-          {t('app.copy')}
-        </button>
-      </p>
-      {details === null || self.aff_quota === 0 ? null : (
-        <div className="mt-3">
-          <Transfer key={self.aff_quota} available={self.aff_quota} details={details} onTransferred={onTransferred} />
-        </div>
+    <section
+      aria-label={t('wallet.invite')}
+      className="mx-5 mb-4 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-3 border border-line bg-surface px-4 py-2"
+    >
+      <h2 className="font-semibold">{t('wallet.invite')}</h2>
+      {self === undefined || invitation === undefined ? (
+        <Waiting />
+      ) : (
+        <>
+          <p className="mr-auto text-ink-2">
+            {t('wallet.invited', {
+              count: self.aff_count,
+              waiting: money(self.aff_quota),
+              total: money(self.aff_history_quota),
+            })}
+          </p>
+          <p className="flex min-w-0 items-center gap-2 max-sm:basis-full">
+            <code
+              className="min-w-0 flex-1 truncate rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] max-sm:py-2"
+              title={invite}
+            >
+              {/* Its end names the inviter: without the scheme it fits. */}
+              {invite.replace(/^https?:\/\//, '')}
+            </code>
+            <button type="button" className="button" onClick={() => copyOrShow(invite)}>
+              {t('app.copy')}
+            </button>
+          </p>
+          {details === null || self.aff_quota === 0 ? null : (
+            <div className="basis-full border-t border-line pt-2">
+              <Transfer
+                key={self.aff_quota}
+                available={self.aff_quota}
+                details={details}
+                onTransferred={onTransferred}
+              />
+            </div>
+          )}
+        </>
       )}
-    </Card>
+    </section>
   );
 }

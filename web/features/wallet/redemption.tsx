@@ -3,7 +3,6 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
@@ -36,29 +35,27 @@ export function Redemption({ onRedeemed, alone }: RedemptionProps) {
     }
   };
   return (
-    <Card title={t('wallet.redeem')}>
-      <form onSubmit={redeem} noValidate>
-        <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:min-w-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8 max-sm:[&>:is(button,a)]:min-h-11">
-          <TextField
-            label={t('wallet.code')}
-            error={error === '' ? undefined : error}
-            className="field font-mono"
-            value={code}
-            onChange={setCode}
-            autoComplete="off"
-          />
-          <button type="submit" className="button button-primary">
-            {t('wallet.redeemAction')}
-          </button>
-          {link === '' ? null : (
-            <a className="button" href={link} target="_blank" rel="noopener noreferrer">
-              {t('wallet.getCode')}
-            </a>
-          )}
-        </div>
-        {link === '' ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
-        {alone ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.offline')}</p> : null}
-      </form>
-    </Card>
+    <form onSubmit={redeem} noValidate>
+      <div className="flex items-start gap-2 [&>div]:mb-0 [&>div]:min-w-0 [&>div]:flex-1 [&>:is(button,a)]:mt-5 [&>:is(button,a)]:h-8 max-sm:[&>:is(button,a)]:min-h-11">
+        <TextField
+          label={t('wallet.code')}
+          error={error === '' ? undefined : error}
+          className="field font-mono"
+          value={code}
+          onChange={setCode}
+          autoComplete="off"
+        />
+        <button type="submit" className="button button-primary">
+          {t('wallet.redeemAction')}
+        </button>
+        {link === '' ? null : (
+          <a className="button" href={link} target="_blank" rel="noopener noreferrer">
+            {t('wallet.getCode')}
+          </a>
+        )}
+      </div>
+      {link === '' ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
+      {alone ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.offline')}</p> : null}
+    </form>
   );
 }

@@ -1,8 +1,8 @@
 /** The reader's balance, redeeming a code, topping up online, invitations and own orders. */
 
 import { useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Card } from '../../components/card.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -20,6 +20,14 @@ import { Redemption } from './redemption.tsx';
 import { methodName, TopUp, usePaymentMethods } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
+
+/** A way to a larger balance. */
+const Way = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+  <section aria-label={title} className="border-line max-lg:border-t lg:border-l">
+    <h2 className="mb-2 font-semibold">{title}</h2>
+    {children}
+  </section>
+);
 
 export function WalletPage() {
   const { t } = useTranslation();
@@ -58,24 +66,27 @@ export function WalletPage() {
   return (
     <>
       <PageHead title={t('wallet.title')} />
+      {/* What there is, and beside it how it becomes more. */}
       <div
-        className={`grid grid-cols-[minmax(0,1fr)] gap-3 px-5 pb-4 lg:grid-cols-2 ${payable ? '' : 'xl:grid-cols-3'}`}
+        className={`mx-5 mb-3 grid grid-cols-[minmax(0,1fr)] rounded-3 border border-line bg-surface [&>*]:min-w-0 [&>*]:px-4 [&>*]:py-3 ${payable ? 'lg:grid-cols-3' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
       >
-        <Boundary>
-          <Balance />
-        </Boundary>
-        {payable ? (
-          <Card title={t('wallet.online')}>
-            <TopUp onPaid={refresh} />
-          </Card>
-        ) : null}
-        <Redemption onRedeemed={refresh} alone={!payable} />
-        <div className={payable ? 'contents' : 'grid grid-cols-[minmax(0,1fr)] lg:max-xl:col-span-2'}>
+        <div>
           <Boundary>
-            <Invite onTransferred={refresh} />
+            <Balance />
           </Boundary>
         </div>
+        {payable ? (
+          <Way title={t('wallet.online')}>
+            <TopUp onPaid={refresh} />
+          </Way>
+        ) : null}
+        <Way title={t('wallet.redeem')}>
+          <Redemption onRedeemed={refresh} alone={!payable} />
+        </Way>
       </div>
+      <Boundary>
+        <Invite onTransferred={refresh} />
+      </Boundary>
       <h2 className="px-5 pb-2 font-semibold">{t('wallet.orders')}</h2>
       <DataTable
         caption={t('wallet.orders')}

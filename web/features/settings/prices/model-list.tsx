@@ -99,9 +99,14 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                 {row.price === null ? (
                   <>
                     <td className="number max-sm:py-1.5">
-                      <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
-                      <span className="block sm:hidden">
-                        <Dollars value={outputPrice(row)} decimals={decimals} />
+                      {/* On a phone both prices are a column, each with its name. */}
+                      <span className="sm:contents max-sm:inline-grid max-sm:grid-cols-[auto_minmax(8ch,auto)] max-sm:gap-x-1">
+                        <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.inShort')}</span>
+                        <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
+                        <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.outShort')}</span>
+                        <span className="sm:hidden">
+                          <Dollars value={outputPrice(row)} decimals={decimals} />
+                        </span>
                       </span>
                     </td>
                     <td className="number max-sm:hidden">

@@ -116,7 +116,7 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
           )}
         </span>
       </header>
-      {view !== 'model' ? null : <Panel title={t('prices.maps')} keys={keys} options={options} inner />}
+      {view !== 'model' ? null : <Panel title={t('prices.maps')} keys={keys} options={options} place="inside" />}
       {view === 'model' ? null : view === 'visual' ? (
         <ModelList texts={draft ?? current} onChange={setDraft} />
       ) : view === 'unset_models' ? (
