@@ -120,6 +120,7 @@ test('channel.slash, channel.integers, channel.spark_version: what a channel is 
   await field(en.channels.key).fill('app|secret|key');
   await dialog().getByLabel(en.channels.baseUrl).fill('https://spark.example/');
   await field(en.channels.models).fill('SparkDesk');
+  await page.keyboard.press('Enter');
   await dialog().getByRole('button', { name: en.channels.advanced }).click();
   await field(en.channels.priority).fill('7.9');
   await field(en.channels.weight).fill('3.2');

@@ -213,6 +213,7 @@ test('a pasted key of a channel is not thrown away', async () => {
   await field(en.channels.baseUrl).fill('not a url');
   await field(en.channels.name).fill('x');
   await field(en.channels.models).fill('m');
+  await page.keyboard.press('Enter');
   await save();
   await waitForText(en.channels.badAddress);
   expect(await field(en.channels.baseUrl).getAttribute('aria-invalid')).toBe('true');

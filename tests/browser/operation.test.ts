@@ -108,7 +108,10 @@ test('numbers in the list have their limits; /v1 is asked about; related models 
   await dialog().getByLabel(en.channels.name, { exact: true }).fill('asked');
   await dialog().getByLabel(en.channels.key, { exact: true }).fill('sk-asked');
   await dialog().getByRole('button', { name: en.channels.fillRelated }).click();
-  const models = (await dialog().getByLabel(en.channels.models, { exact: true }).inputValue()).split(',');
+  const models = await dialog()
+    .getByRole('list', { name: en.channels.chosenModels })
+    .getByRole('listitem')
+    .allInnerTexts();
   expect(models.length).toBeGreaterThan(3);
   expect(models.filter((name) => !/^(gpt-|text-)/.test(name))).toEqual([]);
   await dialog().getByLabel(en.channels.baseUrl).fill('https://api.example.com/v1');
@@ -497,6 +500,7 @@ test('success is reported in the specification’s words', () =>
     await dialog().getByLabel(zh.channels.key, { exact: true }).fill('none');
     await dialog().getByLabel(zh.channels.baseUrl, { exact: true }).fill(inside.stage.upstream);
     await dialog().getByLabel(zh.channels.models, { exact: true }).fill('practice-small');
+    await page.keyboard.press('Enter');
     await dialog().getByRole('button', { name: zh.app.save }).click();
     await toastSays('渠道创建成功！');
     await page.locator('tbody tr', { hasText: 'second' }).locator('button[aria-haspopup=menu]').click();

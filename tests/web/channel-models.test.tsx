@@ -11,9 +11,10 @@ const fact = {
   ...{ model: 'gpt-4o', maker: null, context: 128_000, longest: 4096, takes: [] },
   ...{ input: 2.5, output: 10, cached: null, per_call: null },
 };
+const unused = { search: '', open: true, onOpen: () => undefined, onChange: () => undefined };
 async function picker(name: string, chosen: readonly string[], facts: readonly object[]): Promise<string> {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
-  const piece = <ModelPicker models={[name]} selected={chosen} onChange={() => undefined} />;
+  const piece = <ModelPicker {...unused} models={[name]} selected={chosen} />;
   return rendered(piece, { answers: { [`model-facts,${name}`]: facts } });
 }
 
@@ -33,7 +34,7 @@ test('a model without a price says so before a request is refused for it', async
 
 test('where nothing is on offer there is nothing to pick from', async () => {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
-  expect(rendered(<ModelPicker models={[]} selected={[]} onChange={() => undefined} />)).toBe('');
+  expect(rendered(<ModelPicker {...unused} models={[]} selected={[]} />)).toBe('');
 });
 
 test.each([

@@ -125,7 +125,7 @@ test('figures of the range: success, first token and p95, requests, spend, how l
     [{ ...channel(1, 'main'), balance: 12, balance_updated_time: 5 }],
     [traffic(1, { period, requests_per_minute: 210.4, balance: 12, balance_lasts_days: 8 })],
   );
-  expect(page).toContain('96.2 %');
+  expect(page).toContain('96.2%');
   expect(page).toMatch(/0\.31 <span[^>]*>\/<\/span> 3\.2</);
   expect(page).toContain('>210<');
   expect(page).toMatch(/text-warning[^>]*>8 天</);

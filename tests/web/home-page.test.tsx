@@ -48,16 +48,16 @@ test('a reader without a login sees models with prices and status, the best firs
   expect(page).not.toContain('编辑');
 });
 
-test('what the site is and the way in come before the base URL, it before the models, and it and the command can be copied', async () => {
+test('what the site is and the way in come before the base URL, it before the command and the models, and both can be copied', async () => {
   const page = await home();
   const [base, models, command] = ['>https://site.example/v1<', 'id="home-models"', '>curl '].map((one) =>
     page.indexOf(one),
   );
   for (const [before, text] of ['填入下面的地址', 'href="/register"'].map((one) => [page.indexOf(one), one] as const))
     expect([text, before > 0 && before < (base ?? 0)]).toEqual([text, true]);
-  expect(models).toBeGreaterThan(base ?? 0);
-  expect(command).toBeGreaterThan(models ?? 0);
-  expect(page.slice(base, models)).toMatch(/<button[^>]*>.*复制</s);
+  expect(command).toBeGreaterThan(base ?? 0);
+  expect(models).toBeGreaterThan(command ?? 0);
+  expect(page.slice(base, command)).toMatch(/<button[^>]*>.*复制</s);
   expect(page).toContain('aria-label="复制命令"');
   for (const language of ['curl', 'Python', 'JavaScript']) expect(page).toContain(`>${language}</span>`);
 });

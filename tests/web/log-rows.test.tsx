@@ -110,7 +110,7 @@ test('a request shows status, model, user and key, duration, first token, speed,
     '2.50 s',
     '0.50',
     '150',
-    '12,00025 %',
+    '12,00025%',
     '300',
     '$10977',
   ]);

@@ -48,10 +48,10 @@ test('administrators see price, cost, margin and channels, and change prices whe
   expect(words(gpt)).toContain('OpenAI 128k 文本 图像 文件');
   expect(gpt).toMatch(/aria-label="gpt-4o 的输入 \$\/1M"[^>]*value="2\.50"/);
   expect(words(gpt)).toContain('2.00 / 8.00');
-  expect(words(gpt)).toContain('20.0 %');
+  expect(words(gpt)).toContain('20.0%');
   expect(gpt).toContain('href="/channel?model=gpt-4o"');
   // Sold below what it costs.
-  expect(row(html, 'gpt-4o-mini')).toMatch(/text-danger">-50\.0 %/);
+  expect(row(html, 'gpt-4o-mini')).toMatch(/text-danger">-50\.0%/);
   expect(row(html, 'drawing')).toMatch(/value="0\.04"[\s\S]*\/ 次/);
 });
 
@@ -243,7 +243,7 @@ test('a margin of nothing is no warning', async () => {
     const admin = { cost_input: cost, cost_output: cost, tokens_in: 0, tokens_out: 0 } as unknown as AdminModel;
     return rendered(<p>{margin?.cell?.(view({ input: 10, output: 10, admin }))}</p>);
   };
-  expect(classOf(10)).toContain('text-ink-3">0.0 %');
-  expect(classOf(9.5)).toContain('text-warning">5.0 %');
-  expect(classOf(11)).toContain('text-danger">-10.0 %');
+  expect(classOf(10)).toContain('text-ink-3">0.0%');
+  expect(classOf(9.5)).toContain('text-warning">5.0%');
+  expect(classOf(11)).toContain('text-danger">-10.0%');
 });

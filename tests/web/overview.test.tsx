@@ -241,7 +241,7 @@ test('figures stand with what they were before, rows with their errors and the w
   const links = linksIn(html).map((link) => link.replaceAll('&amp;', '&'));
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && link.endsWith('&type=5'))).toBe(true);
-  expect(html).toContain('10.00%');
+  expect(html).toContain('>10.0%<');
 });
 
 test('the figures of the period before stand on the cards while they are compared', async () => {

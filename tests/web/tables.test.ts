@@ -108,6 +108,7 @@ test('times', () => {
   const lengths = [0, 0.04, 0.05, 1, 59, 59.94, 60, 61, 119.9, 120, hour - 1, hour, hour + 59, hour + 60, day - 1, day];
   table('duration', format.duration, ...over([...lengths, day + hour - 1, day + hour, 40 * day + 23.5 * hour]));
   table('grouped', format.grouped, ...over([0, 999, 1000, 1234567.5, -1000]));
+  table('percentText', format.percentText, ...over([0, 0.00001, 0.0038, 0.00999, 0.01, 0.9996, 1, -0.0004, -0.1]));
   const typed = [
     '2026-11-26',
     '2026/11/26',

@@ -4,6 +4,13 @@ import { currentLanguage } from './i18n.ts';
 /** A count, with its thousands apart. */
 export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
+/** A share of all: 99.5%, below one percent 0.38%. */
+export function percentText(share: number): string {
+  const size = Math.abs(share * 100);
+  const text = (share * 100).toFixed(size < 1 ? 2 : 1);
+  return `${Number(text) === 0 ? '0.0' : text}%`;
+}
+
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** yyyy-MM-dd HH:mm:ss in the reader's own time zone. */

@@ -36,7 +36,7 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
       button={
         <>
           <Icon name="book" />
-          <span className="max-xl:sr-only">{t('table.saved')}</span> {kept.length === 0 ? null : kept.length}
+          <span className="max-lg:sr-only">{t('table.saved')}</span> {kept.length === 0 ? null : kept.length}
         </>
       }
       className="grid w-64 gap-2 p-3"

@@ -23,7 +23,7 @@ export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>
       button={
         <>
           <Icon name="columns" />
-          <span className="max-xl:sr-only">{t('table.columns')}</span> {columns.filter(isOn).length}
+          <span className="max-lg:sr-only">{t('table.columns')}</span> {columns.filter(isOn).length}
         </>
       }
       className="grid w-56 gap-2 p-3"

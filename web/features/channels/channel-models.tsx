@@ -1,8 +1,8 @@
-/** Which models a channel serves: typed, the provider's usual ones, or what its upstream lists. */
-import { useEffect, useState } from 'react';
+/** Which models a channel serves: chosen from what its provider offers, typed, or pasted as a list. */
+import { useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Field } from '../../components/form.tsx';
+import { NameChips } from '../../components/name-chips.tsx';
 import { messageOf } from '../../lib/attempt.ts';
 import { namesIn, withModels } from './model-list.ts';
 import { ModelPicker } from './model-picker.tsx';
@@ -19,18 +19,26 @@ export interface ChannelModelsProps {
 
 /** What speaks OpenAI by its name, where there is any such. */
 const related = (models: readonly string[]): readonly string[] => models.filter((name) => /^(gpt-|text-)/.test(name));
+/** A list that is pasted has a name on each line as well. */
+const withCommas = (text: string): string => text.replace(/[\r\n]+/g, ',');
 
 export function ChannelModels({ value, common, ask, atOnce = false, onChange }: ChannelModelsProps) {
   const { t } = useTranslation();
-  const [own, setOwn] = useState('');
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const [browsing, setBrowsing] = useState(false);
   const [busy, setBusy] = useState(false);
   /** What the upstream lists; null = it was not asked. */
   const [listed, setListed] = useState<readonly string[] | null>(null);
-  const add = () => {
-    const { models, hadSome } = withModels(value, own);
+  const names = [...new Set(namesIn(value))];
+  const offered = listed ?? common;
+  const needle = typed.trim().toLowerCase();
+  const isOffered = needle !== '' && offered.some((name) => name.toLowerCase().includes(needle));
+  const add = (text: string) => {
+    const { models, hadSome } = withModels(value, withCommas(text));
     if (hadSome) toast.error(t('channels.modelTaken'));
     onChange(models);
-    setOwn('');
+    setTyped('');
   };
   /** @param names which of those it lists are taken. */
   const fetchList = async (names: (found: readonly string[]) => readonly string[]) => {
@@ -51,60 +59,69 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   useEffect(() => {
     if (atOnce) void fetchList((found) => found.filter((name) => common.includes(name)));
   }, []);
+  const action = (words: string, onClick: () => void, more: { disabled?: boolean; danger?: boolean } = {}) => (
+    <button
+      type="button"
+      className={`min-h-6 hover:underline disabled:opacity-60 max-sm:min-h-9 ${more.danger ? 'ml-auto text-danger' : 'text-accent-text'}`}
+      disabled={more.disabled}
+      onClick={onClick}
+    >
+      {words}
+    </button>
+  );
   return (
-    <>
-      <Field label={t('channels.models')}>
-        {(ids) => (
-          <textarea
-            {...ids}
-            className="field"
-            rows={4}
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-          />
+    <div className="mb-4 grid gap-1">
+      <p className="text-[12px] leading-4 text-ink-3">
+        <label htmlFor={id} className="font-medium text-ink-2">
+          {t('channels.models')}
+        </label>
+        {names.length === 0 ? null : ` · ${names.length}`}
+      </p>
+      <NameChips
+        id={id}
+        className="flex max-h-48 overflow-y-auto"
+        label={t('channels.chosenModels')}
+        names={names}
+        removeLabel={(name) => t('tokens.withoutModel', { name })}
+        placeholder={t('channels.ownModels')}
+        typed={typed}
+        onType={setTyped}
+        onTake={() => add(typed)}
+        takesOnBlur={!isOffered}
+        onRemove={(name) => onChange(names.filter((one) => one !== name).join(','))}
+        onPaste={(event) => {
+          const text = event.clipboardData.getData('text');
+          if (!/[,\n]/.test(text)) return;
+          event.preventDefault();
+          add(`${typed},${text}`);
+        }}
+      >
+        {typed.trim() === '' ? null : (
+          <button
+            type="button"
+            className="rounded-1 px-2 leading-6 font-medium text-accent-text hover:bg-hover"
+            // The field keeps the focus: leaving it would take what is typed as well.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => add(typed)}
+          >
+            {t('channels.addModels')}
+          </button>
         )}
-      </Field>
-      <div className="-mt-2 mb-4 flex flex-wrap gap-2">
-        <button type="button" className="button" onClick={() => onChange(common.join(','))}>
-          {t('channels.fill')}
-        </button>
-        <button type="button" className="button" onClick={() => onChange(related(common).join(','))}>
-          {t('channels.fillRelated')}
-        </button>
-        <button type="button" className="button" disabled={busy} onClick={() => fetchList((found) => found)}>
-          {t('channels.fetchList')}
-        </button>
-        <button type="button" className="button button-ghost ml-auto text-danger" onClick={() => onChange('')}>
-          {t('channels.clearModels')}
-        </button>
+      </NameChips>
+      <div className="mb-1 flex flex-wrap gap-x-4 text-[12px]">
+        {action(t('channels.fetchList'), () => void fetchList((found) => found), { disabled: busy })}
+        {action(t('channels.fill'), () => onChange(common.join(',')))}
+        {action(t('channels.fillRelated'), () => onChange(related(common).join(',')))}
+        {names.length === 0 ? null : action(t('channels.clearModels'), () => onChange(''), { danger: true })}
       </div>
       <ModelPicker
-        models={listed ?? common}
-        selected={namesIn(value)}
-        onChange={(names) => onChange(names.join(','))}
+        models={offered}
+        selected={names}
+        search={typed}
+        open={browsing || isOffered || names.length === 0}
+        onOpen={setBrowsing}
+        onChange={(next) => onChange(next.join(','))}
       />
-      <Field label={t('channels.ownModels')}>
-        {(ids) => (
-          <div className="flex gap-2">
-            <input
-              {...ids}
-              className="field"
-              autoComplete="off"
-              placeholder={t('settings.commas')}
-              value={own}
-              onChange={(event) => setOwn(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter') return;
-                event.preventDefault();
-                add();
-              }}
-            />
-            <button type="button" className="button h-8" onClick={add}>
-              {t('channels.addModels')}
-            </button>
-          </div>
-        )}
-      </Field>
-    </>
+    </div>
   );
 }

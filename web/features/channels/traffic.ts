@@ -5,6 +5,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
+import { percentText } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { testErrorOf } from './failure.ts';
 
@@ -47,9 +48,9 @@ export const secondsText = (ms: number | null | undefined): string =>
   ms === null || ms === undefined ? '–' : (ms / 1000).toFixed(ms < 995 ? 2 : 1);
 export const successOf = (one: ChannelTraffic | undefined): number | null =>
   one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
-/** Cut, so that it is 100 % only where no request failed. */
+/** Cut, so that it is 100% only where no request failed. */
 export const successText = (share: number): string =>
-  `${(Math.floor(share * 1000) / 10).toFixed(share === 1 ? 0 : 1)} %`;
+  share === 1 ? '100%' : percentText(Math.floor(share * 1000) / 1000);
 /** Red where one request of five fails. */
 export const successClass = (share: number): string =>
   share < 0.8 ? 'text-danger' : share < 0.95 ? 'text-warning' : '';

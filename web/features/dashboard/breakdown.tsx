@@ -8,6 +8,7 @@ import { FailureNote } from '../../components/failure.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { percentText } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
 import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
@@ -47,7 +48,7 @@ function Cells({ row: { name, requests, tokens, quota, cost }, money }: CellsPro
         {cost === null ? '–' : money(quota - cost)}
       </td>
       <td className={`number ${lost ? 'text-danger' : 'text-ink-2'}`}>
-        {cost === null || quota === 0 ? '–' : `${(((quota - cost) / quota) * 100).toFixed(1)} %`}
+        {cost === null || quota === 0 ? '–' : percentText((quota - cost) / quota)}
       </td>
     </>
   );

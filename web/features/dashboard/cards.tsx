@@ -2,7 +2,7 @@
 
 import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { ChartLine } from './chart.tsx';
 import {
@@ -22,7 +22,7 @@ const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
-const percent = (share: number | null): string => (share === null ? '–' : `${(share * 100).toFixed(2)}%`);
+const shareText = (share: number | null): string => (share === null ? '–' : percentText(share));
 
 interface CardProps {
   readonly label: string;
@@ -230,16 +230,16 @@ export function Cards(props: CardsProps) {
       <MetricCard
         {...quiet}
         label={t('dashboard.errors')}
-        value={percent(rate)}
+        value={shareText(rate)}
         change={points === null ? null : t('dashboard.points', { value: signed(points, 2) })}
         className={tone(points)}
         note={said(
-          (one) => `${percent(errorRate(one))} (${grouped(one.errors)})`,
+          (one) => `${shareText(errorRate(one))} (${grouped(one.errors)})`,
           total === undefined
             ? ''
             : t('dashboard.errorsOf', { errors: grouped(total.errors), requests: grouped(total.requests) }),
         )}
-        then={wasOf((one) => percent(errorRate(one)))}
+        then={wasOf((one) => shareText(errorRate(one)))}
         lines={lines.errors}
         onPick={pick('errors')}
       />

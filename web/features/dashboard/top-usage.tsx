@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Segment } from '../../components/segment.tsx';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
@@ -212,7 +212,7 @@ export function TopUsage(props: TopUsageProps) {
                         '0'
                       ) : (
                         <Link href={`${link}&type=5`} className="text-inherit">
-                          {`${((rate ?? 1) * 100).toFixed(2)}%`}
+                          {percentText(rate ?? 1)}
                         </Link>
                       )}
                     </td>

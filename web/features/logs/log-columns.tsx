@@ -211,7 +211,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
             {grouped(row.prompt_tokens)}
             {cached === 0 ? null : (
               <span className="ml-1.5 text-ink-3" title={t('logs.cached', { share: cached })}>
-                {cached} %
+                {cached}%
               </span>
             )}
           </>

@@ -6,9 +6,9 @@ import { textIn } from '../../../server/contract/language.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { modalityText, percentText } from './model-columns.tsx';
+import { modalityText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 
 export function Compare({ onClose, ...props }: ComparisonProps & { readonly onClose: () => void }) {

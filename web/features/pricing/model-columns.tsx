@@ -8,7 +8,7 @@ import { type Levels, levelRank, ModelLevel } from '../../components/model-level
 import type { Column } from '../../components/table/column.ts';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { type ModelView, marginOf } from './model-rows.ts';
 
@@ -30,7 +30,6 @@ export interface ModelColumnsOptions {
 
 const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 const thin = 0.1;
-export const percentText = (share: number): string => `${(share * 100).toFixed(1)} %`;
 /** A loss in red, a thin margin in amber; none at all is what a price at cost is meant to leave. */
 const marginClass = (margin: number): string =>
   percentText(Math.abs(margin)) === percentText(0)
@@ -123,7 +122,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
     },
     {
       id: 'maker',
-      from: 1024,
+      ...(admin ? { from: 1024 } : {}),
       header: t('pricing.maker'),
       sort: (row) => row.maker?.en ?? '',
       cell: (row) => (

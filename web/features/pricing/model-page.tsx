@@ -14,7 +14,7 @@ import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dollarText, sizeText } from '../../lib/currency.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -26,20 +26,23 @@ import {
   successText,
   useChannelTraffic,
 } from '../channels/traffic.ts';
-import { modalityText, percentText } from './model-columns.tsx';
+import { modalityText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 import type { Models } from './use-models.ts';
 
+/** In a wide place side by side, label above value. */
 function DetailList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
-      {rows.map(([label, value]) => (
-        <div key={label} className="contents">
-          <dt className="text-ink-3">{label}</dt>
-          <dd className="text-right">{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <div className="@container">
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5 @xl:flex @xl:flex-wrap @xl:justify-between">
+        {rows.map(([label, value]) => (
+          <div key={label} className="contents @xl:block">
+            <dt className="text-ink-3 @xl:text-[12px]">{label}</dt>
+            <dd className="text-right @xl:text-left">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }
 
@@ -248,7 +251,7 @@ export function ModelPage({ model, models }: ModelPageProps) {
           </Link>
         )}
       </PageHead>
-      <div className="grid grid-cols-2 items-start gap-4 px-5 pb-6 max-lg:grid-cols-1">
+      <div className="grid grid-cols-2 gap-4 px-5 pb-6 max-md:grid-cols-1">
         <Card title={t('pricing.abilities')}>
           <DetailList
             rows={[
@@ -262,15 +265,19 @@ export function ModelPage({ model, models }: ModelPageProps) {
         <Card title={t('pricing.prices')} flush>
           <GroupPrices view={view} models={models} />
         </Card>
-        {admin === null ? null : <Use view={{ ...view, admin }} />}
-        <div className={`min-w-0 ${admin === null ? 'lg:col-span-2' : ''}`}>
+        {admin === null ? null : (
+          <>
+            <div className="md:col-span-2">
+              <Use view={{ ...view, admin }} />
+            </div>
+            <div className="min-w-0 md:col-span-2">
+              <Channels view={{ ...view, admin }} />
+            </div>
+          </>
+        )}
+        <div className="min-w-0 md:col-span-2">
           <CallExample title={t('pricing.call')} model={model} />
         </div>
-        {admin === null ? null : (
-          <div className="min-w-0 lg:col-span-2">
-            <Channels view={{ ...view, admin }} />
-          </div>
-        )}
       </div>
     </>
   );

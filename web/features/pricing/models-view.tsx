@@ -60,7 +60,7 @@ export function ModelsView({ models, rows, bar }: ModelsViewProps) {
         list={models}
         {...(chooses ? { selection } : {})}
         onOpen={(row) => navigate(modelPath(row.model))}
-        storeKey="models-table-columns"
+        storeKey={chooses ? 'models-table-columns' : ''}
         dense
         bar={bar}
         empty={

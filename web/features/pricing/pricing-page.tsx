@@ -32,6 +32,7 @@ function modelIn(path: string): string {
 function Bar({ models }: { readonly models: Models }) {
   const { t } = useTranslation();
   const url = useUrl();
+  const isGuest = useUser() === null;
   const ratios = url.get('view') === 'ratios';
   const makers = [...new Set(models.views.flatMap(({ maker }) => maker?.en ?? []))].sort();
   const groups = Object.entries(models.list?.group_ratio ?? {});
@@ -73,15 +74,17 @@ function Bar({ models }: { readonly models: Models }) {
           {search}
         </FilterBar>
       )}
-      <Segment
-        label={t('pricing.viewAs')}
-        value={ratios ? 'ratios' : ''}
-        options={[
-          ['', t('pricing.perMillion')],
-          ['ratios', t('pricing.asRatios')],
-        ]}
-        onChange={(view) => url.set('view', view)}
-      />
+      {isGuest && !ratios ? null : (
+        <Segment
+          label={t('pricing.viewAs')}
+          value={ratios ? 'ratios' : ''}
+          options={[
+            ['', t('pricing.perMillion')],
+            ['ratios', t('pricing.asRatios')],
+          ]}
+          onChange={(view) => url.set('view', view)}
+        />
+      )}
     </>
   );
 }
@@ -90,6 +93,7 @@ function Bar({ models }: { readonly models: Models }) {
 function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios: boolean }) {
   const { t } = useTranslation();
   const user = useUser();
+  const url = useUrl();
   const ratioOf = (name: string): number => models.list?.group_ratio[name] ?? 1;
   const own = user?.group || 'default';
   // Dollars are what a visitor would pay: nothing to be warned of.
@@ -100,6 +104,10 @@ function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios
         <Link href="/login" className="underline">
           {t('pricing.logIn')}
         </Link>
+        {' · '}
+        <button type="button" className="min-h-6 text-accent-text underline" onClick={() => url.set('view', 'ratios')}>
+          {t('pricing.showRatios')}
+        </button>
       </p>
     );
   return (
@@ -135,7 +143,8 @@ function PriceListPage({ models }: { readonly models: Models }) {
   );
   const bar = <Bar models={models} />;
   return (
-    <>
+    // A visitor's page has no sidebar: its columns stay near each other, in line with the home page.
+    <div className={useUser() === null ? 'mx-auto max-w-7xl' : undefined}>
       <PageHead title={t('nav.pricing')} count={models.pending || models.failure !== null ? undefined : count}>
         {models.admin ? (
           <>
@@ -172,7 +181,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
           }}
         />
       ) : null}
-    </>
+    </div>
   );
 }
 

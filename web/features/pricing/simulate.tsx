@@ -13,7 +13,7 @@ import { Segment } from '../../components/segment.tsx';
 import { SuggestField } from '../../components/suggest.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, percentText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { AdminModel } from './model-rows.ts';
 
@@ -159,7 +159,7 @@ export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
           <p className="text-[20px] leading-8 font-semibold">
             {money(before)} → {money(after)}{' '}
             <span className={after < before ? 'text-danger' : 'text-success'}>
-              {before === 0 ? '' : `${after >= before ? '+' : ''}${(((after - before) / before) * 100).toFixed(1)} %`}
+              {before === 0 ? '' : `${after >= before ? '+' : ''}${percentText((after - before) / before)}`}
             </span>
           </p>
           {changed.length === 0 ? null : (

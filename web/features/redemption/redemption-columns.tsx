@@ -70,7 +70,7 @@ function CodeCell({ row, t }: { readonly row: Redemption; readonly t: TFunction 
   return (
     <button
       type="button"
-      className="-mx-1.5 inline-flex min-h-6 items-center gap-1.5 rounded-1 px-1.5 font-mono text-[12px] text-ink-1 hover:bg-press"
+      className="inline-flex min-h-6 items-center gap-1.5 rounded-1 font-mono text-[12px] text-ink-1 hover:text-accent-text"
       aria-label={t('redemption.copyCode', { end: row.key.slice(-4) })}
       title={t('app.copy')}
       onClick={() => copyOrShow(row.key)}

@@ -33,8 +33,8 @@ const endpoints = [
   ['Anthropic', '/v1/messages'],
   ['Gemini', '/v1beta/models/{model}:generateContent'],
 ] as const;
-/** Columns that give way where the table shares a narrow page with how a model is called. */
-const wideOnly = 'max-sm:hidden @4xl:hidden @6xl:table-cell';
+/** Columns that give way on a phone. */
+const wideOnly = 'max-sm:hidden';
 /** The rest is on the page of prices. */
 const maxModels = 12;
 
@@ -229,21 +229,16 @@ function Introduction() {
 
 function Endpoints({ address }: { readonly address: string }) {
   const { t } = useTranslation();
-  const list = usePrices().data;
-  const model = smallModel(list?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
   return (
     <section aria-labelledby="home-call">
       <h2 id="home-call" className="mb-2 font-semibold">
         {t('site.call')}
       </h2>
-      <dl className="rounded-3 border border-line">
+      <dl className="grid gap-px overflow-hidden rounded-3 border border-line bg-line @4xl:grid-cols-2 @6xl:grid-cols-1">
         {endpoints.map(([protocol, path]) => (
-          <div
-            key={protocol}
-            className="flex items-center gap-3 border-b border-line px-4 last:border-0 max-sm:block max-sm:py-2 @4xl:block @4xl:py-1.5 @4xl:pr-1 @4xl:pl-3"
-          >
-            <dt className="w-36 flex-none text-ink-2 @4xl:text-[12px]">{protocol}</dt>
-            <dd className="flex min-w-0 flex-1 items-center gap-2">
+          <div key={protocol} className="bg-surface py-2 pr-1 pl-4">
+            <dt className="text-[12px] text-ink-2">{protocol}</dt>
+            <dd className="flex items-center gap-2">
               <code className="min-w-0 flex-1 font-mono text-[12px] wrap-anywhere">{`${address}${path}`}</code>
               <button
                 type="button"
@@ -257,9 +252,6 @@ function Endpoints({ address }: { readonly address: string }) {
           </div>
         ))}
       </dl>
-      <div className="mt-3">
-        <CallExample title={t('site.example')} model={model} />
-      </div>
       <p className="mt-2">
         <Link href="/api-docs">{t('apiDocs.title')}</Link>
       </p>
@@ -272,42 +264,53 @@ function OwnHome() {
   const { t } = useTranslation();
   const user = useUser();
   const status = useStatus().data;
-  const held = useHeld([usePrices(), useLevels()].some(({ isPending }) => isPending));
+  const prices = usePrices();
+  const held = useHeld([prices, useLevels()].some(({ isPending }) => isPending));
   if (held) return <Waiting />;
   const address = status?.server_address || location.origin;
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
+  const model = smallModel(prices.data?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
   return (
-    <div className="mx-auto max-w-7xl py-4">
-      <PageHead title={t('site.homeTitle')} large />
-      <div className="@container mx-5 grid grid-cols-[minmax(0,1fr)] gap-6">
-        <div className="grid gap-4">
-          <Introduction />
-          <p className="flex flex-wrap gap-2">
-            {user === null ? (
-              <>
-                <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
-                  {t(mayRegister ? 'nav.register' : 'nav.login')}
-                </Link>
-                <Link href="/pricing" className="button">
-                  {t('nav.pricing')}
-                </Link>
-              </>
-            ) : (
-              <>
-                <Link href="/token" className="button button-primary">
-                  {t('tokens.title')}
-                </Link>
-                <Link href="/playground" className="button">
-                  {t('playground.title')}
-                </Link>
-              </>
-            )}
-          </p>
+    <div className="@container mx-auto max-w-7xl py-4 @4xl:py-8">
+      {/* What it is and how it is called in one sight. */}
+      <div className="mx-5 grid grid-cols-[minmax(0,1fr)] gap-x-8 gap-y-5 @4xl:grid-cols-[minmax(0,7fr)_minmax(0,6fr)] @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)]">
+        <div>
+          <div className="-mx-5">
+            <PageHead title={t('site.homeTitle')} large />
+          </div>
+          <div className="grid gap-5">
+            <Introduction />
+            <p className="flex flex-wrap gap-2">
+              {user === null ? (
+                <>
+                  <Link href={mayRegister ? '/register' : '/login'} className="button button-primary">
+                    {t(mayRegister ? 'nav.register' : 'nav.login')}
+                  </Link>
+                  <Link href="/pricing" className="button">
+                    {t('nav.pricing')}
+                  </Link>
+                </>
+              ) : (
+                <>
+                  <Link href="/token" className="button button-primary">
+                    {t('tokens.title')}
+                  </Link>
+                  <Link href="/playground" className="button">
+                    {t('playground.title')}
+                  </Link>
+                </>
+              )}
+            </p>
+            <BaseUrl address={address} />
+          </div>
         </div>
-        <BaseUrl address={address} />
+        <div className="grid grid-cols-[minmax(0,1fr)] @4xl:mt-4">
+          <CallExample title={t('site.example')} model={model} />
+        </div>
+      </div>
+      <div className="mx-5 mt-8 grid grid-cols-[minmax(0,1fr)] gap-6">
         {isAdmin(user) ? <Checklist /> : null}
-        {/* Where there is room, what there is and how it is called stand in one sight. */}
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 @4xl:grid-cols-[minmax(0,7fr)_minmax(0,6fr)] @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)] @6xl:gap-8">
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 @6xl:grid-cols-[minmax(0,7fr)_minmax(0,5fr)] @6xl:gap-8">
           <Models />
           <Endpoints address={address} />
         </div>

@@ -2,7 +2,7 @@
 import { memo, useCallback, useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSubmitted } from '../../components/checked-form.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { NameChips } from '../../components/name-chips.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { duration } from '../../lib/format.ts';
 import type { ModelDetails } from './model-details.ts';
@@ -98,45 +98,21 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
           if (next === 'every') onChange([]);
         }}
       />
-      <div className={`field h-auto min-h-8 flex-wrap items-center gap-1 py-1 ${limited ? 'flex' : 'hidden'}`}>
-        {selected.map((name) => (
-          <span
-            key={name}
-            className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-1 bg-accent-soft pl-1.5 font-mono text-[12px] text-accent-text"
-          >
-            <span className="truncate">{name}</span>
-            <button
-              type="button"
-              className="grid size-6 place-items-center"
-              aria-label={t('tokens.withoutModel', { name })}
-              onClick={() => toggle(name)}
-            >
-              <Icon name="close" />
-            </button>
-          </span>
-        ))}
-        <input
-          id={id}
-          className="min-w-24 flex-1 bg-transparent outline-none"
-          autoComplete="off"
-          placeholder={t('tokens.searchModels')}
-          aria-describedby={missing && submitted ? `${id}-note` : undefined}
-          data-unreadable={missing || undefined}
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-          onBlur={() => {
-            // What is no part of a known name was meant to be added.
-            if (needle !== '' && found.length === 0) take();
-          }}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && needle !== '') {
-              event.preventDefault();
-              take();
-            }
-            if (event.key === 'Backspace' && typed === '' && selected.length > 0) toggle(selected.at(-1) ?? '');
-          }}
-        />
-      </div>
+      <NameChips
+        id={id}
+        className={limited ? 'flex' : 'hidden'}
+        label={t('tokens.onlyThese')}
+        names={selected}
+        removeLabel={(name) => t('tokens.withoutModel', { name })}
+        placeholder={t('tokens.searchModels')}
+        aria-describedby={missing && submitted ? `${id}-note` : undefined}
+        unreadable={missing}
+        typed={typed}
+        onType={setTyped}
+        onTake={take}
+        takesOnBlur={found.length === 0}
+        onRemove={toggle}
+      />
       {found.length === 0 ? null : (
         <div className={`rounded-1 border border-line ${limited ? '' : 'hidden'}`}>
           <p

@@ -109,9 +109,9 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
       order: 'name',
       key: true,
       cell: (row) => (
-        <span className="block py-1.5 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-2 max-sm:py-0">
+        <span className="block py-1 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-2 max-sm:py-0">
           <span className="block font-medium text-ink-1">{row.name}</span>
-          <span className="block font-mono text-[12px] text-ink-3">{hint(row)}</span>
+          <span className="block font-mono text-[12px] leading-4 text-ink-3">{hint(row)}</span>
           <button
             type="button"
             className="button button-ghost button-icon -my-1 sm:hidden"
@@ -174,7 +174,9 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
         ) : (
           <span className="max-sm:text-[12px] max-sm:text-ink-3" title={dateTime(row.accessed_time)}>
             {relative(row.accessed_time, language)}
-            {row.last_ip === '' ? null : <span className="text-ink-3 max-sm:hidden"> · {row.last_ip}</span>}
+            {row.last_ip === '' ? null : (
+              <span className="block text-[12px] leading-4 text-ink-3 max-sm:hidden">{row.last_ip}</span>
+            )}
           </span>
         ),
     },

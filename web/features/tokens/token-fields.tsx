@@ -138,7 +138,7 @@ function CountField({ form, onChange }: PartProps) {
   return (
     <SelectField
       label={t('tokens.count')}
-      help={t('tokens.countHelp')}
+      help={form.count > 1 ? t('tokens.countHelp') : undefined}
       value={String(form.count)}
       options={batches.map((one) => [String(one), String(one)] as const)}
       onChange={(count) => onChange({ count: Number(count) })}
@@ -149,7 +149,7 @@ function CountField({ form, onChange }: PartProps) {
 function LimitFields({ form, onChange }: PartProps) {
   const { t } = useTranslation();
   return (
-    <details className="mb-4">
+    <details className="mb-4 open:col-span-full">
       <summary className="cursor-pointer text-ink-2">{t('tokens.limits')}</summary>
       <div className="mt-3 grid gap-x-3 sm:grid-cols-2">
         {budgetNames
@@ -223,28 +223,31 @@ export function TokenFields(part: PartProps) {
       <SpendField {...part} />
       <ModelsField details={models} selected={form.models} onChange={chooseModels} />
       <ExpiryField stored={expiryAt(token)} {...part.field('expires')} />
-      <LimitFields {...part} />
-      <details className="mb-4">
-        <summary className="cursor-pointer text-ink-2">
-          {t('tokens.addresses')}: {namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length}
-        </summary>
-        <div className="mt-3">
-          <Field label={t('tokens.ips')} help={t('tokens.ipsHelp')}>
-            {(ids) => (
-              <textarea
-                {...ids}
-                className="field"
-                rows={3}
-                value={form.ips}
-                onChange={(event) => onChange({ ips: event.target.value })}
-              />
-            )}
-          </Field>
-        </div>
-      </details>
       <div className="grid gap-x-3 sm:grid-cols-2">
         <GroupField {...part} />
         {token === null ? <CountField {...part} /> : null}
+      </div>
+      <div className="grid gap-x-3 sm:grid-cols-2">
+        <LimitFields {...part} />
+        <details className="mb-4 open:col-span-full">
+          <summary className="cursor-pointer text-ink-2">
+            {t('tokens.addresses')}:{' '}
+            {namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length}
+          </summary>
+          <div className="mt-3">
+            <Field label={t('tokens.ips')} help={t('tokens.ipsHelp')}>
+              {(ids) => (
+                <textarea
+                  {...ids}
+                  className="field"
+                  rows={3}
+                  value={form.ips}
+                  onChange={(event) => onChange({ ips: event.target.value })}
+                />
+              )}
+            </Field>
+          </div>
+        </details>
       </div>
     </>
   );
