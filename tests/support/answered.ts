@@ -4,7 +4,7 @@ import { endpoints } from '../../server/contract/endpoints/index.ts';
 export type Given = Readonly<Record<string, unknown>>;
 
 export interface AnsweredOptions {
-  /** By endpoint: its answer, or what makes one of the fields. */
+  /** By endpoint, or by method and address where there is none: its answer, or what makes one of the fields; a response is sent as it is. */
   readonly answers: Given;
   /** Instead of an answer to all but these. */
   readonly refusal?:
@@ -17,7 +17,7 @@ export interface AnsweredOptions {
       }
     | undefined;
   /** Gets each call: `token.list p=0`. */
-  readonly onCall: (call: string) => void;
+  readonly onCall: (call: string, isChange: boolean) => void;
   /** Gets a read that has no answer. */
   readonly onUnanswered?: (id: string) => void;
 }
@@ -47,10 +47,14 @@ export function answered(address: string, init: RequestInit, options: AnsweredOp
   const id = found?.row.id ?? `${method} ${pathname}`;
   const fieldTexts = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`);
   const isWorded = new Headers(init.headers).has('accept-language');
-  options.onCall([id, ...fieldTexts, ...(isWorded ? [] : ['without a language'])].join(' '));
-  if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
+  const mutation = found !== null && 'mutation' in found.row ? found.row.mutation : undefined;
+  const isChange = mutation ?? method !== 'GET';
+  options.onCall([id, ...fieldTexts, ...(isWorded ? [] : ['without a language'])].join(' '), isChange);
   const { answers, refusal } = options;
-  const isChange = 'mutation' in found.row ? found.row.mutation : method !== 'GET';
+  const given = answers[id];
+  const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
+  if (data instanceof Response) return data.clone() as Response;
+  if (found === null) return Response.json({ error: { message: 'nothing here' } }, { status: 404 });
   const isRefused =
     refusal !== undefined && !(refusal.but ?? []).includes(id) && (isChange || refusal.changesOnly !== true);
   if (isRefused)
@@ -58,8 +62,6 @@ export function answered(address: string, init: RequestInit, options: AnsweredOp
   const envelope = 'envelope' in found.row ? found.row.envelope : 'data';
   if (envelope === 'file') return new Response('a file\n');
   if (!(id in answers) && method === 'GET' && !('mutation' in found.row)) options.onUnanswered?.(id);
-  const given = answers[id];
-  const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);
   if (envelope === 'raw') return Response.json(data);
   return success(data, Array.isArray(data) ? { 'x-total-count': String(data.length) } : {});
 }

@@ -1,7 +1,7 @@
 /** Presses every control of a page once, one after the other, and what these open in turn; and notes what each of them does. */
 import { act } from './mounted.tsx';
 import { changed, nameOf } from './outline.ts';
-import { settle, type Visit } from './visit.tsx';
+import { nextSecond, pass, settle, type Visit } from './visit.tsx';
 
 const controls =
   'button, summary, input, textarea, select, [role=option], [role=menuitem], [role=tab], [role=radio], [role=switch], tr[data-row]';
@@ -45,22 +45,25 @@ function markOf(element: Element): string {
   return isRepeated(element) ? looksOf(element) : nameOf(element);
 }
 
-/** What is typed into a field. */
-function wordsFor(field: HTMLInputElement): string {
+/** What is typed into a field, one after the other: where only some texts fit, first one that does not. */
+function wordsFor(field: HTMLInputElement): readonly string[] {
   const description = `${nameOf(field)} ${field.name}`.toLowerCase();
-  if (field.type === 'date') return '2026-11-20';
-  if (field.type === 'datetime-local') return '2026-11-20T10:15';
-  if (field.type === 'time') return '10:15';
-  if (field.type === 'month') return '2026-10';
-  if (field.type === 'number' || field.type === 'range' || /decimal|numeric/.test(field.inputMode ?? '')) return '10';
-  if (field.type === 'email' || /e-?mail/.test(description)) return 'new@site.example';
-  if (field.type === 'password') return 'password9';
-  if (field.type === 'url' || /\b(url|address|webhook)\b/.test(description)) return 'https://new.example';
-  if (field.tagName === 'TEXTAREA' && /^\s*[[{]/.test(field.value)) return '{"a":"b"}';
-  return 'abc';
+  if (field.type === 'date') return ['2026-11-20'];
+  if (field.type === 'datetime-local') return ['2026-11-20T10:15'];
+  if (field.type === 'time') return ['10:15'];
+  if (field.type === 'month') return ['2026-10'];
+  if (field.type === 'number' || field.type === 'range') return ['10'];
+  if (/decimal|numeric/.test(field.inputMode ?? '')) return ['-1', '10'];
+  if (field.type === 'email' || /e-?mail/.test(description)) return ['new@site.example'];
+  if (field.type === 'password') return ['password9'];
+  if (field.type === 'url' || /\b(url|address|webhook)\b/.test(description)) return ['https://new.example'];
+  const isJson = /^\s*[[{]/.test(field.value) || /\b(mapping|override|json)\b/.test(description);
+  if (field.tagName === 'TEXTAREA' && isJson) return ['{', '{"a":"b"}'];
+  return ['abc'];
 }
 
 async function type(field: HTMLInputElement, value: string): Promise<void> {
+  nextSecond();
   await act(async () => {
     const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field) as object, 'value') ?? {};
     set?.call(field, value);
@@ -70,6 +73,7 @@ async function type(field: HTMLInputElement, value: string): Promise<void> {
   await settle();
 }
 async function press(element: HTMLElement): Promise<void> {
+  nextSecond();
   await act(async () => {
     element.focus();
     const at = { bubbles: true, cancelable: true, button: 0, pointerType: 'mouse' };
@@ -83,6 +87,7 @@ async function press(element: HTMLElement): Promise<void> {
 }
 /** @param name `Enter`, `Control+k`, or several one after the other: `g t`. */
 async function key(name: string): Promise<void> {
+  nextSecond();
   for (const one of name.split(' ')) {
     const on = document.activeElement ?? document.body;
     const what = { key: one.replace('Control+', ''), ctrlKey: one.includes('+'), bubbles: true, cancelable: true };
@@ -104,6 +109,10 @@ const topOverlay = (known: readonly Element[]): Element | undefined =>
 export interface Exploration {
   /** What is around the page is pressed, not the page. */
   readonly frame?: boolean;
+  /** What lies over the page is pressed. */
+  readonly sheet?: boolean;
+  /** A selector: nothing else is pressed. */
+  readonly within?: string;
   /** What many pages have is pressed as well. */
   readonly common?: boolean;
   /** Keys that are pressed first. */
@@ -112,14 +121,16 @@ export interface Exploration {
 
 export async function explore(
   open: () => Promise<Visit>,
-  { frame = false, common: withCommon = false, keys = [] }: Exploration = {},
+  { frame = false, sheet = false, within, common: withCommon = false, keys = [] }: Exploration = {},
 ): Promise<string[]> {
   const lines: string[] = [];
   const tried = new Set<string>();
   const alike = new Map<string, number>();
   let visit = await open();
   const home = location.pathname;
-  const part = frame ? 'frame' : 'page';
+  const part = frame ? 'frame' : sheet ? 'sheet' : 'page';
+  const opened = (): ParentNode | null => overlaysNow().find((one) => one.getAttribute('role') === 'dialog') ?? null;
+  const isLeft = (): boolean => location.pathname !== home || (sheet && opened() === null);
   let before = visit.outline(part);
   visit.happened();
 
@@ -133,25 +144,45 @@ export async function explore(
     ids.set(element, id);
     return id;
   };
+  const isPressed = (element: HTMLElement, trail: string): boolean => {
+    if (frame && element.closest('main') !== null) return false;
+    if (within !== undefined && trail === '' && element.closest(within) === null) return false;
+    if (isDead(element) || (element.tagName === 'TR' && element.querySelector('td') === null)) return false;
+    const id = idOf(element, trail);
+    if (tried.has(id)) return false;
+    tried.add(id);
+    const place = `${trail}|${placeOf(element)}`;
+    if (!withCommon && common.test(nameOf(element))) return false;
+    const count = alike.get(place) ?? 0;
+    alike.set(place, count + 1);
+    const isSort = element.closest('th') !== null;
+    if (!isSort && count >= (element.getAttribute('role') === 'option' ? mostOptions : mostAlike)) return false;
+    return !(isToggle(element) && isRepeated(element) && count > 0);
+  };
   const next = (scope: ParentNode, trail: string): HTMLElement | undefined => {
-    for (const element of scope.querySelectorAll<HTMLElement>(controls)) {
-      if (frame && element.closest('main') !== null) continue;
-      if (isDead(element) || (element.tagName === 'TR' && element.querySelector('td') === null)) continue;
-      const id = idOf(element, trail);
-      if (tried.has(id)) continue;
-      tried.add(id);
-      const place = `${trail}|${placeOf(element)}`;
-      if (!withCommon && common.test(nameOf(element))) continue;
-      const count = alike.get(place) ?? 0;
-      alike.set(place, count + 1);
-      const isSort = element.closest('th') !== null;
-      if (!isSort && count >= (element.getAttribute('role') === 'option' ? mostOptions : mostAlike)) continue;
-      if (isToggle(element) && isRepeated(element) && count > 0) continue;
-      return element;
-    }
-    return undefined;
+    const all = [...scope.querySelectorAll<HTMLElement>(controls)];
+    const isSending = (element: Element): boolean => element.getAttribute('type') === 'submit';
+    const isLeaving = (element: Element): boolean => /^(Close|Cancel)$/.test(nameOf(element));
+    // What a form sends it sends when all of it was typed; it is left when all of it was pressed.
+    const isReady = (element: HTMLElement): boolean =>
+      !isSending(element) ||
+      all.every((one) => {
+        const isOfForm = one.closest('form') === (element as HTMLButtonElement).form;
+        return !isOfForm || isSending(one) || isLeaving(one) || isDead(one) || tried.has(idOf(one, trail));
+      });
+    return (
+      all.find((element) => !isLeaving(element) && isReady(element) && isPressed(element, trail)) ??
+      all.find((element) => !isLeaving(element) && isPressed(element, trail)) ??
+      all.find((element) => isPressed(element, trail))
+    );
   };
   const note = (depth: number, line: string): void => void lines.push(`${'    '.repeat(depth)}${line}`);
+
+  const reopen = async (): Promise<void> => {
+    visit = await open();
+    before = visit.outline(part);
+    visit.happened();
+  };
 
   /** Notes what came of the last step. */
   const noteChanges = (depth: number): void => {
@@ -167,11 +198,14 @@ export async function explore(
 
   const step = async (element: HTMLElement, depth: number): Promise<void> => {
     if (isField(element) && !isToggle(element)) {
-      const words = wordsFor(element);
-      note(depth, `> types ${JSON.stringify(words)} into ${JSON.stringify(nameOf(element))}`);
       const first = element.value;
-      await type(element, words);
-      noteChanges(depth);
+      const name = nameOf(element);
+      for (const words of wordsFor(element)) {
+        if (!element.isConnected) break;
+        note(depth, `> types ${JSON.stringify(words)} into ${JSON.stringify(name)}`);
+        await type(element, words);
+        noteChanges(depth);
+      }
       // A form keeps what was typed until it is sent; what narrows a list is taken back.
       if (depth === 0 && element.closest('form') === null && element.isConnected) {
         await type(element, first);
@@ -204,15 +238,14 @@ export async function explore(
 
   const walk = async (scope: () => ParentNode | null, trail: string, depth: number): Promise<void> => {
     for (;;) {
+      if (depth === 0 && isLeft()) await reopen();
       const place = scope();
       const element = place === null ? undefined : next(place, trail);
       if (element === undefined) return;
       const [was, id] = [overlaysNow(), idOf(element, trail)];
       await step(element, depth);
-      if (location.pathname !== home) {
-        visit = await open();
-        before = visit.outline(part);
-        visit.happened();
+      if (isLeft()) {
+        await reopen();
         if (depth > 0) return;
         continue;
       }
@@ -222,7 +255,7 @@ export async function explore(
         if (over === undefined) break;
         const count = tried.size;
         await walk(() => (over.isConnected ? over : null), inner, depth + 1);
-        if (over.isConnected || tried.size === count || location.pathname !== home) break;
+        if (over.isConnected || tried.size === count || isLeft()) break;
         // It closed before all in it was pressed.
         const again = [...(scope()?.querySelectorAll<HTMLElement>(controls) ?? [])].find(
           (one) => !isDead(one) && idOf(one, trail) === id,
@@ -243,12 +276,96 @@ export async function explore(
     note(0, `> key ${name}`);
     await key(name);
     noteChanges(0);
-    if (location.pathname === home) continue;
-    visit = await open();
-    before = visit.outline(part);
-    visit.happened();
+    if (location.pathname !== home) await reopen();
   }
   if (keys.length > 0) await closeOverlays([]);
-  await walk(() => (frame ? document.body : document.querySelector('main')), '', 0);
+  await walk(() => (frame ? document.body : sheet ? opened() : document.querySelector('main')), '', 0);
   return lines;
+}
+
+/** What a walk can press besides: links, and rows. */
+const reachable = `${controls}, a[href]`;
+
+/** The last of that name that can be pressed; what lies over the page first. */
+function controlNamed(wanted: string): HTMLElement {
+  const [, name = '', nth] = /^(.*?)(?: #(\d+))?$/.exec(wanted) ?? [];
+  const places = [...overlaysNow().reverse(), document.querySelector('main') ?? document.body, document.body];
+  const named = (place: Element): HTMLElement[] =>
+    [...place.querySelectorAll<HTMLElement>(reachable)].filter((element) => {
+      const own = element.tagName === 'TR' ? `row ${element.getAttribute('data-row')}` : nameOf(element);
+      return !isDead(element) && (own === name || (name.endsWith('…') && own.startsWith(name.slice(0, -1))));
+    });
+  const found = places.map(named).find((list) => list.length > 0)?.[Number(nth ?? 1) - 1];
+  if (found !== undefined) return found;
+  const top = overlaysNow().at(-1) ?? document.querySelector('main') ?? document.body;
+  throw new Error(
+    `no ${wanted} among: ${[...top.querySelectorAll(reachable)].map((element) => nameOf(element)).join(' | ')}`,
+  );
+}
+
+/** Moves a pointer over something, or off it. @param at parts of its width and height. */
+async function point(selector: string, at: readonly number[] | null): Promise<void> {
+  const place = document.querySelector(selector);
+  if (place === null) throw new Error(`no ${selector}`);
+  const { left, top, width, height } = place.getBoundingClientRect();
+  const [x = 0, y = 0] = at ?? [];
+  const where = { bubbles: true, clientX: left + x * width, clientY: top + y * height, pointerType: 'mouse' };
+  const kinds = at === null ? ['out', 'leave'] : ['over', 'enter', 'move'];
+  await act(async () => {
+    for (const kind of kinds) {
+      const more = { ...where, bubbles: !/enter|leave/.test(kind), relatedTarget: at === null ? document.body : null };
+      place.dispatchEvent(new PointerEvent(`pointer${kind}`, more));
+      place.dispatchEvent(new MouseEvent(`mouse${kind}`, more));
+    }
+  });
+  await settle();
+}
+
+/**
+ * Steps that a person takes on purpose, each with what came of it: `press Save`, `press Delete #2`, `type Name = abc`,
+ * `key Enter`, `point .chart 0.5 0.5`, `leave .chart`, `wait 2`. A name that ends in … may go on.
+ */
+export async function walk(open: () => Promise<Visit>, steps: readonly string[]): Promise<string[]> {
+  const lines: string[] = [];
+  const visit = await open();
+  visit.happened();
+  let before = visit.outline();
+  const missing: string[] = [];
+  for (const step of steps) {
+    lines.push(`> ${step}`);
+    try {
+      await take(step, visit);
+    } catch (error) {
+      missing.push(String(error));
+    }
+    for (const line of visit.happened()) lines.push(`    ${line}`);
+    const after = visit.outline();
+    for (const line of changed(before, after)) lines.push(`    ${line}`);
+    before = after;
+  }
+  if (missing.length > 0) throw new Error(missing.join('\n'));
+  return lines;
+}
+
+async function take(step: string, visit: Visit): Promise<void> {
+  const [, kind = '', rest = ''] = /^(\w+) ?(.*)$/s.exec(step) ?? [];
+  if (kind === 'press') return press(controlNamed(rest));
+  if (kind === 'key') return key(rest);
+  if (kind === 'leave') return point(rest, null);
+  if (kind === 'wait') return pass(Number(rest));
+  if (kind === 'type') {
+    const [, name = '', value = ''] = /^(.*?) = (.*)$/s.exec(rest) ?? [];
+    const field = controlNamed(name) as HTMLInputElement;
+    field.focus();
+    return type(field, value);
+  }
+  if (kind === 'point') {
+    const [, selector = '', x = '', y = ''] = /^(.*) ([\d.]+) ([\d.]+)$/.exec(rest) ?? [];
+    return point(selector, [Number(x), Number(y)]);
+  }
+  if (kind !== 'undo') throw new Error(step);
+  await act(async () => {
+    for (const undo of visit.undoes()) undo();
+  });
+  return settle();
 }

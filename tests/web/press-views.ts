@@ -1,10 +1,14 @@
 /** Tests that press every control of some views, against texts that a person has read. Their files begin with `// @vitest-environment happy-dom`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectGolden } from '../support/golden-file.ts';
-import { type Exploration, explore } from './explore.ts';
+import { type Exploration, explore, walk } from './explore.ts';
 import { endVisits, startVisits, unanswered, type VisitOptions, visit } from './visit.tsx';
 
-type Pressed = VisitOptions & { readonly how?: Exploration };
+type Pressed = VisitOptions & {
+  readonly how?: Exploration;
+  /** These alone, instead of every control. */
+  readonly steps?: readonly string[];
+};
 
 /** Steps that were refused, with all that each led to. */
 function refusedSteps(lines: readonly string[], words: string): string[] {
@@ -19,10 +23,14 @@ function refusedSteps(lines: readonly string[], words: string): string[] {
 export function pressViews(views: Readonly<Record<string, Pressed>>): void {
   beforeAll(startVisits);
   afterAll(endVisits);
-  test.each(Object.entries(views))('%s', async (name, { how, ...view }) => {
-    const lines = await explore(() => visit(view), how);
-    const steps = view.changesOnly === true ? refusedSteps(lines, view.refusal ?? '') : lines;
-    expectGolden(`tests/web/outlines/presses/${name}.txt`, steps);
+  test.each(Object.entries(views))('%s', async (name, { how, steps, ...view }) => {
+    const open = () => visit(view);
+    const lines = await (steps === undefined ? explore(open, how) : walk(open, steps));
+    const isFiltered = view.changesOnly === true && steps === undefined;
+    expectGolden(
+      `tests/web/outlines/presses/${name}.txt`,
+      isFiltered ? refusedSteps(lines, view.refusal ?? '') : lines,
+    );
   });
   test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));
 }

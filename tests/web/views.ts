@@ -65,7 +65,7 @@ export const views = {
   'drawings-own': view('/midjourney', mira, { answers: empty }),
   tasks: view('/task', root),
   channels: view('/channel', root),
-  'channels-tags': view('/channel?tags=true', root),
+  'channels-tags': view('/channel?mode=tag', root),
   'channels-phone': view('/channel', root, { width: phone }),
   'channels-empty': view('/channel', root, { answers: empty }),
   redemption: view('/redemption', root),

@@ -20,6 +20,8 @@ export interface VisitOptions {
   readonly path: string;
   readonly user: User | null;
   readonly answers: Answers;
+  /** Answers besides, or instead: responses as they are, and addresses that are no endpoint (`POST /v1/chat/completions`). */
+  readonly more?: Readonly<Record<string, unknown>>;
   readonly language?: 'zh' | 'en';
   readonly width?: number;
   /** Instead of an answer, for reading and changing alike. */
@@ -36,7 +38,7 @@ let root: Root | undefined;
 let client: QueryClient | undefined;
 let waiting = 0;
 let asked = 0;
-const calls: string[] = [];
+const calls: { readonly call: string; readonly isChange: boolean }[] = [];
 const noted: string[] = [];
 export const unanswered = new Set<string>();
 
@@ -65,6 +67,8 @@ export async function startVisits(): Promise<void> {
   // A boundary says on the page what React says here.
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   vi.useFakeTimers({ now: now * 1000, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  // How long a machine took is nothing to read; a model takes half a second.
+  vi.spyOn(performance, 'now').mockImplementation(() => answeredChats * 500);
   // Dialogs and menus come a moment later the first time.
   const { preloadMenus } = await import('../../web/components/lazy-menu.tsx');
   const { preloadOverlays } = await import('../../web/components/overlay.tsx');
@@ -94,10 +98,32 @@ export async function settle(): Promise<void> {
   }
 }
 
+/** Which of several reads goes first depends on the machine: only changes have their place. */
+function inOrder(made: typeof calls): string[] {
+  const runs: string[][] = [[]];
+  for (const { call, isChange } of made) {
+    if (isChange) runs.push([call], []);
+    else runs.at(-1)?.push(call);
+  }
+  return runs.flatMap((run) => run.sort());
+}
+
+let second = 0;
+let answeredChats = 0;
+/** Steps are a second apart, however long those before took to settle. */
+export const nextSecond = (): void => void vi.setSystemTime((now + second++) * 1000);
+
+/** Time goes by. */
+export async function pass(seconds: number): Promise<void> {
+  second += seconds;
+  await act(async () => void (await vi.advanceTimersByTimeAsync(seconds * 1000)));
+  await settle();
+}
+
 function answer(address: string, init: RequestInit, options: VisitOptions): Response {
   const own = options.user === null ? {} : { 'user.self': options.user };
   return answered(address, init, {
-    answers: { ...done, ...options.answers, ...own },
+    answers: { ...done, ...options.answers, ...own, ...options.more },
     refusal:
       options.refusal === undefined
         ? undefined
@@ -107,7 +133,7 @@ function answer(address: string, init: RequestInit, options: VisitOptions): Resp
             but: ['status.get', 'user.self'],
             changesOnly: options.changesOnly,
           },
-    onCall: (call) => void calls.push(call),
+    onCall: (call, isChange) => void calls.push({ call, isChange }),
     onUnanswered: (id) => void unanswered.add(id),
   });
 }
@@ -137,7 +163,8 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   document.documentElement.dataset.theme = 'light';
   sessionStorage.clear();
   localStorage.setItem('i18nextLng', language);
-  vi.setSystemTime(now * 1000);
+  second = 0;
+  nextSecond();
   history.replaceState(null, '', path);
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) => {
     waiting++;
@@ -145,6 +172,7 @@ export async function visit(options: VisitOptions): Promise<Visit> {
     try {
       // As from afar: not at once.
       await turn();
+      if (/^\/(v1|pg)\//.test(address)) answeredChats++;
       return answer(address, init, options);
     } finally {
       waiting--;
@@ -201,7 +229,7 @@ export async function visit(options: VisitOptions): Promise<Visit> {
       return outlineOf([...below, ...over], { icons });
     },
     happened() {
-      const lines = [...calls.map((call) => `asks ${call}`), ...noted];
+      const lines = [...inOrder(calls).map((call) => `asks ${call}`), ...noted];
       calls.length = 0;
       noted.length = 0;
       const news = toast.getHistory().slice(seenToasts);

@@ -5,5 +5,7 @@ import { sheets, views } from '../views.ts';
 
 pressViews({
   channels: { ...views.channels, how: { keys: ['j', 'j', 'k', 'x', 'Enter', 'Escape', '/', 'Escape', 'n'] } },
-  'channel-add': sheets['channel-add'],
+  'channels-tags': views['channels-tags'],
+  'channel-add': { ...sheets['channel-add'], how: { sheet: true } },
+  'channel-edit': { ...sheets['channel-edit'], how: { sheet: true } },
 });

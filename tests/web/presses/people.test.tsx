@@ -5,7 +5,7 @@ import { sheets, views } from '../views.ts';
 
 pressViews({
   users: views.users,
-  'user-edit': sheets['user-edit'],
+  'user-edit': { ...sheets['user-edit'], how: { sheet: true } },
   user: views.user,
   account: views.account,
   'account-root': views['account-root'],

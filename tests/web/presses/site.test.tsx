@@ -9,5 +9,8 @@ pressViews({
   tasks: views.tasks,
   nodes: views.nodes,
   settings: views.settings,
+  'settings-models': { ...views['settings-models'], how: { within: 'form' } },
+  'settings-system': { ...views['settings-system'], how: { within: 'form' } },
+  'settings-other': { ...views['settings-other'], how: { within: 'form' } },
   'settings-search': views['settings-search'],
 });

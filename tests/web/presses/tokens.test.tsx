@@ -5,4 +5,5 @@ import { views } from '../views.ts';
 
 pressViews({
   tokens: views.tokens,
+  'tokens-empty': views['tokens-empty'],
 });
