@@ -11,6 +11,7 @@ const tests = [
   'tests/cli/screens.test.ts',
   'tests/cli/local.test.ts',
   'tests/http/outlines.test.ts',
+  'tests/http/front.test.ts',
   'tests/engines/schema.test.ts',
   'tests/engines/node-talk.test.ts',
   'tests/engines/repositories.test.ts',
