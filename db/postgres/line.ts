@@ -29,7 +29,7 @@ const connectWithinMs = 5000;
 const idleTimeoutMs = 15_000;
 const inFailedTransaction = '25P02';
 /** "The transaction has already committed locally, but might not have been replicated to the standby." */
-const localOnly = /waiting? for synchronous replication|committed locally/i;
+const localOnly = /wait(ing)? for synchronous replication|committed locally/i;
 
 export interface LineOptions {
   /** As the server lists it. */

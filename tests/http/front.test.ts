@@ -37,7 +37,7 @@ const relay = {
     if (searchParams.get('model') === null) return echo('relay: no model', request, {});
     const conversation: Conversation = {
       protocol: searchParams.get('as') ?? '',
-      open: (client) => void client.send('opened'),
+      open: (client: { send(text: string): unknown }) => void client.send('opened'),
       message: () => undefined,
       close: () => undefined,
     } as unknown as Conversation;

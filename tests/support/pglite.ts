@@ -59,11 +59,13 @@ function poolOver(lite: PGlite): Pool {
 let started: Promise<PGlite> | null = null;
 
 /** Empty and migrated; the one before it is gone. */
-export async function openLite(): Promise<PostgresDatabase> {
+export async function newLite(): Promise<{ readonly lite: PGlite; readonly database: PostgresDatabase }> {
   started ??= startLite();
   const lite = await started;
-  await lite.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  await lite.exec('ROLLBACK; DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   const database = overPool(poolOver(lite), { engine: 'postgres', url: 'postgres://pglite/test' });
   await migratePostgres(database);
-  return database;
+  return { lite, database };
 }
+
+export const openLite = async (): Promise<PostgresDatabase> => (await newLite()).database;
