@@ -1,5 +1,6 @@
 /** Fields that most channels leave as they are. */
 
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
@@ -125,6 +126,15 @@ function SettingField({
   );
 }
 
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section aria-label={title} className="mb-2 border-t border-line pt-3">
+      <h3 className="mb-3 font-semibold">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
 export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();
   const both = { form, onChange };
@@ -139,65 +149,70 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
   );
   return (
     <>
-      <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+      <Part title={t('channels.partRouting')}>
+        <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+          <NumberField
+            label={t('channels.priority')}
+            help={t('channels.priorityHelp')}
+            bounds={priorityBounds}
+            words={() => t('channels.priorityWhole')}
+            value={form.priority}
+            onChange={(priority) => onChange({ priority })}
+          />
+          <NumberField
+            label={t('channels.weight')}
+            help={t('channels.weightHelp')}
+            bounds={weightBounds}
+            words={() => t('channels.weightWhole')}
+            value={form.weight}
+            onChange={(weight) => onChange({ weight })}
+          />
+          {line('tag', t('channels.tag'))}
+        </div>
         <NumberField
-          label={t('channels.priority')}
-          help={t('channels.priorityHelp')}
-          bounds={priorityBounds}
-          words={() => t('channels.priorityWhole')}
-          value={form.priority}
-          onChange={(priority) => onChange({ priority })}
+          label={t('channels.costRatio')}
+          help={t('channels.costRatioHelp')}
+          bounds={costBounds}
+          empty=""
+          value={String(settingIn(form.setting)?.cost_ratio ?? '')}
+          disabled={settingIn(form.setting) === null}
+          onChange={(ratio) => onChange({ setting: withSetting(form.setting, 'cost_ratio', ratio) })}
         />
-        <NumberField
-          label={t('channels.weight')}
-          help={t('channels.weightHelp')}
-          bounds={weightBounds}
-          words={() => t('channels.weightWhole')}
-          value={form.weight}
-          onChange={(weight) => onChange({ weight })}
+        {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}
+        <datalist id="channel-test-models">
+          {namesIn(form.models).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </Part>
+      <Part title={t('channels.partRequests')}>
+        <JsonField {...both} name="model_mapping" label={t('channels.mapping')} help={t('channels.mappingHelp')} />
+        <JsonField
+          {...both}
+          name="status_code_mapping"
+          label={t('channels.statusMapping')}
+          help={t('channels.statusMappingHelp')}
         />
-        {line('tag', t('channels.tag'))}
-      </div>
-      {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}
-      <datalist id="channel-test-models">
-        {namesIn(form.models).map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      {provider?.organization || form.openai_organization !== ''
-        ? line('openai_organization', t('channels.organization'), t('channels.organizationHelp'))
-        : null}
-
-      <JsonField {...both} name="model_mapping" label={t('channels.mapping')} help={t('channels.mappingHelp')} />
-      <JsonField
-        {...both}
-        name="status_code_mapping"
-        label={t('channels.statusMapping')}
-        help={t('channels.statusMappingHelp')}
-      />
-      <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
-      <ChannelOptions form={form} onChange={onChange} />
-      <DialectField form={form} provider={provider} onChange={onChange} />
-      <UnknownIdsField {...both} />
-      <SettingField
-        {...both}
-        name="proxy"
-        label={t('channels.proxy')}
-        help={t('channels.proxyHelp')}
-        inputMode="url"
-        placeholder="http://127.0.0.1:8118"
-      />
-      <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
-      <NumberField
-        label={t('channels.costRatio')}
-        help={t('channels.costRatioHelp')}
-        bounds={costBounds}
-        empty=""
-        value={String(settingIn(form.setting)?.cost_ratio ?? '')}
-        disabled={settingIn(form.setting) === null}
-        onChange={(ratio) => onChange({ setting: withSetting(form.setting, 'cost_ratio', ratio) })}
-      />
-      <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
+        <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
+        <ChannelOptions form={form} onChange={onChange} />
+        <DialectField form={form} provider={provider} onChange={onChange} />
+        <UnknownIdsField {...both} />
+      </Part>
+      <Part title={t('channels.partUpstream')}>
+        {provider?.organization || form.openai_organization !== ''
+          ? line('openai_organization', t('channels.organization'), t('channels.organizationHelp'))
+          : null}
+        <SettingField
+          {...both}
+          name="proxy"
+          label={t('channels.proxy')}
+          help={t('channels.proxyHelp')}
+          inputMode="url"
+          placeholder="http://127.0.0.1:8118"
+        />
+        <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
+        <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
+      </Part>
     </>
   );
 }

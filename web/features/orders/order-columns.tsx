@@ -28,6 +28,7 @@ export function orderColumns({ t, money, mayCredit, onCredit }: OrderColumnsOpti
     },
     {
       id: 'no',
+      from: 1024,
       header: t('wallet.tradeNo'),
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },

@@ -99,12 +99,11 @@ function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios
   // Dollars are what a visitor would pay: nothing to be warned of.
   if (user === null && !ratios)
     return (
-      <p className="mx-5 mb-3 text-[12px] text-ink-2">
-        {t('pricing.asVisitor')}{' '}
+      <p className="mx-5 mb-3 flex flex-wrap items-center gap-x-3 text-[12px] text-ink-2">
+        {t('pricing.asVisitor')}
         <Link href="/login" className="underline">
           {t('pricing.logIn')}
         </Link>
-        {' · '}
         <button type="button" className="min-h-6 text-accent-text underline" onClick={() => url.set('view', 'ratios')}>
           {t('pricing.showRatios')}
         </button>

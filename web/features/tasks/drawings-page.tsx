@@ -77,10 +77,19 @@ export function DrawingsPage() {
       end: true,
       cell: (row) => (
         <TwoLines
+          wideOnly
           below={
-            <span className="max-sm:hidden">
-              {t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`)}
-            </span>
+            <>
+              <span className={row.fail_reason === '' ? '' : 'max-xl:hidden'}>
+                {t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`)}
+              </span>
+              {/* Where it has no column of its own. */}
+              {row.fail_reason === '' ? null : (
+                <span className="xl:hidden">
+                  <Words text={storedIn(row.fail_reason, currentLanguage())} />
+                </span>
+              )}
+            </>
           }
         >
           <TaskStatus status={row.status} />
@@ -107,7 +116,14 @@ export function DrawingsPage() {
       ),
     },
     ...(admin
-      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
+      ? [
+          {
+            id: 'channel',
+            header: t('tasks.channel'),
+            from: 1024 as const,
+            cell: (row: Drawing) => <ChannelTag id={row.channel_id} />,
+          },
+        ]
       : []),
     {
       id: 'reason',

@@ -45,12 +45,19 @@ export function Words({ text, failed = false }: { readonly text: string; readonl
   );
 }
 
-/** A fact, and below it in small print another one of the same matter. */
-export function TwoLines({ children, below }: { readonly children: ReactNode; readonly below: ReactNode }) {
+interface TwoLinesProps {
+  readonly children: ReactNode;
+  readonly below: ReactNode;
+  /** The second one gives way on a phone. */
+  readonly wideOnly?: boolean;
+}
+
+/** A fact, and below it in small print another one of the same matter; on a phone beside it. */
+export function TwoLines({ children, below, wideOnly = false }: TwoLinesProps) {
   return (
     <span className="block py-1.5 max-sm:flex max-sm:items-center max-sm:gap-2 max-sm:py-0">
       <span className="block">{children}</span>
-      <span className="block text-[12px] leading-4 text-ink-3">{below}</span>
+      <span className={`block text-[12px] leading-4 text-ink-3 ${wideOnly ? 'max-sm:hidden' : ''}`}>{below}</span>
     </span>
   );
 }

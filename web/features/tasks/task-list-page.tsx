@@ -81,15 +81,13 @@ export function TaskListPage<Row extends TaskRow>({
         storeKey={`${place}-table-columns`}
         place={place}
         bar={
-          <>
-            <FilterBar
-              filters={[
-                ...(admin ? [{ name: 'channel', label: t('tasks.channel') }] : []),
-                { name: 'id', label: idLabel },
-              ]}
-            >
-              <RangeControl initial={initial} />
-            </FilterBar>
+          <FilterBar
+            filters={[
+              ...(admin ? [{ name: 'channel', label: t('tasks.channel') }] : []),
+              { name: 'id', label: idLabel },
+            ]}
+          >
+            <RangeControl initial={initial} />
             <button
               type="button"
               className="button button-ghost button-icon max-sm:w-9"
@@ -99,7 +97,7 @@ export function TaskListPage<Row extends TaskRow>({
             >
               <Icon name="refresh" />
             </button>
-          </>
+          </FilterBar>
         }
         empty={
           <Empty
