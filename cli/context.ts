@@ -222,6 +222,7 @@ function secondsOf(text: string | undefined): number {
 }
 
 export function languageOf(flag: string | undefined, env: Environment): Language {
-  const locale = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
+  // An empty variable is one that is not set.
+  const locale = flag ?? (env.GATEWAY_LANG || env.LC_ALL || env.LC_MESSAGES || env.LANG || '');
   return languageNamed(locale.replace(/[_.].*/, '')) ?? 'en';
 }

@@ -110,7 +110,19 @@ async function rejected(changes: readonly (readonly [id: string, file: string, b
       const start = text.lastIndexOf(before);
       const end = start + before.length;
       const line = text.slice(0, start).split('\n').length;
-      return { id, file, line, start, end, before, after, operator: '', whole: [start, end], isKey: false };
+      return {
+        id,
+        file,
+        line,
+        start,
+        end,
+        before,
+        after,
+        operator: '',
+        whole: [start, end],
+        isKey: false,
+        isOnLoad: false,
+      };
     });
     return [...(await typeErrors(copy, mutants, textOf, () => undefined))].sort();
   } finally {

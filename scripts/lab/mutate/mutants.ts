@@ -14,6 +14,8 @@ export interface Mutant {
   /** The expression or statement around the change, and whether it names a member. */
   readonly whole: readonly [start: number, end: number];
   readonly isKey: boolean;
+  /** It takes effect when its module is loaded, and never again. */
+  readonly isOnLoad: boolean;
 }
 
 interface Node {
@@ -150,7 +152,7 @@ const isFallback = (node: Node, parent: Node): boolean =>
 export function mutantsOf(file: string, text: string): Mutant[] {
   const found: Mutant[] = [];
   const seen = new Map<string, number>();
-  const walk = (node: Node, parent: Node | null): void => {
+  const walk = (node: Node, parent: Node | null, isOnLoad: boolean): void => {
     if (isSilent(node.type) || isMessage(node)) return;
     const isKey = parent !== null && parent.key === node && parent.computed !== true;
     const isOperation = node.type === 'BinaryExpression' || node.type === 'LogicalExpression';
@@ -167,11 +169,12 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       const before = text.slice(start, end);
       const whole = isOperation ? ([node.start, node.end] as const) : ([start, end] as const);
       const id = nth === 0 ? base : `${base}#${nth}`;
-      found.push({ id, file, line, start, end, before, after, operator, whole, isKey });
+      found.push({ id, file, line, start, end, before, after, operator, whole, isKey, isOnLoad });
     }
-    for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child, node);
+    const isWithin = isOnLoad && !/Function|^MethodDefinition$/.test(node.type);
+    for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child, node, isWithin);
   };
-  walk(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node, null);
+  walk(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node, null, true);
   return found;
 }
 

@@ -82,7 +82,7 @@ const named = (): readonly Mutant[] =>
         throw new Error(`${file}: the place of “${name}” has moved: ${before}`);
       const line = text.slice(0, start).split('\n').length;
       const end = start + before.length;
-      const where = { file, line, start, end, whole: [start, end] as const, isKey: false };
+      const where = { file, line, start, end, whole: [start, end] as const, isKey: false, isOnLoad: false };
       return { id: `named|${name}`, ...where, before, after, operator: name };
     });
 
@@ -163,7 +163,9 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   };
   for (const isLoading of [false, true]) {
     const pending = numbered
-      .filter(({ mutant: { id } }) => selected.has(id) && state.loading.includes(id) === isLoading)
+      .filter(
+        ({ mutant: { id, isOnLoad } }) => selected.has(id) && (isOnLoad || state.loading.includes(id)) === isLoading,
+      )
       .map(({ number: index, mutant }) => ({
         number: index,
         mutant,
