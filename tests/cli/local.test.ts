@@ -12,6 +12,8 @@ import { container, launchd, systemd } from '../../cli/commands/site/service.ts'
 import { complete } from '../../cli/completion.ts';
 import { languageOf } from '../../cli/context.ts';
 import { printError } from '../../cli/errors.ts';
+import { isAmount, readable } from '../../cli/parts/details.ts';
+import type { Money } from '../../cli/parts/money.ts';
 import { withProgress } from '../../cli/parts/progress.ts';
 import { asHelpFlag, createProgram, isHelp, trailingGlobals } from '../../cli/program.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
@@ -444,6 +446,36 @@ test('names that completions know', async () => {
     'tests/cli/outlines/local/completions.txt',
     Object.entries(found).map(([words, own]) => `${words}: ${own.join(' ')}`),
   );
+});
+
+test('what the fields of a thing are called, and how each is read', () => {
+  const names =
+    'id name username display_name role status email quota used_quota remain_quota request_count group aff_code aff_count aff_quota aff_history_quota inviter_id setting user_id key created_time accessed_time expired_time model_limits allow_ips day_budget month_budget rpm_limit tpm_limit concurrency_limit day_used month_used old_key_hint old_key_until link_until last_ip type test_model weight priority test_time response_time base_url balance balance_updated_time models model_mapping status_code_mapping auto_ban tag other other_info param_override max_input_tokens version url data_dir setup setup_link users tokens channels channels_disabled requests relays storage settlements_waiting settlements_refused late_ends database uptime'.split(
+      ' ',
+    );
+  const states = [
+    'enabled',
+    'disabled',
+    'auto-disabled',
+    'expired',
+    'exhausted',
+    'root',
+    'admin',
+    'user',
+    'never',
+    'yes',
+    'no',
+  ];
+  const said = (language: Language, money: Money | null) => [
+    ...readable(Object.fromEntries(names.map((name) => [name, 'x'])), { language, money }),
+    ...readable(Object.fromEntries(names.map((name) => [name, 0])), { language, money }),
+    ...readable(Object.fromEntries(names.map((name) => [name, 1_780_000_000])), { language, money }),
+    ...states.flatMap((status) => readable({ status, role: status, other: status }, { language, money })),
+    ...readable({ a: true, b: false, c: null, d: '', e: { x: 1 }, remain_quota: 'unlimited' }, { language, money }),
+  ];
+  const money = { of: (quota: number, how: string) => `${how} ${quota}` } as unknown as Money;
+  expectGolden('tests/cli/outlines/local/fields.txt', [...said('en', null), ...said('zh', money)]);
+  expect([isAmount('used_quota'), isAmount('name')]).toEqual([true, false]);
 });
 
 test('which language, by what the environment says', () => {

@@ -216,6 +216,7 @@ test('a course of work', async () => {
     ]),
   );
   result(await one.apply([{ ...settle('v', 2, 30_000), epoch: epochs[0] }, settle('y', 1, 4)]));
+  result(await one.apply([{ ...settle('own', 1, 5), house: true, epoch: epochs[0] }]));
   result(await limitsOn(line, 2, null));
   result(await limitsOn(line, 2, 2));
   result(await nodesNow(line, epochs[1]));
