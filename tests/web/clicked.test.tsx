@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 /** Pieces that several pages share, clicked: pages of a list, the tab's title, code, what a conversation sends on. */
 import i18next from 'i18next';
+import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
 import { call } from '../../web/lib/api.ts';
@@ -15,6 +16,18 @@ function Titles({ page = '', site, count = 0 }: { page?: string; site?: string; 
   useSiteTitle(site);
   useTitleCount(count);
   return null;
+}
+
+let closeDrawer: () => void = () => undefined;
+function WithDrawer() {
+  const [open, setOpen] = useState(true);
+  closeDrawer = () => setOpen(false);
+  return (
+    <>
+      <Titles page="Users" site="Acme" />
+      {open ? <Titles page="Edit mira" /> : null}
+    </>
+  );
 }
 
 function Draft({ open, dirty }: { open: boolean; dirty: boolean }) {
@@ -89,6 +102,13 @@ test('the tab is titled by what needs attention, the page and the site, and keep
   expect(document.title).toBe('(2) Keys · Acme');
   await mounted(() => <Titles site="" />);
   expect(document.title).toBe('Acme');
+});
+
+test('what is open above a page names the tab, and gives it back when it closes', async () => {
+  await mounted(() => <WithDrawer />);
+  expect(document.title).toBe('Edit mira · Acme');
+  await act(async () => closeDrawer());
+  expect(document.title).toBe('Users · Acme');
 });
 
 test('code is highlighted in the language that was picked last', async () => {

@@ -12,11 +12,19 @@ function show(change: Partial<typeof parts>): void {
   if (named !== '') document.title = count > 0 ? `(${count}) ${named}` : named;
 }
 
+/** Pages, and what is open above them: the last names the tab. */
+const opened: { readonly page: string }[] = [];
+
 /** @param page '' = the site's name alone. */
 export function usePageTitle(page: string): void {
   useEffect(() => {
+    const own = { page };
+    opened.push(own);
     show({ page });
-    return () => show({ page: '' });
+    return () => {
+      opened.splice(opened.indexOf(own), 1);
+      show({ page: opened.at(-1)?.page ?? '' });
+    };
   }, [page]);
 }
 

@@ -37,9 +37,9 @@ export function Passkeys() {
       text={read === undefined ? <Waiting /> : canPasskey() ? t('personal.noPasskeys') : t('personal.passkeyUnable')}
     >
       {canPasskey() ? (
-        <div className="flex gap-2 max-sm:basis-full">
+        <div className="flex min-w-0 gap-2 max-sm:basis-full">
           <input
-            className="field h-7! w-40 max-sm:h-9! max-sm:w-auto max-sm:min-w-0 max-sm:flex-1"
+            className="field h-7! w-40 min-w-0 max-sm:h-9! max-sm:w-full max-sm:flex-1"
             placeholder={t('personal.passkeyName')}
             aria-label={t('personal.passkeyName')}
             value={name}

@@ -14,6 +14,7 @@ import { SelectField } from '../../components/select.tsx';
 import { type FieldOf, useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { usePageTitle } from '../../lib/page-title.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 import { UserStatus } from './user-columns.tsx';
@@ -97,6 +98,8 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
   const { t } = useTranslation();
   const details = useMoneyDetails();
   const [resetting, setResetting] = useState(false);
+  const title = user === null ? t('users.add') : t('users.edit', { name: user.username });
+  usePageTitle(title);
   const first = () => ({
     username: user?.username ?? '',
     display_name: user?.display_name ?? '',
@@ -122,7 +125,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
 
   return (
     <Sheet
-      title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
+      title={title}
       dirty={form.dirty}
       onClose={onClose}
       footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={form.busy} />}
