@@ -49,11 +49,6 @@ const sections: Readonly<Record<string, Readonly<Record<string, readonly OptionK
       'PasswordRegisterEnabled',
       'EmailVerificationEnabled',
       'RegisterEnabled',
-      'GitHubOAuthEnabled',
-      'WeChatAuthEnabled',
-      'TelegramOAuthEnabled',
-      'LinuxDOOAuthEnabled',
-      'TurnstileCheckEnabled',
     ],
     [en.settings.panel.domains]: [
       'EmailDomainRestrictionEnabled',
@@ -70,11 +65,16 @@ const sections: Readonly<Record<string, Readonly<Record<string, readonly OptionK
       'oidc.token_endpoint',
       'oidc.user_info_endpoint',
     ],
-    [en.settings.panel.github]: ['GitHubClientId', 'GitHubClientSecret'],
-    [en.settings.panel.linuxdo]: ['LinuxDOClientId', 'LinuxDOClientSecret'],
-    [en.settings.panel.wechat]: ['WeChatServerAddress', 'WeChatServerToken', 'WeChatAccountQRCodeImageURL'],
-    [en.settings.panel.telegram]: ['TelegramBotToken', 'TelegramBotName'],
-    [en.settings.panel.bot]: ['TurnstileSiteKey', 'TurnstileSecretKey'],
+    [en.settings.panel.github]: ['GitHubOAuthEnabled', 'GitHubClientId', 'GitHubClientSecret'],
+    [en.settings.panel.linuxdo]: ['LinuxDOOAuthEnabled', 'LinuxDOClientId', 'LinuxDOClientSecret'],
+    [en.settings.panel.wechat]: [
+      'WeChatAuthEnabled',
+      'WeChatServerAddress',
+      'WeChatServerToken',
+      'WeChatAccountQRCodeImageURL',
+    ],
+    [en.settings.panel.telegram]: ['TelegramOAuthEnabled', 'TelegramBotToken', 'TelegramBotName'],
+    [en.settings.panel.bot]: ['TurnstileCheckEnabled', 'TurnstileSiteKey', 'TurnstileSecretKey'],
   },
   operation: {
     [en.settings.panel.general]: [
@@ -99,9 +99,11 @@ test.each(Object.keys(sections))('sections of the tab %s have a save of their ow
   for (const [title, keys] of Object.entries(sections[tab] ?? {})) {
     // Those below the window come one after the other.
     await panel(title).waitFor();
-    // What is off and has nothing in it is a line.
-    const setUp = panel(title).getByRole('button', { name: en.settings.setUpNamed.replace('{{name}}', title) });
-    if ((await setUp.count()) > 0) await setUp.click();
+    // What is switched on as a whole is a line that opens.
+    for (const name of [en.settings.setUpNamed, en.settings.editNamed]) {
+      const opener = panel(title).getByRole('button', { name: name.replace('{{name}}', title), exact: true });
+      if ((await opener.count()) > 0) await opener.click();
+    }
     const found = await keysIn(title);
     expect([title, keys.filter((key) => !found.includes(key))]).toEqual([title, []]);
     expect([title, await panel(title).getByRole('button', { name: en.app.save, exact: true }).count()]).toEqual([
@@ -143,6 +145,8 @@ test('turning password login off is asked about; cancelling leaves it on', async
 test('domains are added and removed one by one', async () => {
   await inside.open('setting?tab=system');
   const list = panel(en.settings.panel.domains);
+  const title = en.settings.panel.domains;
+  await list.getByRole('button', { name: en.settings.editNamed.replace('{{name}}', title) }).click();
   await field('EmailDomainWhitelist').fill('one.example');
   await list.getByRole('button', { name: en.settings.addEntry, exact: true }).click();
   await field('EmailDomainWhitelist').fill('two.example');
