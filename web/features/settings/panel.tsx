@@ -51,14 +51,16 @@ export const Panel = memo(function Panel(props: PanelProps) {
     [put],
   );
   const groups = [...Map.groupBy(keys, sideOf).values()];
-  const panel = optionRow(keys[0] ?? 'Notice').panel;
+  // A switch of another panel may stand before its own.
+  const panel = optionRow(keys.at(-1) ?? 'Notice').panel;
   const master = keys.find(needsMore);
   const note = master === undefined ? '' : textIn(optionRow(master).help, language);
   const isOn = master !== undefined && valueFor(master) === 'true';
   const isEmpty = keys.every((key) => isSwitch(key) || (shownFor(key) === '' && stored.get(key)?.is_set !== true));
   const [opened, setOpened] = useState(false);
   const row = place === 'row';
-  const isFolded = row && !opened && changes === 0 && keys.every((key) => errors[key] === undefined);
+  const mayFold = row && changes === 0 && keys.every((key) => errors[key] === undefined);
+  const isFolded = mayFold && !opened;
   return (
     <CheckedForm id={id} onSubmit={() => options.save(keys)} className={`scroll-mt-4 ${frames[place]}`}>
       <header
@@ -77,12 +79,16 @@ export const Panel = memo(function Panel(props: PanelProps) {
             {isFolded ? <span className="max-lg:hidden">{note}</span> : null}
           </span>
         ) : null}
-        {row ? (
+        {mayFold ? (
           <button
             type="button"
             className={`button ${isFolded ? '' : 'button-ghost'}`}
             aria-expanded={!isFolded}
-            aria-label={t(isEmpty ? 'settings.setUpNamed' : 'settings.editNamed', { name: title })}
+            aria-label={
+              isFolded
+                ? t(isEmpty ? 'settings.setUpNamed' : 'settings.editNamed', { name: title })
+                : `${t('app.close')}: ${title}`
+            }
             onClick={() => setOpened(isFolded)}
           >
             {t(isFolded ? (isEmpty ? 'settings.setUp' : 'app.edit') : 'app.close')}
