@@ -237,6 +237,14 @@ test('doctor about a site elsewhere', async () => {
     'backup.status': { ...(filled['backup.status'] as object), every_hours: 0, made_at: 0, error: 'no credentials' },
   });
   await course('doctor-empty', [['doctor --json', elsewhere]]);
+  vi.stubGlobal('fetch', async () => {
+    throw new Error('nobody is there');
+  });
+  await course('doctor-gone', [
+    ['doctor', elsewhere],
+    ['doctor --json', elsewhere],
+    ['status', elsewhere],
+  ]);
 });
 
 test('files that keep it running', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withProgress } from '../../cli/parts/progress.ts';
-import { ago } from '../../cli/parts/when.ts';
+import { ago, pastTime } from '../../cli/parts/when.ts';
 
 const now = Date.parse('2026-03-10T12:00:00Z');
 
@@ -9,6 +9,15 @@ test.each([
   ['2026-03-10T11:15:00.000Z', '45m ago', '45 分钟前'],
   ['2026-03-10T01:00:00Z', '11h ago', '11 小时前'],
   ['2026-02-20T12:00:00Z', '18d ago', '18 天前'],
+  ['2026-03-10T12:00:00Z', '0s ago', '0 秒前'],
+  ['2026-03-10T11:59:01Z', '59s ago', '59 秒前'],
+  ['2026-03-10T11:59:00Z', '1m ago', '1 分钟前'],
+  ['2026-03-10T11:00:01Z', '59m ago', '59 分钟前'],
+  ['2026-03-10T11:00:00Z', '1h ago', '1 小时前'],
+  ['2026-03-09T12:00:01Z', '23h ago', '23 小时前'],
+  ['2026-03-09T12:00:00Z', '1d ago', '1 天前'],
+  ['2026-02-09T12:00:00Z', '29d ago', '29 天前'],
+  ['2026-02-08T12:00:00Z', '2026-02-08', '2026-02-08'],
   ['2025-12-31T23:59:59Z', '2025-12-31', '2025-12-31'],
   ['2026-03-11T08:30:00Z', '2026-03-11 08:30', '2026-03-11 08:30'],
   ['gpt-4o-2024-08-06', 'gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
@@ -41,4 +50,24 @@ test('long work shows that it goes on and leaves a clean line; short, silent or 
   expect(long).toContain('working 0 s');
   expect(long.endsWith('\r\u001b[K')).toBe(true);
   expect([short, silent, piped]).toEqual(['', '', '']);
+});
+
+test.each([
+  [undefined, undefined],
+  ['90s', 90],
+  ['2m', 120],
+  ['3h', 10_800],
+  ['7d', 604_800],
+  ['2w', 1_209_600],
+  ['2026-03-10T11:00:00.900Z', 3599 + 1],
+])('%s is so many seconds ago: %s', (text, seconds) =>
+  expect(pastTime(text, '--since', now)).toBe(seconds === undefined ? undefined : now / 1000 - seconds),
+);
+
+test.each(['soon', '7', '1234567d', '7y'])('%s is no time', (text) => {
+  if (Number.isNaN(Date.parse(text)))
+    expect(() => pastTime(text, '--since', now)).toThrow(
+      expect.objectContaining({ code: 'usage', params: { detail: `--since ${text}: 24h, 7d, 2026-01-31` } }),
+    );
+  else expect(pastTime(text, '--since', now)).toBe(Date.parse(text) / 1000);
 });

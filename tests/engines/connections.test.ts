@@ -203,13 +203,19 @@ test('a wire hears what any node sends once, by the connection or, where that is
   wire.close();
   wire.send('fifth');
   server.deafen(true);
+  let checks = 0;
   const deaf = openWire(place, {
     receive: (text) => void heard.push(text),
-    notify: notifyOver(pool),
+    async notify(channel, text) {
+      checks++;
+      await notifyOver(pool)(channel, text);
+    },
     changed: (is) => void changes.push(is),
     name: 'two',
   });
-  await Bun.sleep(700);
+  // Twice it does not hear itself.
+  await vi.waitUntil(() => changes.length > 0, long);
+  expect([changes, checks]).toEqual([[false], 2]);
   await pool.query("INSERT INTO node_messages (text) VALUES ('from the table')");
   await vi.waitUntil(() => heard.includes('from the table'), long);
   expect(deaf.isListening()).toBe(false);
