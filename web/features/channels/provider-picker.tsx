@@ -96,7 +96,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
             ? t('channels.noProvider')
             : t('channels.pasteKey')}
       </p>
-      <ul className="grid grid-cols-2 gap-1 max-sm:grid-cols-1">
+      <ul className="grid grid-cols-2 gap-1">
         {shown.map((type) => (
           <li key={type.type}>
             <button
