@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type Rolldown } from 'vite';
 import { docsEntry, documentation } from './docs/plugin.ts';
 
 const table = join(import.meta.dirname, '../server/contract/endpoints/index.ts');
@@ -49,42 +49,46 @@ const moduleList: Plugin = {
   },
 };
 
-/** Modules of the first two scripts: what finds the page of the address, and the application around the pages. */
-const modulesOf = { boot: new Set<string>(), start: new Set<string>() };
-/** One file each: the browser asks for what a page shares with them while they run. */
-const firstScripts: Plugin = {
-  name: 'first-scripts',
+/** Modules that are reached without importing on demand, from what runs first to what a stranger sees. */
+const reached = { boot: new Set<string>(), application: new Set<string>(), open: new Set<string>() };
+const openPages = ['account/login-page', 'account/register-page', 'api-docs/api-docs-page', 'site/about-page'];
+const findReached: Plugin = {
+  name: 'find-reached',
   buildEnd() {
     const follow = (id: string, found: Set<string>): void => {
       if (found.has(id)) return;
       found.add(id);
       for (const next of this.getModuleInfo(id)?.importedIds ?? []) follow(next, found);
     };
-    follow(join(import.meta.dirname, 'app/boot.ts'), modulesOf.boot);
-    follow(join(import.meta.dirname, 'app/main.tsx'), modulesOf.start);
+    follow(join(import.meta.dirname, 'app/boot.ts'), reached.boot);
+    follow(join(import.meta.dirname, 'app/main.tsx'), reached.application);
+    for (const page of openPages) follow(join(import.meta.dirname, `features/${page}.tsx`), reached.open);
   },
 };
+const isDependency = (id: string): boolean => id.includes('node_modules');
+/** Large, and fetched when they are needed. */
+const isLate = (id: string): boolean => /node_modules.(uplot|highlight|marked|react-day-picker|zod)/.test(id);
+/** Each request costs the browser about a millisecond: what pages share comes in few files, and a stranger's pages need little of it. */
+const files: Rolldown.CodeSplittingGroup[] = [
+  { name: 'boot', test: (id) => reached.boot.has(id), priority: 4 },
+  { name: 'application', test: (id) => reached.application.has(id), priority: 3 },
+  { name: 'open', test: (id) => reached.open.has(id) && !isDependency(id), minShareCount: 2, priority: 2 },
+  { name: 'parts', test: (id) => !isLate(id), minShareCount: 4, priority: 1 },
+];
 
 /** Whose API the console asks while it is developed. */
 const gateway = `http://127.0.0.1:${process.env.GATEWAY_PORT ?? '3000'}`;
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [addressesOnly, react(), tailwindcss(), moduleList, documentation, firstScripts],
+  plugins: [addressesOnly, react(), tailwindcss(), moduleList, documentation, findReached],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      output: {
-        codeSplitting: {
-          groups: [
-            { name: 'boot', test: (id) => modulesOf.boot.has(id), priority: 1 },
-            { name: 'start', test: (id) => modulesOf.start.has(id) },
-          ],
-        },
-      },
+      output: { codeSplitting: { groups: files } },
       input: { index: join(import.meta.dirname, 'index.html'), docs: docsEntry },
     },
   },
