@@ -326,9 +326,8 @@ async function point(selector: string, at: readonly number[] | null): Promise<vo
  * `key Enter`, `point .chart 0.5 0.5`, `leave .chart`, `wait 2`. A name that ends in … may go on.
  */
 export async function walk(open: () => Promise<Visit>, steps: readonly string[]): Promise<string[]> {
-  const lines: string[] = [];
   const visit = await open();
-  visit.happened();
+  const lines = ['> opens it', ...visit.happened().map((line) => `    ${line}`)];
   let before = visit.outline();
   const missing: string[] = [];
   for (const step of steps) {

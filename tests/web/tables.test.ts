@@ -30,6 +30,7 @@ import { sentenceOf } from '../../web/features/tokens/sentence.ts';
 import * as tokenForm from '../../web/features/tokens/token-form.ts';
 import { keyUsage } from '../../web/features/tokens/usage.ts';
 import * as topUp from '../../web/features/wallet/top-up.tsx';
+import { ApiError, isAnswered, wordsFor } from '../../web/lib/api.ts';
 import * as stream from '../../web/lib/chat-stream.ts';
 import * as currency from '../../web/lib/currency.ts';
 import * as expiry from '../../web/lib/expiry.ts';
@@ -37,6 +38,7 @@ import { failureWords } from '../../web/lib/failure-words.ts';
 import * as format from '../../web/lib/format.ts';
 import * as keys from '../../web/lib/key-provider.ts';
 import * as range from '../../web/lib/range.ts';
+import { shouldRetry } from '../../web/lib/read.ts';
 import { storeReturnPath, takeReturnPath } from '../../web/lib/return-to.ts';
 import { smallModel } from '../../web/lib/small-model.ts';
 import * as time from '../../web/lib/time.ts';
@@ -1445,6 +1447,16 @@ test('conversations', async () => {
     lines.push(`# writeKept where ${failing} do not fit`, localStorage.getItem('playground') ?? '');
   }
   finish('conversations');
+});
+
+test('failures of reads', () => {
+  const failures = [new Error('x'), ...[0, 400, 404, 499, 500, 503].map((status) => new ApiError('x', '', status))];
+  table('shouldRetry', (count: number) => failures.map((failure) => shouldRetry(count, failure)), ...over([0, 1, 2]));
+  const codes = ['network', 'http', '', 'refused'].map((code) => new ApiError('x', code, 400));
+  table('isAnswered', () => [...codes, new Error('x')].map((failure) => isAnswered(failure)), []);
+  const statuses = [0, 400, 401, 403, 404, 405, 418, 429, 499, 500, 501, 502, 503, 504];
+  table('wordsFor', wordsFor, ...over(statuses));
+  finish('failures');
 });
 
 test('ways back', () => {

@@ -85,12 +85,19 @@ export async function endVisits(): Promise<void> {
   vi.unstubAllGlobals();
 }
 
+const roundMs = 20;
+/** As much time goes by in every step, so that what is asked again and again is asked in the same one. */
+const stepRounds = 20;
+
 /** Timers of a moment have run, all that was asked is answered, and no answer has led to another question. */
 export async function settle(): Promise<void> {
-  for (let quiet = 0, round = 0; quiet < 3 && round < 60; round++) {
+  for (let quiet = 0, round = 0; (quiet < 3 && round < 60) || round < stepRounds; round++) {
     const before = asked;
     await act(async () => {
-      await vi.advanceTimersByTimeAsync(20);
+      // Where all is quiet, the rest of the step goes by at once.
+      const rounds = quiet < 3 ? 1 : stepRounds - round;
+      await vi.advanceTimersByTimeAsync(rounds * roundMs);
+      round += rounds - 1;
       await turn();
     });
     const isPending = waiting > 0 || asked > before || document.querySelector('[data-waiting]') !== null;
@@ -208,6 +215,8 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   root = createRoot(place);
   calls.length = 0;
   noted.length = 0;
+  let address = location.href;
+  let seenToasts = toast.getHistory().length;
   await act(async () =>
     root?.render(
       <QueryClientProvider client={client as QueryClient}>
@@ -216,8 +225,6 @@ export async function visit(options: VisitOptions): Promise<Visit> {
     ),
   );
   await settle();
-  let address = location.href;
-  let seenToasts = toast.getHistory().length;
   let ways: (() => void)[] = [];
   return {
     outline(part = 'page') {

@@ -6,7 +6,7 @@ import type { zh } from '../locales/zh.ts';
 import type { Status } from '../shell/status.ts';
 
 /** Services that redirect back to a page of ours. */
-const returns: ReadonlySet<string> = new Set(['github', 'oidc', 'linuxdo']);
+const returns: ReadonlySet<string> = new Set(['github', 'oidc', 'linuxdo', 'telegram']);
 
 export interface PageProps {
   /** What the address says in the places the path names. */

@@ -13,6 +13,11 @@ function once(response: () => Response, data: unknown = null) {
   let count = 0;
   return () => (count++ === 0 ? response() : data);
 }
+/** As Telegram packs what it signed. */
+const packed = (fields: object): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(fields))))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');
 const words = (text: string) =>
   Response.json(
     { choices: [{ message: { content: text } }], usage: { prompt_tokens: 3, completion_tokens: 4 } },
@@ -321,7 +326,7 @@ pressViews({
       'type Name = mine',
       'type Key = sk-1',
       'type API address = https://a.example/v1',
-      'press Fill in default models',
+      'press Default models',
       'press Save',
       'press Save',
     ],
@@ -336,5 +341,66 @@ pressViews({
     ...views['wallet-empty'],
     answers: { ...empty, ...site({ enable_online_topup: true }) },
     steps: ['press Alipay', 'press Pay'],
+  },
+  'walk-telegram': {
+    ...views['oauth-callback'],
+    path: `/oauth/telegram?state=s1#tgAuthResult=${packed({ id: 7, first_name: 'Mira ???>>>~~~', hash: 'ab' })}`,
+    steps: ['wait 1'],
+  },
+  'walk-telegram-bound': {
+    path: `/oauth/telegram?state=s1#tgAuthResult=${packed({ id: 7 })}`,
+    user: mira,
+    answers: filled,
+    steps: ['wait 1'],
+  },
+  'walk-telegram-without-state': {
+    path: '/oauth/telegram#tgAuthResult=x',
+    user: null,
+    answers: filled,
+    steps: ['wait 1'],
+  },
+  'walk-oauth-bound': {
+    path: '/oauth/github?code=c1',
+    user: mira,
+    answers: filled,
+    more: { 'oauth.callback': null },
+    steps: ['wait 1'],
+  },
+  'walk-oauth-unknown': { path: '/oauth/nobody?code=c1', user: mira, answers: filled, steps: ['wait 1'] },
+  'walk-register': {
+    ...views.register,
+    steps: [
+      'type Username = abc',
+      'type Password = 1234567',
+      'type Confirm password = 1234567',
+      'press Create an account',
+      'type Password = 12345678',
+      'press Create an account',
+      'type Confirm password = 12345678',
+      'press Create an account',
+    ],
+  },
+  'walk-logs': {
+    ...views['logs-root'],
+    steps: [
+      'press Live',
+      'wait 6',
+      'press Live',
+      'press Time',
+      'press Export',
+      'press CSV',
+      'press Export',
+      'press JSONL',
+    ],
+  },
+  'walk-site-without-answer': {
+    path: '/token',
+    user: mira,
+    answers: filled,
+    more: {
+      'token.search': () => new Response('<html>', { status: 502 }),
+      'token.list': () => new Response('<html>', { status: 502 }),
+    },
+    steps: ['press Try again'],
   },
 });
