@@ -6,6 +6,7 @@ import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useWide } from '../../lib/narrow.ts';
 import { useStatus } from '../../shell/status.ts';
 import { ChannelTag, Elapsed, Progress, TaskStatus, Thumbnail, TwoLines, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
@@ -39,6 +40,7 @@ const codes: readonly number[] = [0, 1, 21, 22];
 export function DrawingsPage() {
   const { t } = useTranslation();
   const status = useStatus().data;
+  const wide = useWide();
   const actionOf = (name: string): string => {
     const known = actions.find((one) => one === name);
     return known === undefined ? t('tasks.unknown') : t(`tasks.a_${known}`);
@@ -79,17 +81,12 @@ export function DrawingsPage() {
         <TwoLines
           wideOnly
           below={
-            <>
-              <span className={row.fail_reason === '' ? '' : 'max-xl:hidden'}>
-                {t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`)}
-              </span>
-              {/* Where it has no column of its own. */}
-              {row.fail_reason === '' ? null : (
-                <span className="xl:hidden">
-                  <Words text={storedIn(row.fail_reason, currentLanguage())} />
-                </span>
-              )}
-            </>
+            // Where the reason has no column of its own.
+            row.fail_reason === '' || wide ? (
+              t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`)
+            ) : (
+              <Words text={storedIn(row.fail_reason, currentLanguage())} />
+            )
           }
         >
           <TaskStatus status={row.status} />
