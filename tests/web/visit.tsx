@@ -105,14 +105,14 @@ export async function settle(): Promise<void> {
   }
 }
 
-/** Which of several reads goes first depends on the machine: only changes have their place. */
+/** Which of several reads goes first, and whether two share an answer, depends on the machine: only changes have their place. */
 function inOrder(made: typeof calls): string[] {
   const runs: string[][] = [[]];
   for (const { call, isChange } of made) {
     if (isChange) runs.push([call], []);
     else runs.at(-1)?.push(call);
   }
-  return runs.flatMap((run) => run.sort());
+  return runs.flatMap((run) => [...new Set(run)].sort());
 }
 
 let second = 0;

@@ -335,7 +335,6 @@ pressViews({
     ...sheets['channel-add'],
     steps: ['type Search 4 providers… = sk-ant-0123456789012345678901', 'wait 1', 'press Save'],
   },
-  'walk-failures': { ...failures.dashboard, steps: ['press Try again', 'press Try again #2'] },
   'walk-failures-user': { ...failures.user, steps: ['press Try again', 'press Try again #2'] },
   'walk-wallet-empty': {
     ...views['wallet-empty'],
