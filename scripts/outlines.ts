@@ -7,6 +7,7 @@ const tests = [
   'tests/web/docs-search.test.ts',
   'tests/web/tables.test.ts',
   'tests/web/charts.test.tsx',
+  'tests/web/pieces.test.tsx',
   'tests/web/presses/',
   'tests/cli/outlines.test.ts',
   'tests/cli/screens.test.ts',
