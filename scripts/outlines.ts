@@ -12,6 +12,7 @@ const tests = [
   'tests/cli/outlines.test.ts',
   'tests/cli/screens.test.ts',
   'tests/cli/local.test.ts',
+  'tests/cli/commands.test.ts',
   'tests/http/outlines.test.ts',
   'tests/http/front.test.ts',
   'tests/engines/schema.test.ts',

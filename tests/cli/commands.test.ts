@@ -7,8 +7,16 @@ import { bestMatch } from '../../cli/parts/suggest.ts';
 import { asHelpFlag, createProgram, trailingGlobals } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
 import { table } from '../../cli/table.ts';
+import { expectGolden } from '../support/golden-file.ts';
 
-const helpOf = async (name: string, language: 'zh' | 'en'): Promise<string> => {
+/** Each page is made once. */
+const pages = new Map<string, Promise<string>>();
+const helpOf = (name: string, language: 'zh' | 'en'): Promise<string> => {
+  const made = pages.get(`${language} ${name}`) ?? pageOf(name, language);
+  pages.set(`${language} ${name}`, made);
+  return made;
+};
+const pageOf = async (name: string, language: 'zh' | 'en'): Promise<string> => {
   let out = '';
   const write = (text: string) => {
     out += text;
@@ -39,6 +47,21 @@ test.each(commands.map((row) => [row.name, row] as const))(
     expect(row.en).not.toMatch(/\p{Script=Han}/u);
   },
 );
+
+test('the help of every command', async () => {
+  const lines: string[] = [];
+  for (const { name } of commands) {
+    const page = (await helpOf(name, 'en')).trimEnd().split('\n');
+    // What every command takes stands once, in the help of one.
+    const common = page.findIndex((line) => line.includes('Every command:'));
+    const examples = page.slice(page.findIndex((line) => line.includes('Examples:')));
+    lines.push(
+      `$ gateway ${name} --help`,
+      ...[...page.slice(0, common), ...examples].map((line) => `  | ${line}`.trimEnd()),
+    );
+  }
+  expectGolden('tests/cli/outlines/local/commands.txt', lines);
+});
 
 test('every noun has words, every example is a command that exists', () => {
   for (const { name } of commands) {

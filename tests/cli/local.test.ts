@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { commands } from '../../cli/commands/index.ts';
 import { container, launchd, systemd } from '../../cli/commands/site/service.ts';
 import { complete } from '../../cli/completion.ts';
 import { languageOf } from '../../cli/context.ts';
@@ -520,18 +519,4 @@ test('a sign of life comes late, moves, and is wiped away on a terminal alone', 
   expect(texts.quiet).toEqual([]);
   expect(texts.terminal?.[0]).toBe('\r⠋ working 0 s\u001b[K');
   expect(texts.terminal?.at(-1)).toBe('\r\u001b[K');
-});
-
-test('the help of every command', async () => {
-  const lines: string[] = [];
-  for (const row of commands) {
-    const page = await outputOf([...row.name.split(' '), '--help'], { data: '' });
-    const common = page.findIndex((line) => line.includes('Every command:'));
-    lines.push(
-      `$ gateway ${row.name} --help`,
-      ...page.slice(0, common),
-      ...page.slice(page.findIndex((line) => line.includes('Examples:'))),
-    );
-  }
-  expectGolden('tests/cli/outlines/local/commands.txt', lines);
 });
