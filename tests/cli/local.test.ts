@@ -246,6 +246,39 @@ test('doctor about a site elsewhere', async () => {
   ]);
 });
 
+test('a question through the gateway', async () => {
+  const asked: string[] = [];
+  let answer = () => new Response('');
+  vi.stubGlobal('fetch', async (address: string, { method = 'GET', body = '', headers = {} }: RequestInit = {}) => {
+    asked.push(steady(`${method} ${address} ${String(body)} ${JSON.stringify(headers)}`));
+    return address.endsWith('/models') ? Response.json({ data: [{ id: 'first-model' }] }) : answer();
+  });
+  const frame = (delta: object) => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`;
+  const streamed = () =>
+    new Response(
+      `${frame({ role: 'assistant' })}${frame({ content: 'Hel' })}${frame({ content: 'lo' })}data: [DONE]\n\n`,
+    );
+  answer = streamed;
+  await course('chat', [
+    ['chat how are you'],
+    ['chat how are you --model own --json'],
+    ['chat hi --raw --token first'],
+    ['chat hi --token nobody'],
+    ['chat'],
+  ]);
+  answer = () => Response.json({ error: { message: 'no quota' } }, { status: 402 });
+  await course('chat-refused', [['chat hi'], ['chat hi', zh]]);
+  answer = () => new Response('<html>', { status: 502 });
+  await course('chat-behind', [['chat hi']]);
+  answer = () => new Response(`${frame({ content: 'Hel' })}data: {"error":{"message":"gone"}}\n\n`);
+  await course('chat-broken', [['chat hi']]);
+  answer = () => {
+    throw new Error('refused');
+  };
+  await course('chat-gone', [['chat hi --model own']]);
+  expectGolden('tests/cli/outlines/local/chat-asks.txt', asked);
+});
+
 test('files that keep it running', async () => {
   const lines: string[] = [];
   const say = (_zh: string, en: string) => en;

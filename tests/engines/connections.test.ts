@@ -295,6 +295,13 @@ test('the feed of a server: from where one stands, in parts, without what was se
   await feed.trim();
   await change('three');
   expect((await feed.after(3))?.changes?.map(({ entity_id }) => entity_id)).toEqual(['three']);
+  expect(await feed.after(4)).toBeNull();
+  // Others have forgotten what this one has not seen.
+  await database.pool.query("UPDATE feed SET forgotten = '999999999'");
+  expect(await feed.after(4)).toEqual({ seq: 5, changes: null });
+  await database.pool.query('DELETE FROM feed');
+  expect(await feed.after(4)).toEqual({ seq: 6, changes: null });
+  await database.pool.query("INSERT INTO feed (forgotten) VALUES ('0')");
 });
 
 test.each(['SQLite', 'PostgreSQL'])('a sandbox is one transaction, whatever happens in it: %s', async (name) => {

@@ -171,5 +171,17 @@ test('PostgreSQL: columns of a newer node keep their values while this build wri
     { part: 'logs_2024_05', content: '', next_release: 'kept' },
     { part: 'logs_2024_05', content: 'hello', next_release: 'd' },
   ]);
+  // A schema one version newer is served where it breaks nothing, and no other.
+  const newer = (name: string, breaks: number) =>
+    pool.query('INSERT INTO gateway_migrations (name, breaks) VALUES ($1, $2)', [name, breaks]);
+  await newer('9998-next', 0);
+  expect(await migratePostgres(database)).toEqual([]);
+  await newer('9999-later', 0);
+  const refusal = { code: 'database_newer', params: { schema: '9999-later', newest: newestPostgres } };
+  await expect(migratePostgres(database)).rejects.toMatchObject(refusal);
+  await pool.query("DELETE FROM gateway_migrations WHERE name = '9998-next'");
+  expect(await migratePostgres(database)).toEqual([]);
+  await pool.query('UPDATE gateway_migrations SET breaks = 1 WHERE name = $1', ['9999-later']);
+  await expect(migratePostgres(database)).rejects.toMatchObject(refusal);
   await database.close();
 });
