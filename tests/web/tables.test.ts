@@ -1459,6 +1459,76 @@ test('failures of reads', () => {
   finish('failures');
 });
 
+test('calls', async () => {
+  const { call, callPage } = await import('../../web/lib/api.ts');
+  const { writeUser } = await import('../../web/lib/session.ts');
+  const leaves = vi.spyOn(location, 'assign').mockImplementation((to) => void lines.push(`  leaves for ${String(to)}`));
+  let answer: () => Response = () => Response.json({ success: true, data: [1] });
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
+    lines.push(`  ${init.method} ${address} ${written(init.headers)} ${String(init.body ?? '')}`);
+    return answer();
+  });
+  const tried = async (name: string, work: () => Promise<unknown>): Promise<void> => {
+    lines.push(`# ${name}`);
+    await work().then(
+      (data) => lines.push(`→ ${written(data)}`),
+      (failure: ApiError) =>
+        lines.push(`throws ${failure.message} | ${failure.code} | ${failure.status} | ${written(failure.params)}`),
+    );
+  };
+  const user = { id: 7, username: 'mira' } as never;
+  const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['reads', () => call('token.get', { id: 3 })],
+    ['reads with fields', () => call('log.list', { p: 2, model_name: 'a b&c', token_name: '', group: undefined })],
+    ['reads without fields', () => call('status.get')],
+    ['changes', () => call('token.update', { id: 3, name: '', status_only: true } as never)],
+    ['deletes', () => call('token.delete', { id: 3 })],
+    ['reads a page', () => callPage('token.list', { p: 0 })],
+  ];
+  for (const who of [null, user]) {
+    writeUser(who);
+    for (const [name, work] of asked) await tried(`${who === null ? 'a guest' : 'a user'} ${name}`, work);
+  }
+  const answers: Readonly<Record<string, () => Response>> = {
+    'a total': () => Response.json({ success: true, data: [] }, { headers: { 'x-total-count': '12' } }),
+    'no JSON': () => new Response('<html>', { status: 502 }),
+    'no JSON, and well': () => new Response('<html>'),
+    refused: () =>
+      Response.json({ success: false, message: 'no', code: 'c', params: { field: 'name' } }, { status: 400 }),
+    'refused without words': () => Response.json({ success: false }, { status: 429 }),
+    'neither one nor the other': () => Response.json({ data: 1 }),
+    'not logged in': () => Response.json({ success: false, message: 'who?' }, { status: 401 }),
+    banned: () => Response.json({ success: false, message: 'banned', code: 'user_disabled' }, { status: 403 }),
+  };
+  for (const [name, response] of Object.entries(answers))
+    for (const who of [null, user]) {
+      writeUser(who);
+      answer = response;
+      await tried(`${name}, ${who === null ? 'a guest' : 'a user'}`, () => callPage('token.list'));
+      lines.push(`  ${localStorage.getItem('user') === null ? 'nobody' : 'somebody'} is logged in`);
+    }
+  const raw: Readonly<Record<string, () => Response>> = {
+    plain: () => Response.json({ data: [], group_ratio: {} }),
+    'with success': () => Response.json({ success: true, data: [] }),
+    'without success': () => Response.json({ success: false, message: 'no' }),
+    'with a code': () => Response.json({ code: 'c', message: 'no' }),
+    'with a status': () => Response.json({ data: [] }, { status: 500 }),
+  };
+  writeUser(null);
+  for (const [name, response] of Object.entries(raw)) {
+    answer = response;
+    await tried(`a list of prices, ${name}`, () => call('pricing.get'));
+  }
+  vi.stubGlobal('fetch', async () => {
+    throw new TypeError('offline');
+  });
+  await tried('offline', () => call('status.get'));
+  leaves.mockRestore();
+  vi.unstubAllGlobals();
+  sessionStorage.clear();
+  finish('calls');
+});
+
 test('ways back', () => {
   const addresses = [
     '/',
