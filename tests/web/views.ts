@@ -1,6 +1,6 @@
 /** The views that are outlined and pressed: an address, who looks at it, and what the site answers. */
-import type { User } from '../../server/contract/entities.ts';
-import { type Answers, empty, filled, people, refusals } from '../support/answers.ts';
+import type { Log, User } from '../../server/contract/entities.ts';
+import { type Answers, empty, filled, logs, people, refusals } from '../support/answers.ts';
 import type { VisitOptions } from './visit.tsx';
 
 const { root, admin, user: mira } = people;
@@ -94,8 +94,36 @@ export const views = {
   'not-found': view('/nowhere', mira),
 } as const satisfies Record<string, VisitOptions>;
 
+/** The log where one row is another: the first with what it says besides. */
+const row = (other: object, more: Partial<Log> = {}): Answers => {
+  const [first] = logs;
+  const changed = {
+    ...first,
+    other: JSON.stringify({ ...JSON.parse(first?.other ?? '{}'), ...other }),
+    ...more,
+  } as Log;
+  const page = { items: [changed], page: 1, page_size: 20, total: 1 };
+  return { ...filled, 'log.get': changed, 'log.self_get': changed, 'log.list': page, 'log.self': page };
+};
+const everything = {
+  ...{ compaction: 'native', dropped: ['top_k', 'seed'], unpriced: ['search'], unread: true },
+  ...{ upstream_model_name: 'gpt-4o-2024', request_path: '/v1/messages', failure: 'timeout' },
+  admin_info: { ip: '203.0.113.9', use_channel: ['21'] },
+};
+
 /** What opens over a page. */
 export const sheets = {
+  'log-everything': view('/log?open=31', root, { answers: row(everything) }),
+  'log-own': view('/log?open=31', mira, {
+    answers: row({ compaction: 'summary', unpriced: 'no list', admin_info: { ip: 5 } }, { token_id: 0, channel: 0 }),
+  }),
+  'log-of-one': view('/log?open=31', root, {
+    answers: row({ per_call: true, model_price: 0.04 }, { user_id: 1, token_id: 1, prompt_tokens: 0, quota: 20_000 }),
+  }),
+  'log-event': view('/log?open=31', root, {
+    answers: row({ quota_before: 500_000, quota_after: 1_000_000, reason: 'gift', flag: true }, { type: 3 }),
+  }),
+  'log-refund': view('/log?open=31', root, { answers: row({}, { type: 6, quota: -2500, completion_tokens: 0 }) }),
   'log-served': view('/log?open=31', root),
   'log-retried': view('/log?open=32', root),
   'log-failed': view('/log?open=33', root),
