@@ -208,6 +208,9 @@ test('a course of work', async () => {
   );
   result(await one.move([{ type: 'give-back', kind: 'account', subject: 2, amount: 60 }], epochs[0]));
   result(await one.move([{ type: 'give-back', kind: 'token', subject: 2, amount: 60_000 }, acquire], epochs[0]));
+  const least = { ...acquire, account: 3, token: 0, need: 1, tokenNeed: 0, use: 0 };
+  result(await one.move([least], epochs[0]));
+  result(await one.move([{ type: 'give-back', kind: 'account', subject: 3, amount: 1 }], epochs[0]));
   await expect(one.move([acquire], epochs[1])).rejects.toThrow();
   result(
     await two.apply([

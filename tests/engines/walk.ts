@@ -578,7 +578,8 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { statuses: ['retried'], retries: true },
     { error: 'status 429', channel: 3 },
     { channelTag: 'a' },
-    { model: '%_%p%t%4%o%x' },
+    { model: '%g%p%t%-%4%o%' },
+    { model: '%_%' },
     { from: start + day, to: start + 2 * day, type: 2, userId: 2, tokenId: 1, group: 'vip' },
     { statuses: ['event', 'stopped'], channelName: 'o' },
   ];
@@ -618,7 +619,8 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   await logs.count({});
   await usage.hours({ from: start, to: start + 20 * 3600 }, 100);
   await usage.hours({ from: 0, to: start + 20 * 3600, userId: 1, username: 'bob' }, 5);
-  await alerts.spend(start + 5 * 3600);
+  // A day of hours has to be known.
+  for (const hours of [5, 24, 25]) await alerts.spend(start + hours * 3600);
   await alerts.spend(start - 5 * 3600);
   await alerts.spenders(start + 3600);
 }
