@@ -52,6 +52,11 @@ const files = {
   '/icon.svg': '<svg/>',
   '/plain.unknown': 'bytes',
   '/docs/en/index.html': 'docs',
+  '/a.css': 'a{}',
+  '/a.json': '{}',
+  '/a.png': 'png',
+  '/a.ico': 'ico',
+  '/a.webmanifest': '{}',
 };
 
 beforeAll(() => {

@@ -218,6 +218,8 @@ const odd: readonly Call[] = [
   ['root', 'POST', '/api/user/manage', `${'['.repeat(129)}${']'.repeat(129)}`],
   ['root', 'POST', '/api/user/manage', `${'["]"'.repeat(3)}${'['.repeat(125)}${']'.repeat(128)}`],
   ['root', 'POST', '/api/user/manage', { id: 3, action: 'enable', text: '\\"]]}}' }],
+  ['root', 'POST', '/api/user/manage', `{"id":3,"action":"\\"${'['.repeat(129)}"}`],
+  ['root', 'POST', '/api/user/manage', `{"id":3,"action":"\\\\","x":${'['.repeat(129)}}`],
   ['root', 'POST', '/api/user/manage', { id: 3, acton: 'enable' }],
   ['root', 'POST', '/api/user/manage', { id: 3.5, action: 7 }],
   ['root', 'POST', '/api/user/manage', `"${'x'.repeat(1_048_576)}"`],
