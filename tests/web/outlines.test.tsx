@@ -28,9 +28,10 @@ test('failures', async () => {
 });
 
 test('each link leads to a page', async () => {
-  const { pages } = await import('../../web/app/pages.tsx');
-  const isPage = (path: string): boolean =>
-    pages.some((page) => (page.addresses ?? new RegExp(`^${page.path.replace(/\/:\w+/g, '(/[^/]+)?')}$`)).test(path));
+  const { pageAt } = await import('../../web/app/pages.tsx');
+  const { docsPages } = await import('../../web/docs/pages.ts');
+  const docs = docsPages.map(({ slug }) => `/docs/en/${slug}`);
+  const isPage = (path: string): boolean => docs.includes(path) || pageAt(path, true) !== undefined;
   const files = [...new Bun.Glob('*.txt').scanSync({ cwd: join(import.meta.dirname, 'outlines') })];
   const links = files.flatMap((name) => [
     ...readFileSync(join(import.meta.dirname, 'outlines', name), 'utf8').matchAll(/→ (\/[^\s?#:]*)/g),

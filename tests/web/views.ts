@@ -76,6 +76,7 @@ export const views = {
   'users-admin': view('/user?q=a', admin),
   user: view('/user/7', root),
   nodes: view('/nodes', root),
+  'nodes-alone': view('/nodes', root, { answers: empty }),
   settings: view('/setting?tab=ratelimit', root),
   'settings-search': view('/setting?q=retry', root),
   'settings-models': view('/setting?tab=models', root),

@@ -11,28 +11,33 @@ export interface EmptyProps {
   readonly children?: ReactNode;
 }
 
-export function Empty({ text, command, children }: EmptyProps) {
+/** A command of the terminal, to be copied. */
+export function Command({ text }: { readonly text: string }) {
   const { t } = useTranslation();
+  return (
+    <p className="flex max-w-full items-center gap-1">
+      <code className="min-w-0 rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] wrap-anywhere text-ink-2">
+        {text}
+      </code>
+      <button
+        type="button"
+        className="button button-ghost button-icon"
+        aria-label={t('app.copyCommand')}
+        title={t('app.copyCommand')}
+        onClick={() => copyOrShow(text)}
+      >
+        <Icon name="copy" />
+      </button>
+    </p>
+  );
+}
+
+export function Empty({ text, command, children }: EmptyProps) {
   return (
     <div className="grid justify-items-start gap-3">
       <p>{text}</p>
       {children}
-      {command === undefined ? null : (
-        <p className="flex max-w-full items-center gap-1">
-          <code className="min-w-0 rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] break-words text-ink-2">
-            {command}
-          </code>
-          <button
-            type="button"
-            className="button button-ghost button-icon"
-            aria-label={t('app.copyCommand')}
-            title={t('app.copyCommand')}
-            onClick={() => copyOrShow(command)}
-          >
-            <Icon name="copy" />
-          </button>
-        </p>
-      )}
+      {command === undefined ? null : <Command text={command} />}
     </div>
   );
 }

@@ -23,7 +23,7 @@ export interface LineProps<Row extends { readonly id: number }> {
 export const isControl = (target: EventTarget): boolean =>
   (target as HTMLElement).closest('button, a, input, select, label, textarea') !== null;
 export const shapeOf = <Row,>(column: Column<Row>): string =>
-  `${column.number ? 'number' : ''} ${column.id === 'actions' ? 'actions' : ''} ${column.lead ? 'lead' : ''} ${column.end ? 'max-sm:ml-auto max-sm:order-6' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
+  `${column.number ? 'number' : ''} ${column.id === 'actions' ? 'actions' : ''} ${column.lead ? 'lead' : ''} ${column.end ? 'ends max-sm:ml-auto max-sm:order-6' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
 
 interface CellsProps<Row> {
   readonly row: Row;

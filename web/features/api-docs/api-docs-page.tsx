@@ -1,5 +1,6 @@
 /** The HTTP API, browsable, from the same document that machines read. */
 
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -39,13 +40,23 @@ function Call({ row }: { readonly row: Row }) {
   const { t } = useTranslation();
   return (
     <details className="border-b border-line last:border-0">
-      <summary className="flex min-h-9 cursor-pointer items-center gap-3 px-4 hover:bg-hover max-lg:grid max-lg:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-lg:gap-x-2 max-lg:gap-y-0.5 max-lg:py-2">
-        <span className="w-14 flex-none font-mono text-[12px] font-semibold text-accent-text">{row.method}</span>
-        <code className="font-mono text-[12px] break-all">{row.path}</code>
-        <span className="ml-auto text-ink-2 max-lg:order-1 max-lg:col-span-2 max-lg:col-start-2 max-lg:ml-0">
-          {row.summary}
+      <summary className="grid min-h-9 cursor-pointer grid-cols-[3.5rem_minmax(0,2fr)_minmax(0,3fr)_auto] items-center gap-3 px-4 hover:bg-hover max-lg:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-lg:items-baseline max-lg:gap-x-2 max-lg:gap-y-0.5 max-lg:py-2">
+        <span
+          className={`font-mono text-[12px] font-semibold ${row.method === 'GET' ? 'text-accent-text' : row.method === 'DELETE' ? 'text-danger' : 'text-warning'}`}
+        >
+          {row.method}
         </span>
-        <span className="w-16 flex-none text-right text-[11px] text-ink-3">{t(`apiDocs.${row['x-access']}`)}</span>
+        <code className="font-mono text-[12px] wrap-anywhere">
+          {row.path.split(/(?=\/)/).map((part, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one path stay where they are
+            <Fragment key={at}>
+              <wbr />
+              {part}
+            </Fragment>
+          ))}
+        </code>
+        <span className="text-ink-2 max-lg:order-1 max-lg:col-span-2 max-lg:col-start-2">{row.summary}</span>
+        <span className="min-w-16 text-right text-[11px] text-ink-3">{t(`apiDocs.${row['x-access']}`)}</span>
       </summary>
       <div className="grid gap-3 bg-sunken px-4 py-3 text-[12px]">
         {row.parameters.length === 0 ? null : (
@@ -78,7 +89,7 @@ export function ApiDocsPage() {
         <input
           type="search"
           data-key="/"
-          className="field w-52 max-sm:flex-1"
+          className="field w-52 max-sm:order-1 max-sm:basis-full"
           placeholder={t('apiDocs.search')}
           aria-label={t('apiDocs.search')}
           value={url.get('q')}

@@ -2,7 +2,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { failureIn } from '../../../server/contract/storage-reasons.ts';
-import { Empty } from '../../components/empty.tsx';
+import { Card } from '../../components/card.tsx';
+import { Command, Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
@@ -13,6 +14,34 @@ import { NodeDrawer } from './node-drawer.tsx';
 
 const everyMs = 3000;
 
+const database = 'postgres://gateway:password@db.example/gateway';
+
+/** The site's database is a file: how it is served from more than one machine. */
+function OneMachine() {
+  const { t } = useTranslation();
+  return (
+    <div className="max-w-3xl px-5 pb-6">
+      <Card title={t('nodes.aloneTitle')}>
+        <p className="text-ink-2">{t('nodes.alone')}</p>
+        <ol className="my-4 ml-5 grid list-decimal grid-cols-[minmax(0,1fr)] gap-3 marker:text-ink-3">
+          <li>
+            {t('nodes.move')}
+            <Command text={`gateway db move ${database}`} />
+          </li>
+          <li>
+            {t('nodes.start')}
+            <Command text={`DATABASE_URL=${database} gateway serve`} />
+          </li>
+          <li>{t('nodes.balance')}</li>
+        </ol>
+        <a href={`/docs/${currentLanguage()}/several-machines`} className="text-accent-text underline">
+          {t('nodes.about')}
+        </a>
+      </Card>
+    </div>
+  );
+}
+
 export function NodesPage() {
   const { t } = useTranslation();
   const [open, setOpen] = useState('');
@@ -20,10 +49,16 @@ export function NodesPage() {
   const rows: readonly NodeRow[] = (list.data?.nodes ?? []).map((node, index) => ({ ...node, id: index + 1 }));
   const columns = useNodeColumns();
   const selected = rows.find(({ name }) => name === open);
+  if (list.data?.several === false)
+    return (
+      <ListPage title={t('nodes.title')}>
+        <OneMachine />
+      </ListPage>
+    );
   return (
     <ListPage
       title={t('nodes.title')}
-      count={list.data?.several === true ? list.data.nodes.length : undefined}
+      count={list.data?.nodes.length}
       over={selected === undefined ? null : <NodeDrawer node={selected} onClose={() => setOpen('')} />}
     >
       <DataTable
@@ -36,12 +71,7 @@ export function NodesPage() {
           state === 'live' && trouble !== null ? failureIn(trouble, currentLanguage()) : null
         }
         onOpen={({ name }) => setOpen(name)}
-        empty={
-          <Empty
-            text={list.data?.several === true ? t('nodes.none') : t('nodes.alone')}
-            command={list.data?.several === true ? 'gateway node list' : 'gateway db move postgres://…'}
-          />
-        }
+        empty={<Empty text={t('nodes.none')} command="gateway node list" />}
       />
     </ListPage>
   );

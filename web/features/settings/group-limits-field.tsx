@@ -70,12 +70,14 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
               ref={table}
               id={ids.id}
               data-option={option}
-              className="sheet-table table-fixed max-sm:[&_:is(td,th)]:px-1.5 max-sm:[&_th]:whitespace-normal [&_th]:border-t-0 [&_tr:hover>td]:bg-transparent!"
+              className="sheet-table table-fixed [&_th]:border-t-0 [&_tr:hover>td]:bg-transparent! max-sm:[&_:is(td,th)]:h-auto max-sm:[&_:is(td,th)]:border-0 max-sm:[&_:is(td,th)]:px-1.5 max-sm:[&_:is(td,th)]:py-1 max-sm:[&_tr]:grid max-sm:[&_tr]:grid-cols-3 max-sm:[&_tr]:border-b max-sm:[&_tr]:border-line max-sm:[&_tr]:px-2 max-sm:[&_thead_tr]:bg-sunken"
               aria-label={label}
             >
               <thead>
                 <tr>
-                  <th scope="col">{t('users.group')}</th>
+                  <th scope="col" className="max-sm:hidden">
+                    {t('users.group')}
+                  </th>
                   {columns.map(([limit, name]) => (
                     <th key={limit} scope="col" className="number">
                       {name}
@@ -86,7 +88,7 @@ export function GroupLimitsField({ option, label, help, error, locked, value, on
               <tbody>
                 {names.map((group) => (
                   <tr key={group}>
-                    <td className="truncate font-mono text-[12px]" title={group}>
+                    <td className="truncate font-mono text-[12px] max-sm:col-span-3 max-sm:pt-2" title={group}>
                       {group}
                     </td>
                     {columns.map(([limit, name]) => {

@@ -57,7 +57,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
 
   return (
     <div
-      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? (isSwitch(option) ? '[&_label]:pr-14' : '[&_label]:pr-28') : ''}`}
+      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? (isSwitch(option) ? '[&_label]:pr-24' : '[&_label]:pr-28') : ''}`}
     >
       {isSwitch(option) ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
       {props.showKey ? (
