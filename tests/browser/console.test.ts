@@ -45,7 +45,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await dialog.getByLabel('Name').fill('practice');
   await dialog.getByLabel('Key').fill('sk-canary-in-the-console');
   await dialog.getByLabel('API address').fill(upstream);
-  await dialog.getByRole('button', { name: 'Fill in default models' }).click();
+  await dialog.getByRole('button', { name: 'Default models' }).click();
   await dialog.getByRole('button', { name: 'Test now' }).click();
   await dialog.getByText(/^Works: /).waitFor();
   await dialog.getByRole('button', { name: 'Advanced' }).click();

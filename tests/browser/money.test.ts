@@ -59,10 +59,12 @@ const amountsIn = (text: string): readonly string[] => text.match(/-?\$\d[\d.]*|
 const openPage = async (path: string): Promise<string> => {
   await page.goto(`${stage.url}/${path}`);
   await settled(page);
-  return page.evaluate(() =>
+  const text = await page.evaluate(() =>
     // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
     [...document.querySelectorAll('main, [role=dialog]')].map((part) => (part as HTMLElement).innerText).join('\n'),
   );
+  // Pages set thousands apart, the terminal does not.
+  return text.replace(/(\d),(?=\d{3})/g, '$1');
 };
 const terminal = async (...args: string[]): Promise<string> => {
   const { out, err } = await stage.sandbox.run(args);

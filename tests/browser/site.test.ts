@@ -362,6 +362,7 @@ test('users are searched, narrowed to a group, shown with all their figures, and
 
 test('drawers of users have their fields; quota may be taken away, bindings are only read', async () => {
   await inside.open('user/edit');
+  await page.getByRole('dialog').getByLabel(en.users.username).waitFor();
   const labels = () => page.getByRole('dialog').locator('label').allTextContents();
   expect(await labels()).toEqual([en.users.username, en.users.displayName, en.users.password]);
   await inside.open('user/edit/2');

@@ -10,9 +10,6 @@ import { Segment } from './segment.tsx';
 
 const kinds = ['curl', 'Python', 'JavaScript'] as const;
 
-const codeLook =
-  'overflow-x-auto rounded-2 bg-sunken p-3 font-mono text-[12px] leading-5 max-sm:break-words max-sm:whitespace-pre-wrap';
-
 /** Ready to run but for the key. */
 export function snippetOf(kind: (typeof kinds)[number], model: string, site: string): string {
   const types = endpointTypesOf(model);
@@ -50,8 +47,8 @@ export function CallExample({ title, model }: { readonly title: string; readonly
       }
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <pre tabIndex={0} className={codeLook}>
-        {text}
+      <pre tabIndex={0} className="code-sample rounded-2 bg-sunken font-mono text-[12px] leading-5">
+        <code>{text}</code>
       </pre>
     </Card>
   );

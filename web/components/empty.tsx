@@ -16,9 +16,7 @@ export function Command({ text }: { readonly text: string }) {
   const { t } = useTranslation();
   return (
     <p className="flex max-w-full items-center gap-1">
-      <code className="min-w-0 rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] wrap-anywhere text-ink-2">
-        {text}
-      </code>
+      <code className="min-w-0 rounded-2 bg-sunken px-2 py-1 font-mono text-[12px] break-words text-ink-2">{text}</code>
       <button
         type="button"
         className="button button-ghost button-icon"

@@ -95,10 +95,12 @@ export function Brand({ status }: { readonly status: Status | undefined }) {
   );
 }
 
-export function Breadcrumb({ item }: { readonly item: NavItem }) {
+/** @param item absent: the page is not in the menu. */
+export function Breadcrumb({ item }: { readonly item: NavItem | undefined }) {
   const { t } = useTranslation();
   const [path] = useLocation();
   const page = useShownPage();
+  if (item === undefined) return <p className="truncate font-medium text-ink-1">{page}</p>;
   const label = t(item.label);
   const slash = (
     <span className="px-1.5 text-ink-3" aria-hidden="true">

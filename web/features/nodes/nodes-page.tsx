@@ -14,7 +14,7 @@ import { NodeDrawer } from './node-drawer.tsx';
 
 const everyMs = 3000;
 
-const database = 'postgres://gateway:password@db.example/gateway';
+const database = 'postgres://db.example/gateway';
 
 /** The site's database is a file: how it is served from more than one machine. */
 function OneMachine() {
@@ -23,14 +23,14 @@ function OneMachine() {
     <div className="max-w-3xl px-5 pb-6">
       <Card title={t('nodes.aloneTitle')}>
         <p className="text-ink-2">{t('nodes.alone')}</p>
-        <ol className="my-4 ml-5 grid list-decimal grid-cols-[minmax(0,1fr)] gap-3 marker:text-ink-3">
+        <ol className="my-4 ml-5 grid list-decimal grid-cols-[minmax(0,1fr)] gap-3 marker:text-ink-3 [&_p]:mt-1">
           <li>
             {t('nodes.move')}
             <Command text={`gateway db move ${database}`} />
           </li>
           <li>
             {t('nodes.start')}
-            <Command text={`DATABASE_URL=${database} gateway serve`} />
+            <Command text={`gateway serve --database ${database}`} />
           </li>
           <li>{t('nodes.balance')}</li>
         </ol>

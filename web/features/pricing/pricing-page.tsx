@@ -32,7 +32,6 @@ function modelIn(path: string): string {
 function Bar({ models }: { readonly models: Models }) {
   const { t } = useTranslation();
   const url = useUrl();
-  const isGuest = useUser() === null;
   const ratios = url.get('view') === 'ratios';
   const makers = [...new Set(models.views.flatMap(({ maker }) => maker?.en ?? []))].sort();
   const groups = Object.entries(models.list?.group_ratio ?? {});
@@ -74,17 +73,15 @@ function Bar({ models }: { readonly models: Models }) {
           {search}
         </FilterBar>
       )}
-      {isGuest && !ratios ? null : (
-        <Segment
-          label={t('pricing.viewAs')}
-          value={ratios ? 'ratios' : ''}
-          options={[
-            ['', t('pricing.perMillion')],
-            ['ratios', t('pricing.asRatios')],
-          ]}
-          onChange={(view) => url.set('view', view)}
-        />
-      )}
+      <Segment
+        label={t('pricing.viewAs')}
+        value={ratios ? 'ratios' : ''}
+        options={[
+          ['', t('pricing.perMillion')],
+          ['ratios', t('pricing.asRatios')],
+        ]}
+        onChange={(view) => url.set('view', view)}
+      />
     </>
   );
 }
@@ -93,20 +90,16 @@ function Bar({ models }: { readonly models: Models }) {
 function OwnGroup({ models, ratios }: { readonly models: Models; readonly ratios: boolean }) {
   const { t } = useTranslation();
   const user = useUser();
-  const url = useUrl();
   const ratioOf = (name: string): number => models.list?.group_ratio[name] ?? 1;
   const own = user?.group || 'default';
   // Dollars are what a visitor would pay: nothing to be warned of.
   if (user === null && !ratios)
     return (
-      <p className="mx-5 mb-3 flex flex-wrap items-center gap-x-3 text-[12px] text-ink-2">
+      <p className="mx-5 mb-3 flex flex-wrap items-center gap-x-3 text-ink-2">
         {t('pricing.asVisitor')}
         <Link href="/login" className="underline">
           {t('pricing.logIn')}
         </Link>
-        <button type="button" className="min-h-6 text-accent-text underline" onClick={() => url.set('view', 'ratios')}>
-          {t('pricing.showRatios')}
-        </button>
       </p>
     );
   return (

@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -12,6 +13,8 @@ import { Pager, sizeIn } from '../../components/pager.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import type { DefaultRange } from '../../lib/range.ts';
 import { useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
@@ -19,6 +22,8 @@ import { useUrl } from '../../lib/url.ts';
 
 export interface TaskRow {
   readonly id: number;
+  /** '' = none. */
+  readonly fail_reason: string;
 }
 
 export interface TaskListPageProps<Row extends TaskRow> {
@@ -50,6 +55,7 @@ export function TaskListPage<Row extends TaskRow>({
   place,
 }: TaskListPageProps<Row>) {
   const { t } = useTranslation();
+  const narrow = useNarrow();
   const admin = isAdmin(useUser());
   const client = useQueryClient();
   const url = useUrl();
@@ -78,6 +84,7 @@ export function TaskListPage<Row extends TaskRow>({
         columns={columns(admin)}
         list={list}
         onOpen={setOpen}
+        note={narrow ? ({ fail_reason: reason }) => storedIn(reason, currentLanguage()) || null : undefined}
         storeKey={`${place}-table-columns`}
         place={place}
         bar={

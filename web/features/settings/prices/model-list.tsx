@@ -53,6 +53,8 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
     2,
     ...perToken.flatMap((row) => [inputPrice(row.ratio ?? 0), outputPrice(row)]).map(shownDecimals),
   );
+  /** Heads end where most amounts do: at the second decimal. */
+  const overCents = { paddingRight: `${decimals - 2}ch` };
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
@@ -71,11 +73,13 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
                 {t('prices.completion')}
               </th>
               <th scope="col" className="number">
-                <span className="sm:hidden">{t('prices.dollars')}</span>
-                <span className="max-sm:hidden">{t('prices.inputHead')}</span>
+                <span style={overCents}>
+                  <span className="sm:hidden">{t('prices.dollars')}</span>
+                  <span className="max-sm:hidden">{t('prices.inputHead')}</span>
+                </span>
               </th>
               <th scope="col" className="number max-sm:hidden">
-                {t('prices.outputHead')}
+                <span style={overCents}>{t('prices.outputHead')}</span>
               </th>
               <th scope="col" className="actions">
                 {t('app.actions')}
