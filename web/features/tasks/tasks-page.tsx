@@ -6,13 +6,15 @@ import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { ChannelTag, Elapsed, Ring, TaskStatus, Words } from './status.tsx';
+import { useWide } from '../../lib/narrow.ts';
+import { ChannelTag, Elapsed, Ring, TaskStatus, TwoLines, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
 
 export function TasksPage() {
   const { t } = useTranslation();
+  const wide = useWide();
   const time = (at: number): string => (at > 0 ? dateTime(at) : '–');
   const columns = (admin: boolean): readonly Column<Task>[] => [
     { id: 'submitted', header: t('tasks.submitted'), key: true, cell: (row) => time(row.submit_time) },
@@ -47,7 +49,7 @@ export function TasksPage() {
     },
     {
       id: 'id',
-      from: 1024,
+      from: 1280,
       header: t('tasks.taskId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
     },
@@ -56,12 +58,20 @@ export function TasksPage() {
       header: t('tasks.status'),
       key: true,
       end: true,
-      cell: (row) => <TaskStatus status={row.status} />,
+      cell: (row) =>
+        // Where the reason has no column of its own.
+        wide || row.fail_reason === '' ? (
+          <TaskStatus status={row.status} />
+        ) : (
+          <TwoLines wideOnly below={<Words text={storedIn(row.fail_reason, currentLanguage())} failed />}>
+            <TaskStatus status={row.status} />
+          </TwoLines>
+        ),
     },
     {
       id: 'reason',
       header: t('tasks.reason'),
-      from: 1024,
+      from: 1280,
       cell: (row) => <Words text={storedIn(row.fail_reason, currentLanguage())} failed />,
     },
   ];
