@@ -15,6 +15,8 @@ export interface Status {
   readonly home_text?: string;
   readonly footer_html?: string;
   readonly version?: string;
+  /** Epoch seconds. */
+  readonly start_time?: number;
   /** Sent to administrators only. */
   readonly storage?: { readonly ok: boolean; readonly reason: string; readonly late: number; readonly refused: number };
   /** Sent to administrators only. */

@@ -1,5 +1,5 @@
 /** The machines that serve this site together: whether each is well, and how one is taken out. */
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { failureIn } from '../../../server/contract/storage-reasons.ts';
 import { Card } from '../../components/card.tsx';
@@ -7,8 +7,10 @@ import { Command, Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
+import { minuteTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
+import { useStatus } from '../../shell/status.ts';
 import { type NodeRow, useNodeColumns } from './node-columns.tsx';
 import { NodeDrawer } from './node-drawer.tsx';
 
@@ -19,9 +21,25 @@ const database = 'postgres://db.example/gateway';
 /** The site's database is a file: how it is served from more than one machine. */
 function OneMachine() {
   const { t } = useTranslation();
+  const status = useStatus().data;
+  const facts = [
+    [t('nodes.version'), status?.version],
+    [t('nodes.started'), status?.start_time === undefined ? undefined : minuteTime(status.start_time)],
+    [t('nodes.database'), t('nodes.file')],
+  ] as const;
   return (
-    <div className="max-w-3xl px-5 pb-6">
+    <div className="grid items-start gap-4 px-5 pb-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
       <Card title={t('nodes.aloneTitle')}>
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2">
+          {facts.map(([name, fact]) => (
+            <Fragment key={name}>
+              <dt className="text-ink-3">{name}</dt>
+              <dd className="text-right tabular-nums">{fact ?? '–'}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </Card>
+      <Card title={t('nodes.severalTitle')}>
         <p className="text-ink-2">{t('nodes.alone')}</p>
         <ol className="my-4 ml-5 grid list-decimal grid-cols-[minmax(0,1fr)] gap-3 marker:text-ink-3 [&_p]:mt-1">
           <li>
