@@ -47,6 +47,9 @@ test('what fails is said with when, how often, whose words, and who served in it
   expect(failureLine({ ...failing, saved: 0 }, context('zh'))).toBe(
     'batch：自 2026-09-21 14:13 UTC 起失败 106 次，无其他渠道代为完成：401 Incorrect API key',
   );
+  expect(failureLine({ ...failing, saved: 0 }, context('en'))).toBe(
+    'batch: 106 failed since 2026-09-21 14:13 UTC, no other channel served them: 401 Incorrect API key',
+  );
 });
 
 test('channels and models stand in one table each, with figures or a dash', () => {

@@ -75,6 +75,11 @@ test('channels are edited together; a dry run leaves everything as it is', async
   });
 });
 
+test('options come in as lines; a line without a name is passed over', async () => {
+  await runner.run(['option', 'import', file('lines', '# texts\n=nothing\nFooter=two\n')]);
+  expect(await runner.run(['option', 'get', 'Footer'])).toContain('two');
+});
+
 test('--dry-run on every verb for several things: said, not done, not asked', async () => {
   await runner.run(['token', 'create', '--name', 'ci']);
   await runner.run(['user', 'create', '--username', 'ann', '--password-file', file('pw', 'password1')]);
