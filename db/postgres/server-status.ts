@@ -76,11 +76,11 @@ async function isListening({ pool, place }: PostgresDatabase): Promise<boolean> 
   }
 }
 
-/** @param hears whether a listening session receives a notification. */
+/** @param listens whether a listening session receives a notification. */
 export async function serverStatus(
   database: PostgresDatabase,
   now: number,
-  hears = isListening,
+  listens = isListening,
 ): Promise<ServerStatus> {
   const one = async <Row extends object>(text: string): Promise<Row | undefined> =>
     (await database.pool.query<Row>(text)).rows[0];
@@ -97,7 +97,7 @@ export async function serverStatus(
   return {
     ...rest,
     clockLeadMs,
-    isListening: await hears(database),
+    isListening: await listens(database),
     direct: database.place.direct !== undefined,
     monthsMissing: expected.filter((name) => !there.has(name)),
     unassignedLogs: (await one<{ n: number }>(unassignedLogsQuery))?.n ?? 0,

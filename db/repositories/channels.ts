@@ -41,8 +41,8 @@ const filtered = (
     )
     .$if(Boolean(group), (q) => q.where(inList(dialect, 'group_name', group ?? '')))
     .$if(Boolean(model), (q) => q.where(dialect.like('models', `%${escapeLike(model ?? '')}%`, '')))
-    .$if(status !== undefined, (q) => q.where('status', '=', Number(status)))
-    .$if(type !== undefined, (q) => q.where('type', '=', Number(type)));
+    .$if(status !== undefined, (q) => q.where('status', '=', status as number))
+    .$if(type !== undefined, (q) => q.where('type', '=', type as number));
 
 export function createChannelsRepository({ query, dialect }: Database) {
   const { channelUse } = dialect;

@@ -48,8 +48,8 @@ export function createLogFacets(database: Database) {
     query
       .selectFrom('logs')
       .select(['id', 'created_at'])
-      .$if(filter.from !== undefined, (q) => q.where('created_at', '>=', Number(filter.from)))
-      .$if(filter.to !== undefined, (q) => q.where('created_at', '<=', Number(filter.to)))
+      .$if(filter.from !== undefined, (q) => q.where('created_at', '>=', filter.from as number))
+      .$if(filter.to !== undefined, (q) => q.where('created_at', '<=', filter.to as number))
       .orderBy('created_at', direction)
       .orderBy('id', direction)
       .limit(1)

@@ -100,12 +100,12 @@ export function createLogFilters({ query, dialect }: Database) {
 
   const inTime = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
     q
-      .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', Number(filter.from)))
-      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', Number(filter.to)));
+      .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from as number))
+      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to as number));
 
   const inRange = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
     inTime(q, filter)
-      .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', Number(filter.tokenId)))
+      .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId as number))
       .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
       .$if(filter.statuses !== undefined, (one) =>
         one.where(sql<boolean>`${statusSql(filter.retries === true)} IN (${sql.join(filter.statuses ?? [])})`),

@@ -34,22 +34,22 @@ export function createTasksRepository({ query }: Database) {
   const narrowDrawings = (filter: DrawingFilter) =>
     query
       .selectFrom('drawing_tasks')
-      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', Number(filter.userId)))
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId as number))
       .$if((filter.mjId ?? '') !== '', (q) => q.where('mj_id', '=', filter.mjId ?? ''))
-      .$if(Number(filter.channelId) > 0, (q) => q.where('channel_id', '=', Number(filter.channelId)))
-      .$if(Number(filter.from) > 0, (q) => q.where('submit_ms', '>=', Number(filter.from)))
-      .$if(Number(filter.to) > 0, (q) => q.where('submit_ms', '<=', Number(filter.to)));
+      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId as number))
+      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_ms', '>=', filter.from as number))
+      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_ms', '<=', filter.to as number));
   const narrowSongs = (filter: SongFilter) =>
     query
       .selectFrom('tasks')
-      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', Number(filter.userId)))
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId as number))
       .$if((filter.taskId ?? '') !== '', (q) => q.where('task_id', '=', filter.taskId ?? ''))
-      .$if(Number(filter.channelId) > 0, (q) => q.where('channel_id', '=', Number(filter.channelId)))
+      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId as number))
       .$if((filter.platform ?? '') !== '', (q) => q.where('platform', '=', filter.platform ?? ''))
       .$if((filter.status ?? '') !== '', (q) => q.where('status', '=', filter.status ?? ''))
       .$if((filter.action ?? '') !== '', (q) => q.where('action', '=', filter.action ?? ''))
-      .$if(Number(filter.from) > 0, (q) => q.where('submit_at', '>=', Number(filter.from)))
-      .$if(Number(filter.to) > 0, (q) => q.where('submit_at', '<=', Number(filter.to)));
+      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_at', '>=', filter.from as number))
+      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_at', '<=', filter.to as number));
 
   return {
     /** Newest first. */

@@ -38,7 +38,7 @@ export function createTokensRepository({ query, dialect }: Database) {
     query
       .selectFrom('tokens')
       .where('deleted_at', 'is', null)
-      .$if(owner !== null, (q) => q.where('user_id', '=', Number(owner)))
+      .$if(owner !== null, (q) => q.where('user_id', '=', owner as number))
       .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
       .$if(keyHmac !== undefined, (q) =>
         q.where((eb) =>
@@ -48,7 +48,7 @@ export function createTokensRepository({ query, dialect }: Database) {
           ]),
         ),
       )
-      .$if(state !== undefined, (q) => q.where(statusAt(state?.at ?? 0), '=', Number(state?.status)));
+      .$if(state !== undefined, (q) => q.where(statusAt(state?.at ?? 0), '=', state?.status as number));
   return {
     all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
@@ -82,7 +82,7 @@ export function createTokensRepository({ query, dialect }: Database) {
     find: (id: number, owner: number | null): Promise<TokenRow | undefined> =>
       live()
         .where('id', '=', id)
-        .$if(owner !== null, (q) => q.where('user_id', '=', Number(owner)))
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner as number))
         .executeTakeFirst(),
     /** Also by the key before the last rotation while it works. @param now epoch seconds. */
     findByKey: (keyHmac: string, now: number): Promise<TokenRow | undefined> =>
@@ -133,7 +133,7 @@ export function createTokensRepository({ query, dialect }: Database) {
         .set((eb) => ({ ...change, ...(remain === undefined ? {} : { quota_limit: eb('used_quota', '+', remain) }) }))
         .where('id', '=', id)
         .where('deleted_at', 'is', null)
-        .$if(owner !== null, (q) => q.where('user_id', '=', Number(owner)))
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner as number))
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },

@@ -29,7 +29,7 @@ export function createTopUpsRepository({ query }: Database) {
   const withUser = () => query.selectFrom('top_ups').leftJoin('users', 'users.id', 'top_ups.user_id');
   const orders = ({ userId, keyword = '', status = '' }: TopUpFilter) =>
     withUser()
-      .$if(userId !== undefined, (q) => q.where('top_ups.user_id', '=', Number(userId)))
+      .$if(userId !== undefined, (q) => q.where('top_ups.user_id', '=', userId as number))
       .$if(keyword !== '', (q) =>
         q.where((eb) =>
           eb.or([

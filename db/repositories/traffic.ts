@@ -148,13 +148,13 @@ function rowsOf(query: Database['query'], filter: TrafficFilter) {
       .where('at', '>=', from)
       .where('at', '<', to)
       // Said as the indexes say it.
-      .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', Number(subjectId)))
+      .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId as number))
       .$if(
         subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
         (q) => q.where(sql<boolean>`part <> ''`),
       )
       .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))
-      .$if(userId !== undefined, (q) => q.where('user_id', '=', Number(userId)).where(sql<boolean>`user_id <> 0`))
+      .$if(userId !== undefined, (q) => q.where('user_id', '=', userId as number).where(sql<boolean>`user_id <> 0`))
       .$if(only !== undefined, (q) => q.where(sql.ref(only?.group ?? 'part'), 'in', only?.keys ?? []))
   );
 }
@@ -238,7 +238,7 @@ export function createTrafficRepository({ query }: Database) {
         .where('kind', '=', 'channel')
         .where('at', '>=', from)
         .where('attempts', '>', 0)
-        .$if(channelId !== undefined, (q) => q.where('subject_id', '=', Number(channelId)))
+        .$if(channelId !== undefined, (q) => q.where('subject_id', '=', channelId as number))
         .orderBy('at', 'desc')
         .orderBy('subject_id')
         .execute(),

@@ -28,7 +28,7 @@ export function createUsageRepository({ query }: Database) {
         .select(['hour_at', 'user_id', 'username', 'model_name', 'channel_id', 'count', 'tokens', 'quota'])
         .where('hour_at', '>=', filter.from)
         .where('hour_at', '<=', filter.to)
-        .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', Number(filter.userId)))
+        .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId as number))
         .$if((filter.username ?? '') !== '', (q) => q.where('username', '=', filter.username ?? ''))
         .orderBy('hour_at')
         .orderBy('user_id')

@@ -95,10 +95,10 @@ export function createUsersRepository({ query, dialect }: Database) {
           ),
         )
         .$if((filter.group ?? '') !== '', (q) => q.where('users.group_name', '=', filter.group ?? ''))
-        .$if(filter.role !== undefined, (q) => q.where('users.role', '=', Number(filter.role)))
+        .$if(filter.role !== undefined, (q) => q.where('users.role', '=', filter.role as number))
         // A closed account has no other state.
         .$if(filter.status !== undefined, (q) =>
-          q.where('users.status', '=', Number(filter.status)).where('users.deleted_at', 'is', null),
+          q.where('users.status', '=', filter.status as number).where('users.deleted_at', 'is', null),
         )
     );
   };
