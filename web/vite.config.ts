@@ -49,9 +49,9 @@ const moduleList: Plugin = {
   },
 };
 
-/** Modules that are reached without importing on demand, from what runs first to what a stranger sees. */
-const reached = { boot: new Set<string>(), application: new Set<string>(), open: new Set<string>() };
-const openPages = ['account/login-page', 'account/register-page', 'api-docs/api-docs-page', 'site/about-page'];
+/** Modules that static imports reach: from the first script, the application, and the pages shown before the login. */
+const reached = { boot: new Set<string>(), application: new Set<string>(), guest: new Set<string>() };
+const guestPages = ['account/login-page', 'account/register-page', 'api-docs/api-docs-page', 'site/about-page'];
 const findReached: Plugin = {
   name: 'find-reached',
   buildEnd() {
@@ -62,17 +62,17 @@ const findReached: Plugin = {
     };
     follow(join(import.meta.dirname, 'app/boot.ts'), reached.boot);
     follow(join(import.meta.dirname, 'app/main.tsx'), reached.application);
-    for (const page of openPages) follow(join(import.meta.dirname, `features/${page}.tsx`), reached.open);
+    for (const page of guestPages) follow(join(import.meta.dirname, `features/${page}.tsx`), reached.guest);
   },
 };
 const isDependency = (id: string): boolean => id.includes('node_modules');
-/** Large, and fetched when they are needed. */
+/** Large packages that are loaded when they are needed. */
 const isLate = (id: string): boolean => /node_modules.(uplot|highlight|marked|react-day-picker|zod)/.test(id);
-/** Each request costs the browser about a millisecond: what pages share comes in few files, and a stranger's pages need little of it. */
+/** Each request costs the browser about a millisecond: what pages share comes in few files, and pages before the login need little of it. */
 const files: Rolldown.CodeSplittingGroup[] = [
   { name: 'boot', test: (id) => reached.boot.has(id), priority: 4 },
   { name: 'application', test: (id) => reached.application.has(id), priority: 3 },
-  { name: 'open', test: (id) => reached.open.has(id) && !isDependency(id), minShareCount: 2, priority: 2 },
+  { name: 'guest', test: (id) => reached.guest.has(id) && !isDependency(id), minShareCount: 2, priority: 2 },
   { name: 'parts', test: (id) => !isLate(id), minShareCount: 4, priority: 1 },
 ];
 

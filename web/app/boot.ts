@@ -1,10 +1,10 @@
-/** Fetches the application, its words and the page of the address at once; each would else be found by running what comes before it. */
+/** Fetches the application, its texts and the page of the address in parallel: otherwise each is requested only when the script before it has run. */
 import './app.css';
 import { pageLanguages, selectedLanguage } from '../lib/page-languages.ts';
 import { readUser } from '../lib/stored-user.ts';
 import { pageAt } from './pages.tsx';
 
 void import('./main.tsx');
-// What cannot be had is said by the application, which asks again.
+// A failure is shown by the application, which loads them again.
 for (const load of [pageLanguages[selectedLanguage()]?.load, pageAt(location.pathname, readUser() !== null)?.load])
   load?.().catch(() => undefined);

@@ -40,7 +40,7 @@ function screenOf(page: Page): Screen {
 
 const screens = pages.map(screenOf);
 
-/** Fetches the page of an address before it is shown; that it cannot be had is said where it is shown. */
+/** Fetches the code of a page before it is shown; a failure is shown in its place. */
 export async function preloadPage(path: string): Promise<void> {
   const page = pageAt(path, readUser() !== null);
   await screens

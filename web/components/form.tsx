@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { leave } from '../lib/dirty-form.ts';
 import { useSubmitted } from './checked-form.tsx';
 
-/** Of the control, so that its label and its words belong to it. */
+/** Attributes of the control that tie it to its label, help and error. */
 export interface FieldIds {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;

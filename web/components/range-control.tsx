@@ -51,10 +51,10 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
     if (span !== 'custom') goTo(url, { span, from: 0, to: 0 }, initial);
   };
   const custom = range.span === 'custom';
-  const wide = custom && range.from !== 0 && range.to !== 0;
+  const hasBothEnds = custom && range.from !== 0 && range.to !== 0;
   return (
     <span
-      className={`flex max-w-full items-center gap-2 ${wide ? 'sm:flex-wrap max-sm:basis-full' : custom ? 'sm:flex-wrap' : 'flex-wrap'}`}
+      className={`flex max-w-full items-center gap-2 ${hasBothEnds ? 'sm:flex-wrap max-sm:basis-full' : custom ? 'sm:flex-wrap' : 'flex-wrap'}`}
     >
       {narrow ? (
         <Select<Range['span']>
@@ -85,7 +85,7 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
           </Suspense>
         )}
       </Popover>
-      <span className={`text-[12px] text-ink-3 ${custom && !wide ? 'max-sm:hidden' : ''}`}>{zoneName()}</span>
+      <span className={`text-[12px] text-ink-3 ${custom && !hasBothEnds ? 'max-sm:hidden' : ''}`}>{zoneName()}</span>
     </span>
   );
 }

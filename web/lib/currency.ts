@@ -16,7 +16,7 @@ const million = 1_000_000;
 /** `128k`, `1M`. @param tokens null = unknown. */
 export function sizeText(tokens: number | null): string {
   if (tokens === null) return '–';
-  // What would be rounded to a thousand thousands is a million.
+  // 999,999 is 1M, not 1000k.
   if (Math.round(tokens / thousand) >= thousand) return `${Number((tokens / million).toFixed(1))}M`;
   return tokens >= thousand ? `${Math.round(tokens / thousand)}k` : String(tokens);
 }

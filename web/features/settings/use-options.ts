@@ -79,15 +79,15 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
       )
         return toast.error(t('settings.addressFirst'));
       if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
-      const switches = selected.filter(
-        // A switch is refused before what it needs is stored.
-        (key) => optionRow(key).kind.name === 'switch' && !selected.includes(optionRow(key).needs as OptionKey),
-      );
-      const last = selected.filter((key) => optionRow(key).kind.name === 'switch' && !switches.includes(key));
-      const others = selected.filter((key) => optionRow(key).kind.name !== 'switch');
+      // Switches go first, but one that needs a field stored with it: the server would refuse it.
+      const rankOf = (key: OptionKey): number => {
+        const { kind, needs } = optionRow(key);
+        if (kind.name !== 'switch') return 1;
+        return selected.includes(needs as OptionKey) ? 2 : 0;
+      };
       const failures: Record<string, string> = {};
       let thrown = false;
-      for (const key of [...switches, ...others, ...last])
+      for (const key of [...selected].sort((one, other) => rankOf(one) - rankOf(other)))
         await call('option.set', { key, value: valueFor(key) }).catch((error: unknown) => {
           failures[key] = messageOf(error);
           thrown ||= !isAnswered(error);

@@ -137,7 +137,7 @@ function Days({ month }: { readonly month: Statement }) {
               <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
               <span
                 className="block w-full bg-(--data-1)"
-                // More may have been given back on a day than was spent.
+                // Refunds may exceed what was spent on a day.
                 style={{ height: `${Math.max(0, ((spent.get(one) ?? 0) / max) * 100)}%` }}
               />
             </li>

@@ -21,8 +21,8 @@ import { methodName, TopUp, usePaymentMethods } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
 
-/** A way to a larger balance. */
-const Way = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+/** One way to top up, beside the balance. */
+const TopUpSection = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
   <section aria-label={title} className="border-line max-lg:border-t lg:border-l">
     <h2 className="mb-2 font-semibold">{title}</h2>
     {children}
@@ -66,7 +66,7 @@ export function WalletPage() {
   return (
     <>
       <PageHead title={t('wallet.title')} />
-      {/* What there is, and beside it how it becomes more. */}
+      {/* The balance, and the ways to top it up. */}
       <div
         className={`mx-5 mb-3 grid grid-cols-[minmax(0,1fr)] rounded-3 border border-line bg-surface [&>*]:min-w-0 [&>*]:px-4 [&>*]:py-3 ${payable ? 'lg:grid-cols-3' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
       >
@@ -76,13 +76,13 @@ export function WalletPage() {
           </Boundary>
         </div>
         {payable ? (
-          <Way title={t('wallet.online')}>
+          <TopUpSection title={t('wallet.online')}>
             <TopUp onPaid={refresh} />
-          </Way>
+          </TopUpSection>
         ) : null}
-        <Way title={t('wallet.redeem')}>
+        <TopUpSection title={t('wallet.redeem')}>
           <Redemption onRedeemed={refresh} alone={!payable} />
-        </Way>
+        </TopUpSection>
       </div>
       <Boundary>
         <Invite onTransferred={refresh} />
