@@ -296,9 +296,13 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
   const ask = (path: string, headers: Record<string, string> = {}, body?: string) =>
     answerOf(first.port, [body === undefined ? 'GET' : 'POST', path, headers, body]);
   const gate = Promise.withResolvers<void>();
-  api = () => gate.promise;
+  const arrived = Promise.withResolvers<void>();
+  api = () => {
+    arrived.resolve();
+    return gate.promise;
+  };
   const before = ask('/api/before');
-  await Bun.sleep(20);
+  await arrived.promise;
   let quiet = false;
   const paused = first.pause().then(() => {
     quiet = true;
