@@ -19,6 +19,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type DatabasePlace, placeName, placeOf } from '../../db/place.ts';
 import { processStart } from '../../db/process-start.ts';
+import type { PendingOutbox } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
 
 export interface DataDirFiles {
@@ -27,7 +28,9 @@ export interface DataDirFiles {
   readonly secretKey: string;
   readonly lock: string;
   /** Folders and file name prefixes for settlements that could not be written to the database, the likeliest first. */
-  readonly pending: readonly { readonly dir: string; readonly name: string }[];
+  readonly pending: readonly PendingOutbox[];
+  /** The data directory among them, with room that is set aside. */
+  readonly ownPending: PendingOutbox & { readonly reserve: string };
   /** The data directory, or a folder of its own where its path is too long for sockets. */
   readonly socketDir: string;
   /** Requests the front door hands over. */
@@ -92,24 +95,32 @@ export function homeOf(env: Environment): string {
   }
 }
 
-const homePlace = (hash: string): DataDirFiles['pending'] => {
-  const home = homeOf(process.env);
-  return home === '' ? [] : [{ dir: home, name: `.gateway-${hash}.owed-` }];
+/** Where settlements go when the data directory takes none: a folder that the operator names, or the home where it lasts. */
+const otherPlaces = (hash: string, env: Environment): readonly PendingOutbox[] => {
+  const named = env.GATEWAY_OWED_DIR ?? '';
+  const home = homeOf(env);
+  return [
+    ...(named === '' ? [] : [{ dir: resolve(named), name: `gateway-${hash}.owed-` }]),
+    ...(home === '' ? [] : [{ dir: home, name: `.gateway-${hash}.owed-`, writes: 'persistent' as const }]),
+    { dir: tmpdir(), name: `gateway-${hash}.owed-`, writes: 'never' },
+  ];
 };
 
 /** Unix socket paths end at 107 bytes. */
 const maxSocketPathLength = 100;
 
-export function dataDirFiles(dir: string): DataDirFiles {
+export function dataDirFiles(dir: string, env: Environment = process.env): DataDirFiles {
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
   const fits = join(dir, 'local.sock').length <= maxSocketPathLength;
   const sockets = fits ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
+  const ownPending = { dir, name: 'gateway.owed-', reserve: 'gateway.reserve-' };
   return {
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
     lock: join(dir, 'gateway.lock'),
-    pending: [{ dir, name: 'gateway.owed-' }, ...homePlace(hash), { dir: tmpdir(), name: `gateway-${hash}.owed-` }],
+    pending: [ownPending, ...otherPlaces(hash, env)],
+    ownPending,
     socketDir: sockets,
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
@@ -143,6 +154,13 @@ export function ensureDataDir(dir: string): DataDirFiles {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unreadable(dir, error);
+  }
+  const owedDir = process.env.GATEWAY_OWED_DIR ?? '';
+  try {
+    if (owedDir !== '') mkdirSync(owedDir, { recursive: true, mode: 0o700 });
+    if (owedDir !== '') accessSync(owedDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unreadable(owedDir, error);
   }
   try {
     if (files.socketDir !== dir) mkdirSync(files.socketDir, { mode: 0o700 });

@@ -32,6 +32,7 @@ import { createOneRelay } from '../threads/relay/one-relay.ts';
 import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
 import { createRelayThreads } from '../threads/relay/relay-threads.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, lockOwner, lockReleaser } from './data-dir.ts';
+import { ReserveSpace } from './reserve-space.ts';
 import { createStopHandler, type StopHandler } from './shutdown-reason.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
@@ -156,8 +157,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await monitors.open();
     threads.push({ terminate: monitors.close });
     before?.open(options.relayThreads, order.forwardedSocket);
+    const reserveSpace = new ReserveSpace({
+      ...{ outbox: files.ownPending, relayThreads: options.relayThreads, print },
+      open: () => relayThreads.status().open,
+    });
+    reserveSpace.start();
+    threads.push({ terminate: () => void reserveSpace.stop() });
     const close = async (): Promise<void> => {
-      await Promise.all([control.stop(closeMs), ledgerThread.stop(node === null ? closeMs : leaveMs)]);
+      await Promise.all([
+        ...[control.stop(closeMs), reserveSpace.stop()],
+        ledgerThread.stop(node === null ? closeMs : leaveMs),
+      ]);
       watch.stop();
       monitors.close();
       counter.close();

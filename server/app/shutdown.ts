@@ -1,6 +1,7 @@
 /** Ends serving: open requests may end, then they are ended; pending settlements are written to the database or kept for the next start; no wait is unlimited. */
 
 import type { LedgerClient } from '../billing/ledger/client.ts';
+import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import { type PendingOutbox, writePending } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
@@ -43,24 +44,32 @@ const closeTimeoutMs = 500;
 const failureGraceMs = 3000;
 const retrySeconds = 5;
 
-/** Writes pending settlements to files when the database cannot take them. */
-export async function keepPending(ledger: Pick<LedgerClient, 'saveUnsettled'>, deps: KeepDeps): Promise<void> {
-  let path = '';
+/**
+ * Writes pending settlements to files when the database cannot take them. Where no file that outlives the process can be
+ * written either, they are printed and stay unsettled: the ends of their answers are not sent.
+ * @returns whether everything pending is durable.
+ */
+export async function keepPending(ledger: Pick<LedgerClient, 'saveUnsettled'>, deps: KeepDeps): Promise<boolean> {
+  let paths: readonly string[] = [];
+  let unsettled: readonly LedgerCommand[] = [];
   try {
     const count = await ledger.saveUnsettled(async (commands) => {
+      unsettled = commands;
       const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
-      path = await writePending(deps.pending, `${stamp}${deps.mark}`, commands);
+      paths = await writePending(deps.pending, `${stamp}${deps.mark}`, commands);
     });
     if (count > 0)
-      deps.print(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
+      deps.print(
+        `${count} settlements could not be written to the database; the next start reads them from ${paths.join(', ')}`,
+      );
+    return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     deps.print(
-      `what is owed could not be written anywhere (${reason}); put these lines into ${deps.pending[0]?.dir}/${deps.pending[0]?.name}1.jsonl:`,
+      `what is owed could not be written anywhere (${reason}), and the ends of these answers are not sent; put these lines into ${deps.pending[0]?.dir}/${deps.pending[0]?.name}1.jsonl:`,
     );
-    await ledger.saveUnsettled(async (commands) => {
-      for (const command of commands) deps.print(JSON.stringify(command));
-    });
+    for (const command of unsettled) deps.print(JSON.stringify(command));
+    return false;
   }
 }
 
@@ -89,7 +98,8 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
       await until(onlyBills, forceCloseMs);
     }
     if (ledger.healthy().ok) await until(() => ledger.pending().count === 0, commitMs);
-    await keepPending(ledger, deps.keep);
+    // Without a durable settlement nothing more is sent: the connections are closed as they are.
+    if (!(await keepPending(ledger, deps.keep))) return;
     if (await until(() => relay.open() === 0, closeTimeoutMs)) return;
     await keepPending(ledger, deps.keep);
   };

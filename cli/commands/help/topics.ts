@@ -45,6 +45,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     en: 'durable directory for bills while the database is away (without one: 503)',
   },
   {
+    name: 'GATEWAY_OWED_DIR',
+    zh: '数据目录所在磁盘已满时，进程结束前未能入账的费用写到此目录（应位于另一块磁盘，且只供本站点使用）',
+    en: 'directory for what is owed when the disk of the data directory is full at the end: on another disk, and of this site alone',
+  },
+  {
     name: 'GATEWAY_LEASE_SECONDS',
     zh: '租约秒数：数据库不可用时节点可继续服务的时间（少 3 秒），也是死节点的额度归还前的时间（多 5 秒；10 至 600，默认 30）',
     en: 'seconds a lease lasts: a node serves for so long without the database (less 3), and what a dead one leased is free after as long (and 5 more; 10 to 600, else 30)',

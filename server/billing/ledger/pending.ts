@@ -1,7 +1,7 @@
-/** Settlements that could not be written to the database when the process ended: lines of JSON beside it, or elsewhere where that disk is full; the next start settles them. */
+/** Settlements that could not be written to the database when the process ended: lines of JSON in a place that outlives it; the next start settles them. */
 
 import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LedgerStore } from '../ports.ts';
 import { keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
@@ -10,6 +10,13 @@ export interface PendingOutbox {
   readonly dir: string;
   /** How the names of its files begin. */
   readonly name: string;
+  /** How the names of files begin whose blocks settlements may take where the disk is full: `reserve-space.ts`. */
+  readonly reserve?: string;
+  /**
+   * `always`: the site's own folder, or one that the operator named. `persistent`: only where it is a disk of its own and
+   * not memory or the layer of a container, which end with the process. `never`: earlier builds wrote here; it is read.
+   */
+  readonly writes?: 'always' | 'persistent' | 'never';
 }
 
 export interface PendingReport {
@@ -27,21 +34,26 @@ const placeMs = 2000;
 const extension = '.jsonl';
 const batchSize = 500;
 
-/** Tries one folder after the other; a disk that hangs is skipped like one that is full. @param stamp makes the name unique. @returns the file's path. @throws the last folder's error. */
+/**
+ * Tries one folder after the other; a disk that hangs is skipped like one that is full. Where there is no room, the lines
+ * take the blocks of reserved files, as many as these hold, and the rest goes on to the next folder.
+ * @param stamp makes the names unique.
+ * @returns the files' paths: together they hold every command, and are durable.
+ * @throws the last folder's error: not every command is durable.
+ */
 export async function writePending(
   outboxes: readonly PendingOutbox[],
   stamp: string,
   commands: readonly LedgerCommand[],
-): Promise<string> {
-  const text = commands.map((command) => `${JSON.stringify(command)}\n`).join('');
-  let last: unknown;
-  for (const { dir, name } of outboxes) {
-    const path = join(dir, `${name}${stamp}${extension}`);
+): Promise<readonly string[]> {
+  const order: PendingOrder = { lines: commands.map((command) => `${JSON.stringify(command)}\n`), paths: [] };
+  let last: unknown = new Error('there is no folder that outlives the process');
+  for (const outbox of outboxes) {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`${dir} does not answer`)), placeMs);
+    const timer = setTimeout(() => reject(new Error(`${outbox.dir} does not answer`)), placeMs);
     try {
-      await Promise.race([writeWhole(path, dir, text), timedOut]);
-      return path;
+      await Promise.race([writeInto(outbox, stamp, order), timedOut]);
+      return order.paths;
     } catch (error) {
       last = error;
     } finally {
@@ -49,6 +61,112 @@ export async function writePending(
     }
   }
   throw last;
+}
+
+/** Lines that no file holds yet, and the files that hold the others. */
+interface PendingOrder {
+  lines: readonly string[];
+  readonly paths: string[];
+}
+
+/** @throws while lines are left. */
+async function writeInto(outbox: PendingOutbox, stamp: string, order: PendingOrder): Promise<void> {
+  if (!(await outlivesProcess(outbox))) throw new Error(`${outbox.dir} may end with the process`);
+  const path = (part = ''): string => join(outbox.dir, `${outbox.name}${stamp}${part}${extension}`);
+  const { lines } = order;
+  try {
+    await writeWhole(path(), outbox.dir, lines.join(''));
+    if (order.lines !== lines) return;
+    order.paths.push(path());
+    order.lines = [];
+  } catch (error) {
+    if (outbox.reserve === undefined) throw error;
+    for (const name of (await readdir(outbox.dir)).filter(isReserved(outbox.reserve)).sort()) {
+      await takeReserved(join(outbox.dir, name), path(`-${order.paths.length + 1}`), outbox.dir, order);
+      if (order.lines.length === 0) return;
+    }
+    throw error;
+  }
+}
+
+/** Numbers of `linux/magic.h`: folders in memory, and what a container writes beside its volumes. */
+const endWithProcess: ReadonlySet<number> = new Set([0x01021994, 0x858458f6, 0x794c7630]);
+
+async function outlivesProcess({ dir, writes = 'always' }: PendingOutbox): Promise<boolean> {
+  if (writes !== 'persistent') return writes === 'always';
+  if (process.platform !== 'linux') return true;
+  return !endWithProcess.has((await statfs(dir)).type >>> 0);
+}
+
+export const isReserved =
+  (reserve: string) =>
+  (name: string): boolean =>
+    name.startsWith(reserve) && /^\d+$/.test(name.slice(reserve.length));
+
+/**
+ * The file becomes one of settlements, by writing over blocks that it has already: a full disk takes that. File systems
+ * that copy on writing may refuse; then the file is given up, and the lines take the room that this makes.
+ */
+async function takeReserved(reserved: string, path: string, dir: string, order: PendingOrder): Promise<void> {
+  const draft = `${path}.part`;
+  try {
+    await rename(reserved, draft);
+  } catch {
+    // Another thread, or the process that takes over, has taken it.
+    return;
+  }
+  const { lines } = order;
+  let held = await overwrite(draft, lines).catch(() => 0);
+  if (held > 0) {
+    await rename(draft, path);
+    await syncFolder(dir);
+  } else {
+    await rm(draft, { force: true });
+    const isWritten = await writeWhole(path, dir, lines.join('')).then(
+      () => true,
+      () => false,
+    );
+    held = isWritten ? lines.length : 0;
+  }
+  // Another folder may have taken them meanwhile, because this one did not answer in time.
+  if (held === 0 || order.lines !== lines) return;
+  order.lines = lines.slice(held);
+  order.paths.push(path);
+}
+
+/** @returns how many of the lines fit into the file as it is. */
+async function overwrite(draft: string, lines: readonly string[]): Promise<number> {
+  const file = await open(draft, 'r+');
+  try {
+    const { size } = await file.stat();
+    let held = 0;
+    let bytes = 0;
+    for (const line of lines) {
+      const more = Buffer.byteLength(line);
+      if (bytes + more > size) break;
+      bytes += more;
+      held++;
+    }
+    const text = Buffer.from(lines.slice(0, held).join(''));
+    for (let at = 0; at < text.length; ) {
+      const { bytesWritten } = await file.write(text, at, text.length - at, at);
+      at += bytesWritten;
+    }
+    await file.truncate(bytes);
+    await file.sync();
+    return held;
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(dir: string): Promise<void> {
+  const folder = await open(dir, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 /** All of it under its name, or nothing. */
@@ -65,12 +183,7 @@ async function writeWhole(path: string, dir: string, text: string): Promise<void
     await file.close();
   }
   await rename(draft, path);
-  const folder = await open(dir, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(dir);
 }
 
 /** Idempotent by `ref`: what reached the database before counts once. @throws the driver's error; then all files stay. */
