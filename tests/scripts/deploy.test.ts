@@ -107,10 +107,13 @@ test('compose: two nodes, PostgreSQL, Valkey and a proxy, each image with its ve
   for (const { image } of Object.values(compose.services)) expect(image).toMatch(/^[\w/]+:(?!latest)[\w.-]+$/);
 });
 
-test('compose: nodes are alike but for their folder, which outlives them', () => {
+test('compose: nodes are alike but for their folders, which outlive them', () => {
   const folders = nodes.map(([, { volumes }]) => volumes);
-  expect(folders.map((volumes) => volumes?.[0])).toEqual(['gateway-1:/data', 'gateway-2:/data']);
-  expect(folders[0]?.slice(1)).toEqual(folders[1]?.slice(1));
+  expect(folders.map((volumes) => volumes?.slice(0, 2))).toEqual([
+    ['gateway-1:/data', 'gateway-1-owed:/owed'],
+    ['gateway-2:/data', 'gateway-2-owed:/owed'],
+  ]);
+  expect(folders[0]?.slice(2)).toEqual(folders[1]?.slice(2));
   const [one, other] = nodes.map(([, { volumes: _own, ...rest }]) => rest);
   expect(one).toEqual(other);
   const { environment = {} } = nodes[0]?.[1] ?? { networks: [], image: '' };

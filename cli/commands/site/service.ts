@@ -26,6 +26,7 @@ interface PrintedUnit {
 }
 
 const installed = '/usr/local/bin/gateway';
+const owedFolder = '/var/lib/gateway-owed';
 /** What ProtectHome and PrivateTmp hide from a unit. */
 const hidden = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
 
@@ -72,8 +73,8 @@ export function systemd({ program, dataDir, isSet, port, user, say }: ServiceInp
     ? '# The data directory lies below a home: homes are seen, and nothing else in them is written.\nProtectHome=read-only'
     : 'ProtectHome=yes';
   const whose = isSet
-    ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\n${home}`
-    : `${user === undefined ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`}\nStateDirectory=gateway\nStateDirectoryMode=0700\nProtectHome=yes`;
+    ? `User=${ownerOf(dataDir)}\nReadWritePaths=${unitPath(dataDir)}\nStateDirectory=gateway-owed\nStateDirectoryMode=0700\n${home}`
+    : `${user === undefined ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`}\nStateDirectory=gateway gateway-owed\nStateDirectoryMode=0700\nProtectHome=yes`;
   const capabilities =
     Number(port) < privileged
       ? 'AmbientCapabilities=CAP_NET_BIND_SERVICE\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE'
@@ -90,6 +91,8 @@ Wants=network-online.target
 
 [Service]
 Environment=${unitPath(`GATEWAY_DATA_DIR=${dataDir}`)}
+# What is owed goes here when that disk is full: a mount of its own is safest. PrivateTmp ends with the service.
+Environment=GATEWAY_OWED_DIR=${owedFolder}
 # GATEWAY_SECRET_KEY_FILE, DATABASE_URL_FILE and whatever else \`gateway help environment\` lists may stand in here.
 EnvironmentFile=-/etc/gateway/gateway.env
 ExecStart=${unitWord(start)} serve --host 127.0.0.1 --port ${port}
@@ -132,11 +135,11 @@ export const container = ({ port }: ServiceInput): PrintedUnit => ({
   file: `FROM debian:stable-slim
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates \\
   && rm -rf /var/lib/apt/lists/* && useradd --create-home gateway \\
-  && install -d -o gateway -g gateway -m 700 /data /backups
+  && install -d -o gateway -g gateway -m 700 /data /owed /backups
 COPY gateway /usr/local/bin/gateway
 USER gateway
-ENV GATEWAY_DATA_DIR=/data GATEWAY_HOST=0.0.0.0 GATEWAY_PORT=${port}
-VOLUME /data
+ENV GATEWAY_DATA_DIR=/data GATEWAY_OWED_DIR=/owed GATEWAY_HOST=0.0.0.0 GATEWAY_PORT=${port}
+VOLUME /data /owed
 EXPOSE ${port}
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["gateway", "service", "check"]
