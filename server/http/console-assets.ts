@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { isConsolePage } from '../contract/console-pages.ts';
 import { languageNamed } from '../contract/language.ts';
 import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
 
@@ -89,6 +90,9 @@ function fromDisk(root: string): EmbeddedFile[] {
     });
 }
 
+/** A browser that goes somewhere says so; what asks for anything is a program, and takes a page for an answer. */
+const wantsPage = (request: Request): boolean => (request.headers.get('accept') ?? '').includes('text/html');
+
 /** Names of files: who asks for one that is not there wants no page. */
 const fileName = /\.(js|mjs|css|map|json|png|jpe?g|gif|svg|ico|webp|txt|xml|webmanifest|woff2?)$/i;
 
@@ -101,7 +105,7 @@ export interface ConsoleInfo {
 
 /**
  * @param embedded null = the files of the last build on disk.
- * @returns null when there is no console in this build or the method is not a read.
+ * @returns null when there is no console in this build, the method is not a read, or a program asks for what is no page.
  */
 export function createConsoleAssets(
   details: () => ConsoleInfo,
@@ -143,6 +147,7 @@ export function createConsoleAssets(
     const found = assets().get(path);
     if (found === undefined && (path.startsWith('/assets/') || fileName.test(path)))
       return new Response('Not found', { status: 404 });
+    if (found === undefined && !isConsolePage(path) && !wantsPage(request)) return null;
     const asset = found ?? assets().get('/index.html');
     return asset === undefined ? null : answer(request, asset, 200);
   };

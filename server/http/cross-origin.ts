@@ -23,10 +23,6 @@ export const isOpenToPages = (request: Request, place: PathKind, path: string): 
 export const isPreflight = (request: Request): boolean =>
   request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
 
-/** What is asked for, in a preflight as in what follows it. */
-export const effectiveMethod = (request: Request): string =>
-  (request.method === 'OPTIONS' ? request.headers.get('access-control-request-method') : null) ?? request.method;
-
 export function preflightAnswer(request: Request): Response {
   const requested = request.headers.get('access-control-request-headers') ?? '';
   return new Response(null, {

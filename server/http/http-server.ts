@@ -1,5 +1,6 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
+import { isConsolePage } from '../contract/console-pages.ts';
 import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
 import { languageFor } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
@@ -9,7 +10,7 @@ import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
-import { effectiveMethod, isOpenToPages, isPreflight, openToPages, preflightAnswer } from './cross-origin.ts';
+import { isOpenToPages, isPreflight, openToPages, preflightAnswer } from './cross-origin.ts';
 import { createForwarding, createOpenRequests, forwardedFrom } from './forward.ts';
 import { isProbe, probe } from './health-checks.ts';
 import { pathKindOf } from './path-kind.ts';
@@ -98,7 +99,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       }),
   };
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
-    const path = forgivenPath(pathOf(request.url), effectiveMethod(request));
+    const path = forgivenPath(pathOf(request.url));
     const direct = () => (listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? ''));
     const peer = {
       ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.isTrustedProxy),
@@ -135,6 +136,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       const asset = options.consoleAsset(request, path);
       if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
       if (asset !== null) return parting(asset);
+      if (isRead(request) && !isConsolePage(path)) return parting(unknownRoute(request, path));
     }
     const going = connections.begin(request);
     const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.isTrustedProxy(direct()) ? direct() : '';
@@ -254,6 +256,8 @@ async function upgrade(
   data.close();
   return new Response(null, { status: 400 });
 }
+
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 
 /** Never a page: a program that mistyped its address must not take HTML for an answer. */
 function unknownRoute(request: Request, path: string): Response {

@@ -7,8 +7,11 @@ export type PathKind = 'relay' | 'api' | 'console' | 'nowhere';
 /** What supervisors and monitors ask for by habit: who gets a page here would take a dead server for a living one. */
 const probes = ['health', 'healthz', 'healthcheck', 'live', 'livez', 'ready', 'readyz', 'ping', 'metrics', 'actuator'];
 
+/** Where agents look for services that this server may have one day: sign-in, settings, tools, descriptions. */
+const lookups = ['.well-known', 'protocol', 'managed', 'mcp', 'info', 'openapi.json'];
+
 /** First segments that belong to programs. */
-const programs: ReadonlySet<string> = new Set(['api', ...relaySegments, ...probes]);
+const programs: ReadonlySet<string> = new Set(['api', ...relaySegments, ...probes, ...lookups]);
 
 export function pathKindOf(path: string): PathKind {
   if (isRelayPath(path)) return 'relay';

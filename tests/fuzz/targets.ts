@@ -168,8 +168,7 @@ function urls({ damaged, pick }: Damage): void {
   );
   const path = pathOf(url.startsWith('/') ? `http://x${url}` : `/${url}`);
   holds(path.startsWith('/') && !path.includes('?'), 'a path', path);
-  const method = pick(['GET', 'POST']);
-  const once = plainPath(forgivenPath(path, method));
+  const once = plainPath(forgivenPath(path));
   const matched = relayRouteFor(once);
   holds(matched === undefined || matched.route.path.length > 1, 'a route', once);
   holds(['relay', 'api', 'console', 'nowhere'].includes(pathKindOf(path)), 'a place', path);

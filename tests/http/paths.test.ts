@@ -1,5 +1,6 @@
 /** Which spelling of a path is answered by whom: programs never get a page, pages are never another way in. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { consolePages } from '../../server/contract/console-pages.ts';
 import { pathKindOf } from '../../server/http/path-kind.ts';
 import { createSite, type Site, sendRaw } from '../support/site.ts';
 
@@ -86,20 +87,46 @@ test('another spelling of a call is not the call', async () => {
   expect((await ask('GET', '/api/status/')).status).toBe(200);
 });
 
+const accepting = (accept: string) => ['Host: gw.example', `Accept: ${accept}`];
+
+test.each([...consolePages, '/user/edit/1', '/channel/add', '/channel/edit/7', '/pricing/gpt-4o', '/chat', '/chat/3'])(
+  '%s is a page, whatever is accepted',
+  async (page) => {
+    const target = page.replace(':id?', '1').replace(':id', '1').replace(':type', 'github');
+    expect(pathKindOf(target)).toBe('console');
+    for (const headers of [['Host: gw.example'], accepting('*/*'), accepting('text/html')])
+      expect((await ask('GET', target, headers)).type).toBe('text/html');
+  },
+);
+
+test.each(['/setup', '/apis', '/v10', '/a/api/b', '/user/bootstrap', '/chat/abc', '/channel/edit/x'])(
+  '%s is no page: only a browser that goes there gets one',
+  async (target) => {
+    expect((await ask('GET', target, accepting('text/html,application/xhtml+xml'))).type).toBe('text/html');
+    for (const headers of [['Host: gw.example'], accepting('*/*'), accepting('application/json')]) {
+      const { status, type, body } = await ask('GET', target, headers);
+      expect([status, type, JSON.parse(body)]).toEqual([
+        404,
+        'application/json',
+        expect.objectContaining({ success: false, code: 'route_unknown' }),
+      ]);
+    }
+  },
+);
+
 test.each([
-  '/',
-  '/token',
-  '/setup',
-  '/api-docs',
-  '/apis',
-  '/detail',
-  '/midjourney',
-  '/user/edit/1',
-  '/v10',
-  '/a/api/b',
-])('%s is a page', async (target) => {
-  expect(pathKindOf(target)).toBe('console');
-  expect((await ask('GET', target)).type).toBe('text/html');
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/protocol',
+  '/managed/settings',
+  '/mcp',
+  '/openapi.json',
+  '/info',
+])('%s says in JSON that there is nothing, to browsers too', async (target) => {
+  for (const headers of [['Host: gw.example'], accepting('text/html')]) {
+    const { status, type } = await ask('GET', target, headers);
+    expect([status, type]).toEqual([404, 'application/json']);
+  }
 });
 
 test('browsers learn to come back over TLS where TLS is certain, and nowhere else', async () => {

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createApp } from '../../server/http/app.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
+import { createConsoleAssets } from '../../server/http/console-assets.ts';
 import { openHttpServer } from '../../server/http/http-server.ts';
 import { createTestGateway, type TestGatewayOptions } from './gateway.ts';
 
@@ -42,6 +43,9 @@ export function sendRaw(port: number, head: readonly string[], body: string | Ui
   return promise;
 }
 
+/** Stands for the built console. */
+const page = resolve(import.meta.dirname, '../../web/index.html');
+
 export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
   const gateway = await createTestGateway(gatewayOptions);
   const dir = mkdtempSync(join(tmpdir(), 'site-'));
@@ -66,10 +70,10 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     controlSocket,
     isTrustedProxy: (address) => gateway.state.settings.isTrustedProxy(address),
     secureHost: () => gateway.state.settings.secureHost,
-    consoleAsset: (request) =>
-      request.method === 'GET' || request.method === 'HEAD'
-        ? new Response('<!doctype html>', { headers: { 'content-type': 'text/html; charset=utf-8' } })
-        : null,
+    consoleAsset: createConsoleAssets(
+      () => gateway.state.settings,
+      [{ path: '/index.html', plain: page, brotli: null, gzip: null }],
+    ),
   });
   return {
     gateway,

@@ -1,6 +1,7 @@
 /** Alerts in the top bar: those that are new are counted, each leads to what it is about. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { alertKindNames } from '../../server/contract/alert-kinds.ts';
+import { pageAddresses } from '../../server/contract/console-pages.ts';
 import { pages } from '../../web/app/pages.tsx';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
@@ -35,7 +36,7 @@ test('every kind of alert says what it is and leads to a page that exists', asyn
     expect(page).toContain(`words of ${kind}`);
     const [link = ''] = linksIn(page);
     const path = link.split('?')[0] ?? '';
-    expect([kind, pages.some((one) => one.addresses?.test(path) ?? one.path === path)]).toEqual([kind, true]);
+    expect([kind, pages.some((one) => pageAddresses(one.path).test(path))]).toEqual([kind, true]);
   }
   expect(rendered(<AlertList alerts={[alert('channel_failing', '7')]} onSeen={nothing} onLeave={nothing} />)).toContain(
     '/channel/edit/7',

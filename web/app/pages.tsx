@@ -1,5 +1,6 @@
 /** The pages of the console, one row each: the router, the sidebar, the breadcrumb, the palette and the jump keys read them. */
 import type { ComponentType } from 'react';
+import { type ConsolePage, pageAddresses } from '../../server/contract/console-pages.ts';
 import { Role } from '../../server/contract/enum.ts';
 import type { IconName } from '../components/icon.tsx';
 import type { zh } from '../locales/zh.ts';
@@ -29,9 +30,7 @@ export interface Navigation {
 }
 
 export interface Page {
-  readonly path: string;
-  /** Every address of a page that has more than its path. */
-  readonly addresses?: RegExp;
+  readonly path: ConsolePage;
   /** Fetches the code of the page. */
   readonly load: () => Promise<ComponentType<PageProps>>;
   /** The least role that sees it; a guest has not logged in. */
@@ -111,7 +110,6 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/pricing',
-    addresses: /^\/pricing(\/.*)?$/,
     load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
     needs: Role.guest,
     navigation: { icon: 'tag', label: 'nav.pricing', group: 'nav.use', key: 'm' },
@@ -164,7 +162,6 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/channel',
-    addresses: /^\/channel(\/(add|edit\/\d+))?\/?$/,
     load: async () => (await import('../features/channels/channels-page.tsx')).ChannelsPage,
     needs: Role.admin,
     navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', key: 'c' },
@@ -189,7 +186,6 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/user',
-    addresses: /^\/user(\/edit(\/\d+)?)?\/?$/,
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,
     navigation: { icon: 'users', label: 'users.title', group: 'nav.admin', key: 'u' },
@@ -240,12 +236,9 @@ export const pages: readonly Page[] = [
   },
 ];
 
-const patternOf = ({ path, addresses }: Page): RegExp =>
-  addresses ?? new RegExp(`^${path.replace(/\/:\w+\?/g, '(/[^/]+)?').replace(/:\w+/g, '[^/]+')}/?$`);
-
 /** @returns the page that is shown at an address: the login where it needs one. */
 export function pageAt(path: string, loggedIn: boolean): Page | undefined {
-  const page = pages.find((one) => patternOf(one).test(path));
+  const page = pages.find((one) => pageAddresses(one.path).test(path));
   return page === undefined || page.needs === Role.guest || loggedIn
     ? page
     : pages.find((one) => one.path === '/login');

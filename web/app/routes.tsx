@@ -3,6 +3,7 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
+import { extendedAddresses } from '../../server/contract/console-pages.ts';
 import { Role } from '../../server/contract/enum.ts';
 import { Boundary } from '../components/failure.tsx';
 import { Waiting } from '../components/waiting.tsx';
@@ -118,7 +119,7 @@ export function App() {
             </Route>
           )}
           {screens.map((screen) => (
-            <Route key={screen.page.path} path={screen.page.addresses ?? screen.page.path}>
+            <Route key={screen.page.path} path={extendedAddresses[screen.page.path] ?? screen.page.path}>
               {(params) => <Guarded screen={screen} params={params} />}
             </Route>
           ))}

@@ -79,7 +79,8 @@ export const requesterOf = ({ headers }: Request, path: string): ProtocolId =>
 export function listModels(deps: ListModelsDeps, request: Request, path: string, peer: Peer): Response {
   const requester = requesterFor(path, request.headers);
   if (requester === undefined) throw new AppError('route_unknown', { method: request.method, path });
-  if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    throw new AppError('method_not_allowed', { method: request.method });
   const principal = deps.authorize.identify(request, peer);
   const names = namesFor(deps, principal);
   const shape = requester.models;

@@ -141,17 +141,17 @@ export const relaySegments: readonly string[] = [
 const versionless: ReadonlyMap<string, string> = new Map(
   ['/chat/completions', '/completions', '/embeddings', '/messages', '/messages/count_tokens', '/responses']
     .concat(['/responses/compact', '/moderations', '/images/generations', '/images/edits', '/audio/speech'])
-    .concat(['/audio/transcriptions', '/audio/translations'])
+    .concat(['/audio/transcriptions', '/audio/translations', '/models', '/realtime'])
     .map((path) => [path, `/v1${path}`]),
 );
 
 /** A base address with the version in it before a path that has one too: `/v1/v1/messages`, `/v1/v1beta/models`. */
 const doubled = /^\/v1(?:beta)?(?=\/v1(?:beta)?\/)/;
 
-/** @returns the path that is meant; most often the same. Pages of the console are read, so what is sent elsewhere is meant for programs. */
-export function forgivenPath(path: string, method: string): string {
+/** @returns the path that is meant; most often the same. No page of the console has such an address. */
+export function forgivenPath(path: string): string {
   if (path.startsWith('/v1')) return path.replace(doubled, '');
-  if (method !== 'POST') return path;
+  if (path.startsWith('/models/')) return `/v1${path}`;
   return versionless.get(path.endsWith('/') ? path.slice(0, -1) : path) ?? path;
 }
 
