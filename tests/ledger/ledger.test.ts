@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../db/open.ts';
-import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import type { Hold, LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createEngine } from '../../server/billing/ledger/engine.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
-import { addUsers, balanceOf, deduct, grant, openBooks, reserve, settle, violations } from './support.ts';
+import { addUsers, balanceOf, deduct, grant, log, openBooks, reserve, settle, violations } from './support.ts';
 
 let dir: string;
 let database: SqliteDatabase;
@@ -130,6 +130,83 @@ test('a settlement that got through before the crash stays the only one, and its
   recover(createLedgerStore(database.raw));
   expect(balance(1)).toBe(70);
   expect(recover(createLedgerStore(database.raw))).toMatchObject({ settled: 0, voided: 0 });
+});
+
+const holds = () => database.raw.prepare('SELECT ref FROM holds').pluck().all();
+
+test('a hold and the end of its request in one batch leave no hold', () => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1000), reserve('r', 1, 20), settle('r', 1, 30), reserve('v', 1, 20)]);
+  expect(holds()).toEqual(['v']);
+  store.apply([{ type: 'void', ref: 'v', log: null }]);
+  expect(holds()).toEqual([]);
+  // The same after a batch that had to be written row by row, because one of it was there already.
+  store.apply([reserve('s', 1, 20), settle('r', 1, 30), settle('s', 1, 40)]);
+  expect(holds()).toEqual([]);
+  expect(balance(1)).toBe(1000 - 30 - 40);
+});
+
+/** What a checkpoint writes down, as a relay words it. */
+const checkpoint = (ref: string, userId: number, observed: number): Hold => {
+  const hold = reserve(ref, userId, observed);
+  return { ...hold, log: { ...hold.log, endReason: 'recovered' } };
+};
+const rowOf = (ref: string) =>
+  database.raw.prepare('SELECT quota, end_reason AS end FROM logs WHERE request_id = ?').all(ref);
+const used = () => database.raw.prepare('SELECT used_quota FROM tokens WHERE id = 1').pluck().get();
+
+test.each([
+  ['more', 30],
+  ['less', 5],
+  ['the same', 20],
+])('an end that is found after recovery charged its checkpoint corrects it, once: %s', (_name, amount) => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1000), checkpoint('r', 1, 20)]);
+  recover(store);
+  expect([balance(1), rowOf('r')]).toEqual([980, [{ quota: 20, end: 'recovered' }]]);
+  for (let time = 0; time < 3; time++) {
+    const [result] = store.apply([settle('r', 1, amount)]).results;
+    expect(result).toEqual({ status: time === 0 ? 'done' : 'duplicate' });
+    expect([balance(1), rowOf('r'), used()]).toEqual([1000 - amount, [{ quota: amount, end: 'completed' }], amount]);
+  }
+  expect(store.apply([settle('r', 1, amount + 7)]).results).toEqual([{ status: 'conflict' }]);
+  expect(balance(1)).toBe(1000 - amount);
+  expect(broken()).toEqual([]);
+});
+
+test('an end that owes nothing gives back what recovery charged', () => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1000), checkpoint('r', 1, 20)]);
+  recover(store);
+  const end: LedgerCommand = { type: 'void', ref: 'r', log: { ...log('r', 1, 0), endReason: 'client_gone' } };
+  expect(store.apply([end]).results).toEqual([{ status: 'done' }]);
+  expect(store.apply([end]).results).toEqual([{ status: 'duplicate' }]);
+  expect([balance(1), rowOf('r'), used()]).toEqual([1000, [{ quota: 0, end: 'client_gone' }], 0]);
+  expect(broken()).toEqual([]);
+});
+
+test('what the balance could not pay of a recovered request is paid back before it', () => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 10), checkpoint('r', 1, 20)]);
+  recover(store);
+  expect(balance(1)).toBe(0);
+  store.apply([settle('r', 1, 25)]);
+  expect(balance(1)).toBe(0);
+  store.apply([grant('h', 1, 100)]);
+  expect(balance(1)).toBe(100 - 15);
+  expect(broken()).toEqual([]);
+});
+
+test('another amount for what was charged and not recovered is a conflict, as before', () => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1000), settle('r', 1, 20)]);
+  expect(store.apply([settle('r', 1, 30)]).results).toEqual([{ status: 'conflict' }]);
+  expect([balance(1), rowOf('r')]).toEqual([980, [{ quota: 20, end: 'completed' }]]);
 });
 
 test('a call with a fixed price and no tokens counts like any other', async () => {

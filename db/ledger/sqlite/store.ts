@@ -1,13 +1,30 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import type { BalanceEvent, Hold, LedgerCommand, LedgerResult } from '../../../server/billing/ledger/commands.ts';
-import { decide, duplicateOf, type Effects } from '../../../server/billing/ledger/core.ts';
+import {
+  type BalanceEvent,
+  finalRef,
+  type Hold,
+  type LedgerCommand,
+  type LedgerResult,
+  pairedRef,
+} from '../../../server/billing/ledger/commands.ts';
+import {
+  correct,
+  type Decision,
+  decide,
+  duplicateOf,
+  type Effects,
+  type LedgerState,
+} from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
 import { eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
 import { createLedgerReads } from './state.ts';
 import { createLedgerTotals, type LedgerTotals } from './sum.ts';
+
+/** Accounts that pay for a user: their postings go with a settlement. */
+const pairedKinds = ['overrun', 'house'] as const;
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);
@@ -34,6 +51,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
   let epoch = 0;
 
+  const dropRecovered = raw.prepare("DELETE FROM logs WHERE request_id = ? AND end_reason = 'recovered'");
+  const hasRecovered = raw.prepare("SELECT 1 FROM logs WHERE request_id = ? AND end_reason = 'recovered'").pluck();
+
   const write = (effects: Effects, ref: string, totals: LedgerTotals, rows: Rows): LedgerResult => {
     const { posting, paired, log, usage } = effects;
     if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
@@ -56,7 +76,34 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     const { ref, userId, tokenId, channelId, estimate, observed, at, house: selfUse } = hold;
     const log: HeldLog = selfUse === true ? { ...hold.log, house: selfUse } : hold.log;
     putHold.run(ref, userId, tokenId, channelId, estimate, observed, epoch, at, JSON.stringify(log));
+    // Its end may follow in the same batch. A reference that a rollback leaves here costs a DELETE that finds nothing.
+    openHolds.add(ref);
     return { status: 'done' };
+  };
+
+  /**
+   * What recovery charged was the last checkpoint. The request's own end, from a file that was found later, corrects it.
+   * @returns null where the reference was not recovered.
+   */
+  const finalEnd = (command: LedgerCommand, state: LedgerState): Decision | null => {
+    if ((command.type !== 'settle' && command.type !== 'void') || command.log === null) return null;
+    if (hasRecovered.get(command.ref) === undefined) return null;
+    const known = state.posting(command.ref);
+    if (known === undefined) return null;
+    const others = pairedKinds.reduce(
+      (sum, kind) => sum + (state.posting(pairedRef(command.ref, kind))?.amount ?? 0),
+      0,
+    );
+    dropRecovered.run(command.ref);
+    return correct(command, { requested: known.amount, paid: known.amount - others }, state);
+  };
+
+  /** A request that was corrected was charged the sum of both postings. */
+  const isRepeated = (command: LedgerCommand, state: LedgerState): boolean => {
+    const final = command.type === 'settle' ? state.posting(finalRef(command.ref)) : undefined;
+    const known = state.posting(command.ref);
+    if (command.type !== 'settle' || final === undefined || known === undefined) return false;
+    return command.amount === known.amount + (final.kind === 'refund' ? -final.amount : final.amount);
   };
 
   const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
@@ -67,9 +114,17 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       const decision = decide(command, state);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
-      const result = write(decision.effects, command.ref, totals, rows);
+      let { effects } = decision;
+      let result = write(effects, command.ref, totals, rows);
+      if (result.status === 'conflict' || result.status === 'duplicate') {
+        const final = finalEnd(command, state);
+        if (final?.kind === 'write') {
+          effects = final.effects;
+          result = write(effects, finalRef(command.ref), totals, rows);
+        } else if (isRepeated(command, state)) result = { status: 'duplicate' };
+      }
       const versionOf = (userId: number) => reads.version(userId) + totals.movements(userId);
-      const event = result.status === 'done' ? eventOf(decision.effects, versionOf) : null;
+      const event = result.status === 'done' ? eventOf(effects, versionOf) : null;
       if (event !== null) events.push(event);
       return result;
     });
