@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { type DamagedFile, type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
 import { processStart } from '../../db/process-start.ts';
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { BatchMark, Outbox } from '../billing/ports.ts';
@@ -39,6 +39,8 @@ export interface NodeFilesOptions {
   readonly max?: number;
   /** Pages of the copies; default: as many as the disk has. */
   readonly maxPages?: number;
+  /** One line for the operator. */
+  readonly print: (line: string) => void;
 }
 
 /** About 2 GiB. */
@@ -49,10 +51,18 @@ const deleteEveryMs = 60_000;
 /** @throws AppError outbox_locked, node_copied; the driver's error when the folder cannot be used. */
 export function openNodeFiles(
   dir: string,
-  { nativeBinding, now, max = maxPending, maxPages }: NodeFilesOptions,
+  { nativeBinding, now, max = maxPending, maxPages, print }: NodeFilesOptions,
 ): NodeFiles {
-  const { outbox, before } = openOwn(dir, nativeBinding);
-  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, maxPages);
+  const { outbox, before } = openOwn(dir, nativeBinding, ({ path, detail, read }) =>
+    print(
+      `the outbox was damaged (${detail}): ${read} settlements were read from it and are sent; it is set aside as ${path}: keep it until gateway ledger verify and the upstreams' bills agree`,
+    ),
+  );
+  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, maxPages, ({ path, detail }) =>
+    print(
+      `the copy of what was billed lately is damaged (${detail}) and set aside as ${path}; a new one begins. Until it is ${keptForMs / 60_000} minutes old, what an older copy of the database lacks cannot be sent again`,
+    ),
+  );
   const inHand = new Set<number>();
   let count = outbox.count();
   let forgotten = now();
@@ -162,10 +172,11 @@ export type Before = 'gone' | 'unknown';
 function openOwn(
   dir: string,
   nativeBinding: string | undefined,
+  onDamage: (damaged: DamagedFile) => void,
 ): { readonly outbox: OutboxFile; readonly before: Before } {
   const { host, pid, machine = '', started = '' } = ownerIn(dir);
   try {
-    const outbox = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+    const outbox = openOutboxFile(join(dir, 'outbox.db'), nativeBinding, onDamage);
     const isHere = machine !== '' && started !== '' && machine === machineName();
     if (isHere && pid !== process.pid && processStart(pid) === started) {
       // It has the lock of another file than this one.

@@ -108,7 +108,7 @@ async function prepare(place: PostgresPlace, onMigration: NodeLedgerListeners['o
 
 async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerListeners) {
   const direct = directPlace(order.place);
-  const files = openFiles(order);
+  const files = openFiles(order, listeners.print);
   await rejectDuplicate(order, files);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
@@ -215,10 +215,10 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
 }
 
 /** @throws AppError data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
-function openFiles({ dir, durable, nativeBinding }: NodeOrder): NodeFiles {
+function openFiles({ dir, durable, nativeBinding }: NodeOrder, print: NodeLedgerListeners['print']): NodeFiles {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    return openNodeFiles(dir, { nativeBinding, now: Date.now });
+    return openNodeFiles(dir, { nativeBinding, now: Date.now, print });
   } catch (error) {
     throw folderError({ dir, durable }, error);
   }

@@ -1,9 +1,19 @@
 /** What a node keeps for books that it cannot reach, in files of its own. */
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { type DamagedFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
 import { settle } from './support.ts';
 
 let dir: string;
@@ -57,4 +67,87 @@ test('acknowledged batches are known by run and number, the later ones of a run 
   kept.remove(mark('x', 1));
   expect(kept.marks()).toEqual([]);
   kept.close();
+});
+
+/** Bytes that no page of a database has, from one place to another, written into the file as it is. */
+function damage(path: string, from: number, to = statSync(path).size): void {
+  const bytes = Buffer.alloc(Math.min(to, statSync(path).size) - from, 0xa5);
+  const opened = openSync(path, 'r+');
+  writeSync(opened, bytes, 0, bytes.length, from);
+  closeSync(opened);
+}
+
+test('copies that are damaged are set aside and begun anew at the start: no database, a damaged page', () => {
+  const found: DamagedFile[] = [];
+  const mark = (seq: number) => ({ epoch: 3, run: 'x', seq });
+  const opened = () => openAcknowledgedFile(file, undefined, undefined, (damaged) => found.push(damaged));
+  writeFileSync(file, Buffer.alloc(20_000, 0xa5), { mode: 0o600 });
+  let kept = opened();
+  expect(found).toMatchObject([{ path: `${file}.damaged-1`, read: 0 }]);
+  expect(readFileSync(`${file}.damaged-1`)).toEqual(Buffer.alloc(20_000, 0xa5));
+  for (let seq = 1; seq <= 200; seq++) kept.insert(mark(seq), seq, [settle(`r${seq}`, 1, 1)]);
+  kept.close();
+  damage(file, 3 * 4096, 5 * 4096);
+  kept = opened();
+  expect(found[1]).toMatchObject({ path: `${file}.damaged-2`, detail: expect.stringContaining('age') });
+  expect(kept.marks()).toEqual([]);
+  kept.insert(mark(1), 1, [settle('a', 1, 1)]);
+  expect(kept.since(mark(0)).map(({ ref }) => ref)).toEqual(['a']);
+  kept.close();
+  expect(opened().marks()).toEqual([mark(1)]);
+  expect(found).toHaveLength(2);
+});
+
+test('copies that are damaged while a node runs are set aside, and the batch in hand is kept in the new file', () => {
+  const found: DamagedFile[] = [];
+  const mark = (seq: number) => ({ epoch: 3, run: 'x', seq });
+  const kept = openAcknowledgedFile(file, undefined, undefined, (damaged) => found.push(damaged));
+  const long = { ...settle('r', 1, 1), model: 'm'.repeat(20_000) };
+  // More than the driver keeps in memory.
+  for (let seq = 1; seq <= 400; seq++) kept.insert(mark(seq), seq, [long]);
+  for (const path of [file, `${file}-wal`]) damage(path, 0);
+  expect(kept.since(mark(0))).toEqual([]);
+  expect(found).toMatchObject([{ path: `${file}.damaged-1` }]);
+  kept.insert(mark(401), 401, [settle('a', 1, 1)]);
+  expect(kept.marks()).toEqual([mark(401)]);
+  kept.close();
+});
+
+test('an outbox that is damaged keeps what can be read on both sides of the damage', () => {
+  const found: DamagedFile[] = [];
+  const refs = Array.from({ length: 400 }, (_, at) => `r${at}`);
+  const outbox = openOutboxFile(file);
+  outbox.insert(refs.map((ref) => settle(ref, 1, 10)));
+  outbox.close();
+  const size = statSync(file).size;
+  damage(file, Math.floor(size / 2 / 4096) * 4096, Math.floor(size / 2 / 4096 + 2) * 4096);
+  const again = openOutboxFile(file, undefined, (damaged) => found.push(damaged));
+  const [{ path = '', read = 0 } = {}] = found;
+  expect(found).toHaveLength(1);
+  expect(existsSync(path)).toBe(true);
+  const left = again.after(0, 1000).map(({ command }) => JSON.parse(command).ref as string);
+  expect(left).toHaveLength(read);
+  expect(left.slice(0, 100)).toEqual(refs.slice(0, 100));
+  expect(left.slice(-100)).toEqual(refs.slice(-100));
+  expect(read).toBeGreaterThan(350);
+  again.close();
+});
+
+test('an outbox that is no database at all is set aside, and the node starts with an empty one', () => {
+  const found: DamagedFile[] = [];
+  writeFileSync(file, Buffer.alloc(9000, 0xa5), { mode: 0o600 });
+  const outbox = openOutboxFile(file, undefined, (damaged) => found.push(damaged));
+  expect([outbox.count(), found]).toMatchObject([0, [{ path: `${file}.damaged-1`, read: 0 }]]);
+  expect(outbox.insert([settle('a', 1, 10)])).toEqual([1]);
+  outbox.close();
+});
+
+test('what is not damage is no reason to set anything aside', () => {
+  const first = openOutboxFile(file);
+  first.insert([settle('a', 1, 10)]);
+  expect(() => openOutboxFile(file, undefined, () => expect.unreachable())).toThrow(
+    expect.objectContaining({ code: 'SQLITE_BUSY' }),
+  );
+  first.close();
+  expect(existsSync(`${file}.damaged-1`)).toBe(false);
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'standby-'));
   database = await openBooks();
   addUsers(database.raw, 1, 2);
-  files = openNodeFiles(dir, { now: () => now });
+  files = openNodeFiles(dir, { now: () => now, print: () => undefined });
 });
 afterEach(async () => {
   files.close();
@@ -131,7 +131,7 @@ test('what a node had kept when it died is sent by its next start', async () => 
   for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));
   await expect.poll(() => first.results.length).toBe(5);
   files.close();
-  const again = openNodeFiles(dir, { now: () => now });
+  const again = openNodeFiles(dir, { now: () => now, print: () => undefined });
   expect(again.outbox.size()).toBe(5);
   const store = createLedgerStore(database.raw);
   const engine = createEngine({
@@ -186,7 +186,7 @@ test('a batch with an unknown outcome is sent again unchanged, before anything e
 
 test('a full outbox keeps what it cannot take in memory, and nothing is admitted', async () => {
   files.close();
-  const small = openNodeFiles(dir, { now: () => now, max: 2 });
+  const small = openNodeFiles(dir, { now: () => now, max: 2, print: () => undefined });
   let gone = true;
   const results: string[] = [];
   const engine = createEngine({
@@ -229,7 +229,7 @@ test('a start long after the last batch still has it: the database may have been
   files.acknowledged.keep(batch(1), [settle('a', 1, 1)]);
   files.close();
   now += 60 * 60_000;
-  files = openNodeFiles(dir, { now: () => now });
+  files = openNodeFiles(dir, { now: () => now, print: () => undefined });
   expect(files.acknowledged.marks()).toEqual([batch(1)]);
 });
 
@@ -243,7 +243,7 @@ test('an epoch that is given out a second time replaces nothing of the first', (
 
 test('a full disk is reported by the process that writes a batch, and checked again before the next', () => {
   files.close();
-  files = openNodeFiles(dir, { now: () => now, maxPages: 40 });
+  files = openNodeFiles(dir, { now: () => now, maxPages: 40, print: () => undefined });
   expect(() => files.acknowledged.check()).not.toThrow();
   const fill = () => {
     for (let seq = 1; seq < 1000; seq++) files.acknowledged.keep(batch(seq), [settle(`r${seq}`.padEnd(2000), 1, 1)]);
@@ -333,9 +333,9 @@ test.each(['at once', 'later'])(
 );
 
 test('an outbox belongs to one process: another one gets an error that names the owner', () => {
-  expect(() => openNodeFiles(dir, { now: () => now })).toThrow(
+  expect(() => openNodeFiles(dir, { now: () => now, print: () => undefined })).toThrow(
     expect.objectContaining({ code: 'outbox_locked', params: expect.objectContaining({ dir, pid: process.pid }) }),
   );
   files.close();
-  openNodeFiles(dir, { now: () => now }).close();
+  openNodeFiles(dir, { now: () => now, print: () => undefined }).close();
 });

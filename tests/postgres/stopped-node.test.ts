@@ -44,12 +44,12 @@ const nodes = () =>
 const stuck = (ref: string): Settle => ({ ...settle(ref, 1, 1), log: { ...log(ref, 1, 1), type: 1.5 } });
 
 test('what lies in the outbox alone is missed until it is in the books', async () => {
-  const before = openNodeFiles(dir, { now: Date.now });
+  const before = openNodeFiles(dir, { now: Date.now, print: () => undefined });
   before.outbox.keep([stuck('r')]);
   before.close();
   await (await open()).close();
   expect(await nodes()).toEqual([{ state: 'expired', left: false }]);
-  const reopened = openNodeFiles(dir, { now: Date.now });
+  const reopened = openNodeFiles(dir, { now: Date.now, print: () => undefined });
   reopened.outbox.drop(reopened.outbox.take(10).map(({ number }) => number));
   reopened.close();
   await (await open()).close();
