@@ -28,7 +28,9 @@ export interface Usage extends Buckets {
   readonly modifiers?: Readonly<Record<string, string>>;
   /** The dialect counts the cache beside the prompt, not in it. */
   readonly cacheBeside?: true;
-  /** The provider's own object, untouched. */
+  /** The last report of the answer lowered what an earlier one had stated. */
+  readonly corrected?: true;
+  /** The provider's own members: untouched where it stated them once, else merged. */
   readonly raw: unknown;
 }
 

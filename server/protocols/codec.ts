@@ -114,6 +114,8 @@ export interface UpstreamHalf {
   readUsage(body: unknown): Usage | null;
   /** A frame without one of them surely carries neither usage, finish reason nor error, and is not terminal: a watcher need not read it. null = each may. */
   readonly markers: Markers | null;
+  /** Members of a usage that may stand in a frame without a marker and in no other; absent = every usage has a marker. */
+  readonly usageMembers?: readonly string[];
   /** Streams that are no server-sent events, by the answer's content type; absent = all are. @param requested a stream was asked for. */
   readonly framing?: (contentType: string, requested: boolean) => Framing | null;
 }

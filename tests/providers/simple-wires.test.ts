@@ -10,6 +10,7 @@ const wire = simpleWire({
   encodeRequest: () => ({}),
   frame: (body) => body as WireChunk,
   whole: (body) => body as WireChunk,
+  readUsage: (stated) => ({ ...emptyUsage, ...stated }),
   decodeError: (status, body) => ({ status, type: null, code: null, message: String(body.message) }),
   isLast: (body) => body.last === true,
 });

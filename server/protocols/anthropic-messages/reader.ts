@@ -3,12 +3,13 @@
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { guardedLookup, type Json, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
-import { mergeUsage, readAnthropicUsage } from './usage.ts';
+import { hasAnthropicTotals, readAnthropicUsage } from './usage.ts';
 
 export const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
@@ -49,7 +50,7 @@ class AnthropicReader implements StreamReader {
   progress: 'going' | 'paused' | 'stopped' = 'going';
 
   private readonly blocks = new Map<number, Block>();
-  private usage: Json | null = null;
+  private readonly stated = new StatedUsage();
   private reason: FinishReason | null = null;
   private refusal: string | null = null;
   private container: unknown = null;
@@ -86,11 +87,7 @@ class AnthropicReader implements StreamReader {
 
   take(event: Record<string, unknown>, events: ChatEvent[]): void {
     if (this.ended) {
-      const usage = record(event.usage);
-      if (usage === null) return;
-      this.usage = mergeUsage(this.usage, usage);
-      const counted = readAnthropicUsage(this.usage, this.container);
-      if (counted !== null) events.push({ type: 'usage', usage: counted });
+      if (event.usage !== undefined) this.state(event.usage, true, events);
       return;
     }
     const { index: at } = event;
@@ -131,16 +128,12 @@ class AnthropicReader implements StreamReader {
 
   private start(message: Record<string, unknown>, events: ChatEvent[]): void {
     this.started = true;
-    this.usage = mergeUsage(this.usage, record(message.usage));
     this.container = message.container;
-    const counted = readAnthropicUsage(this.usage, this.container);
     events.push({ type: 'response-start', id: text(message.id), model: text(message.model), created: null });
-    if (counted !== null) events.push({ type: 'usage', usage: counted });
+    this.state(message.usage, false, events);
   }
 
   private changeMessage(event: Record<string, unknown>, events: ChatEvent[]): void {
-    const more = record(event.usage);
-    this.usage = mergeUsage(this.usage, more);
     const change = record(event.delta);
     this.container = change?.container ?? this.container;
     const reason = text(change?.stop_reason);
@@ -149,8 +142,17 @@ class AnthropicReader implements StreamReader {
       this.reason ??= finishReason(reason);
       this.progress = 'stopped';
     }
-    const counted = readAnthropicUsage(this.usage, this.container);
-    if (counted !== null) events.push({ type: 'usage', usage: counted, ...(more === null ? { repeated: true } : {}) });
+    this.state(event.usage, this.reason !== null, events);
+  }
+
+  /** @param isFinal the message has said why it stops. */
+  private state(usage: unknown, isFinal: boolean, events: ChatEvent[]): void {
+    const { stated } = this;
+    stated.add(usage, isFinal);
+    const counted = readAnthropicUsage(stated.members, this.container, stated);
+    if (counted === null) return;
+    const repeated = hasAnthropicTotals(usage) ? {} : { repeated: true as const };
+    events.push({ type: 'usage', usage: counted, ...repeated });
   }
 
   /** @param isMeant the upstream said that this is the end, though perhaps not why. */

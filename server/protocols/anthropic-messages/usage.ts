@@ -2,23 +2,27 @@
 import { cacheTokensOf, completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
+import { isCounted, type StatedUsage } from '../shared/merge-usage.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
 import { bucketsOf, detailCount, emptyUsage, ofParts, readModifiers, tokenCounts } from '../shared/usage.ts';
 
-/** Later reports correct earlier ones member by member; null and absent correct nothing. */
-export function mergeUsage(earlier: Json | null, later: Json | null): Json | null {
-  if (earlier === null || later === null) return later ?? earlier;
-  const merged: Record<string, unknown> = { ...earlier };
-  for (const [key, value] of Object.entries(later)) if (value !== null && value !== undefined) merged[key] = value;
-  return merged;
-}
+const totals = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const;
+
+/** Whether it counts tokens, not only what they consist of. */
+export const hasAnthropicTotals = (usage: unknown): boolean => isCounted(usage, totals);
 
 /**
  * A detail that contradicts its total is cut to it: the total of the whole answer always counts.
  * @param container where the answer's code ran, beside the usage.
+ * @param stated the reports that were merged into it; absent = it is the only one.
  * @returns null when there is none or a total is absurd.
  */
-export function readAnthropicUsage(value: unknown, container?: unknown): Usage | null {
+export function readAnthropicUsage(value: unknown, container?: unknown, stated?: StatedUsage): Usage | null {
   const usage = record(value);
   if (usage === null) return null;
   const whole = readCounts(usage);
@@ -33,6 +37,7 @@ export function readAnthropicUsage(value: unknown, container?: unknown): Usage |
     toolCalls: ran ? { ...calls, code_execution: 1 } : calls,
     ...readModifiers({ service_tier: usage.service_tier, speed: usage.speed, inference_geo: usage.inference_geo }),
     cacheBeside: true,
+    ...stated?.mark(),
     raw: value,
   };
 }

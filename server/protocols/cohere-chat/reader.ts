@@ -5,6 +5,7 @@ import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readUsage } from './usage.ts';
 
@@ -46,6 +47,7 @@ export function createReader(): StreamReader {
   let closing: number | null = null;
   let citations: Citation[] = [];
   let ended = false;
+  const stated = new StatedUsage();
 
   const settle = (events: ChatEvent[]) => {
     if (closing === null) return;
@@ -93,12 +95,16 @@ export function createReader(): StreamReader {
     open.silent = false;
     events.push({ type: 'tool-call-delta', index: open.index, arguments: chunk });
   };
+  const state = (usage: unknown, isFinal: boolean, events: ChatEvent[]) => {
+    if (!stated.add(usage, isFinal)) return;
+    const counted = readUsage(stated.members, stated);
+    if (counted !== null) events.push({ type: 'usage', usage: counted });
+  };
   const finish = (delta: Item, events: ChatEvent[]) => {
     ended = true;
     close(events);
     settle(events);
-    const usage = readUsage(delta.usage);
-    if (usage !== null) events.push({ type: 'usage', usage });
+    state(delta.usage, true, events);
     const raw = text(delta.finish_reason) ?? 'COMPLETE';
     const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
     events.push(
@@ -114,10 +120,13 @@ export function createReader(): StreamReader {
       const body = record(parseExact(frame.data));
       const type = text(body?.type) ?? frame.event;
       reader.frameKind = type === last ? 'terminal' : 'plain';
-      if (ended || body === null) return [];
+      if (body === null) return [];
       const delta = record(body.delta) ?? {};
-      const message = record(delta.message);
       const events: ChatEvent[] = [];
+      // What it cost may be reported before the end, or behind it.
+      if (type !== last || ended) state(delta.usage ?? body.usage, ended, events);
+      if (ended) return events;
+      const message = record(delta.message);
       switch (type) {
         case 'message-start':
           events.push({ type: 'response-start', id: text(body.id), model: null, created: null });
@@ -185,5 +194,5 @@ export function decodeResponse(body: unknown): ChatEvent[] {
   ];
 }
 
-/** No other frame says what it cost, how it ended or what went wrong. */
-export const markers = new Markers([{ word: last }]);
+/** No other frame says how it ended or what went wrong. */
+export const markers = new Markers([{ word: last }, { word: '"usage"', unless: [':null', ': null'] }]);

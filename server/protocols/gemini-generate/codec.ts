@@ -7,7 +7,7 @@ import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
 import { jsonListFraming, transformFor } from './json-list.ts';
 import { createReader, decodeResponse, markers } from './reader.ts';
-import { readGeminiUsage } from './usage.ts';
+import { readAnswerUsage, usageMembers } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const geminiGenerate: Codec = {
@@ -26,9 +26,10 @@ export const geminiGenerate: Codec = {
     decodeResponse,
     reader: createReader,
     decodeError,
-    readUsage: readGeminiUsage,
+    readUsage: readAnswerUsage,
     // The stream just ends: no frame says that it is the last.
     markers,
+    usageMembers,
     // Relays of this dialect overlook that events were asked for, and answer with a list.
     framing: (contentType, requested) => (requested && contentType.includes('json') ? jsonListFraming() : null),
   },

@@ -5,12 +5,13 @@ import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
 import { collectArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
-import { groundingIn, readGeminiUsage } from './usage.ts';
+import { groundingIn, hasGeminiTotals, mostCalls, readGeminiUsage } from './usage.ts';
 
 const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   STOP: 'stop',
@@ -52,7 +53,7 @@ function createAnswerReader(): AnswerReader {
   let next = 0;
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
   let finish: FinishReason | null = null;
-  let usage: Usage | null = null;
+  const stated = new StatedUsage();
   let searches: Usage['toolCalls'] = {};
   /** What was reported of them with the counts. */
   let reported = searches;
@@ -159,14 +160,21 @@ function createAnswerReader(): AnswerReader {
     }
     return first;
   };
+  /** Sources may come with one frame and the counts with another. */
+  const state = (usage: unknown, events: ChatEvent[]) => {
+    const changes = stated.add(usage, finish !== null || ended) || searches !== reported;
+    const isTotal = hasGeminiTotals(usage);
+    const counted = changes || isTotal ? readGeminiUsage(stated.members, searches, stated) : null;
+    if (counted === null) return;
+    reported = searches;
+    events.push({ type: 'usage', usage: counted, ...(isTotal ? {} : { repeated: true as const }) });
+  };
   const endStream = (meant = false): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     const events: ChatEvent[] = [];
     endCall(events);
     close(events);
-    if (usage !== null && searches !== reported)
-      events.push({ type: 'usage', usage: { ...usage, toolCalls: searches }, repeated: true });
     if (finish === null && meant) finish = { unified: 'stop', raw: null };
     if (finish === null) {
       events.push({ type: 'error', error: endedEarly });
@@ -180,8 +188,9 @@ function createAnswerReader(): AnswerReader {
   return {
     take(body) {
       if (ended) {
-        const usage = readGeminiUsage(body);
-        return usage === null ? [] : [{ type: 'usage', usage: { ...usage, toolCalls: searches } }];
+        const events: ChatEvent[] = [];
+        state(body.usageMetadata, events);
+        return events;
       }
       const events: ChatEvent[] = [];
       if (body.error !== undefined && body.error !== null) {
@@ -207,14 +216,8 @@ function createAnswerReader(): AnswerReader {
       if (reason !== null) finish = reasonOf(reason, text(candidate?.finishMessage));
       const blocked = text(record(body.promptFeedback)?.blockReason);
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
-      // Sources may come with one frame and the counts with the next.
-      if (candidate?.groundingMetadata !== undefined) searches = { ...searches, ...groundingIn(body) };
-      const counted = readGeminiUsage(body);
-      if (counted !== null) {
-        usage = counted;
-        reported = searches;
-        events.push({ type: 'usage', usage: { ...counted, toolCalls: searches } });
-      }
+      if (candidate?.groundingMetadata !== undefined) searches = mostCalls(searches, groundingIn(body));
+      state(body.usageMetadata, events);
       return events;
     },
     progress: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),

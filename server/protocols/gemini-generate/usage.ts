@@ -2,6 +2,7 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
+import { isCounted, StatedUsage } from '../shared/merge-usage.ts';
 import { detailCount, emptyUsage, readModifiers, tokenCounts } from '../shared/usage.ts';
 
 const ofModality = (details: unknown, modality: string): number => {
@@ -12,12 +13,42 @@ const ofModality = (details: unknown, modality: string): number => {
   return sum;
 };
 
+const totals = ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'toolUsePromptTokenCount'] as const;
+
+/** Whether it counts tokens, not only what they consist of. */
+export const hasGeminiTotals = (usage: unknown): boolean => isCounted(usage, totals);
+
+/** Members that say something of their own. What the last frame does not state may stand in any frame before. */
+export const usageMembers = [...totals, 'cachedContentTokenCount', 'groundingMetadata', '"AUDIO"', '"IMAGE"', '"VIDEO"'] as const;
+
+/** @param body a whole answer; a list is a stream that came as a whole. @returns null when there is none or a total is absurd. */
+export function readAnswerUsage(body: unknown): Usage | null {
+  if (!Array.isArray(body)) return readGeminiUsage(record(body)?.usageMetadata, groundingIn(body));
+  const stated = new StatedUsage();
+  let searches: Usage['toolCalls'] = {};
+  for (const [at, frame] of records(body).entries()) {
+    stated.add(frame.usageMetadata, at === body.length - 1);
+    searches = mostCalls(searches, groundingIn(frame));
+  }
+  return readGeminiUsage(stated.members, searches, stated);
+}
+
+/** Frames repeat what was searched for. */
+export function mostCalls(one: Usage['toolCalls'], other: Usage['toolCalls']): Usage['toolCalls'] {
+  const calls: Record<string, number> = { ...one };
+  for (const name in other) calls[name] = Math.max(calls[name] ?? 0, other[name] ?? 0);
+  return calls;
+}
+
 /**
  * A detail that contradicts its total is cut to it: the total of the whole answer always counts.
- * @param body a whole answer or one frame. @returns null when there is none or a total is absurd.
+ * @param value the `usageMetadata` of an answer or a frame.
+ * @param toolCalls what the answer searched for.
+ * @param stated the reports that were merged into it; absent = it is the only one.
+ * @returns null when there is none or a total is absurd.
  */
-export function readGeminiUsage(body: unknown): Usage | null {
-  const usage = record(record(body)?.usageMetadata);
+export function readGeminiUsage(value: unknown, toolCalls: Usage['toolCalls'], stated?: StatedUsage): Usage | null {
+  const usage = record(value);
   if (usage === null) return null;
   const counts = tokenCounts([usage.promptTokenCount, usage.candidatesTokenCount]);
   if (counts === null) return null;
@@ -43,8 +74,9 @@ export function readGeminiUsage(body: unknown): Usage | null {
     output: candidates - spoken,
     reasoning: thoughts,
     audioOutput: spoken,
-    toolCalls: groundingIn(body),
+    toolCalls,
     ...readModifiers({ service_tier: tierIn(usage) }),
+    ...stated?.mark(),
     raw: usage,
   };
 }

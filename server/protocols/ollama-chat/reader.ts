@@ -1,11 +1,11 @@
 /** Reads Ollama's answers, whole and streamed: lines of JSON with words, thoughts and whole calls; the last one has the counts. */
-import type { UnifiedFinish } from '../canonical.ts';
+import type { UnifiedFinish, Usage } from '../canonical.ts';
 import type { UpstreamHalf } from '../codec.ts';
-import { guardedLookup, number, record, records, text } from '../shared/json.ts';
+import { guardedLookup, type Json, number, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { ndjsonFraming } from '../shared/ndjson.ts';
 import { simpleWire, type WireChunk } from '../shared/simple-wire.ts';
-import { emptyUsage, tokenCounts } from '../shared/usage.ts';
+import { usageOfTwo } from '../shared/usage.ts';
 import { encodeRequest } from './encode-request.ts';
 
 type Item = Record<string, unknown>;
@@ -43,22 +43,23 @@ function readChunk(body: Item): WireChunk {
     thought: text(message?.thinking),
     text: text(message?.content),
     calls,
-    ...(done ? { usage: usageIn(body), end: guardedLookup(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
+    usage: countsIn(body),
+    ...(done ? { end: guardedLookup(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
   };
 }
 
+const countsIn = ({ prompt_eval_count, eval_count }: Item): Item | null =>
+  prompt_eval_count === undefined && eval_count === undefined ? null : { prompt_eval_count, eval_count };
+
 /** A prompt that was cached may go untold: then nothing of it is believed and all is counted here. */
-function usageIn(body: Item) {
-  const counts = tokenCounts([body.prompt_eval_count, body.eval_count]);
-  if (counts === null || number(body.prompt_eval_count) === null || counts[0] + counts[1] === 0) return null;
-  const { prompt_eval_count, eval_count } = body;
-  return { ...emptyUsage, input: counts[0], output: counts[1], raw: { prompt_eval_count, eval_count } };
-}
+const readUsage = (stated: Json): Usage | null =>
+  number(stated.prompt_eval_count) === null ? null : usageOfTwo(stated, 'prompt_eval_count', 'eval_count');
 
 const wire = simpleWire({
   encodeRequest,
   frame: readChunk,
   whole: (body) => ({ end: 'stop', ...readChunk(body) }),
+  readUsage,
   decodeError: errorIn,
   isLast: (body) => body.done === true,
 });
@@ -66,6 +67,6 @@ const wire = simpleWire({
 export const upstream: UpstreamHalf = {
   ...wire.upstream,
   /** Errors have no other mark than their member. */
-  markers: new Markers([{ word: '"done"', unless: [':false', ': false'] }, { word: '"error"' }]),
+  markers: new Markers([{ word: '"done"', unless: [':false', ': false'] }, { word: '"error"' }, { word: 'eval_count' }]),
   framing: (contentType) => (contentType.includes('ndjson') ? ndjsonFraming() : null),
 };

@@ -1,5 +1,4 @@
 import type { Codec } from '../codec.ts';
-import { record } from '../shared/json.ts';
 import { decodeReasoning, decodeRequest } from './decode-request.ts';
 import { definition } from './definition.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -7,7 +6,7 @@ import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
 import { createReader, decodeResponse, markers } from './reader.ts';
-import { readOpenAiUsage } from './usage.ts';
+import { readAnswerUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const openaiChat: Codec = {
@@ -20,7 +19,7 @@ export const openaiChat: Codec = {
     decodeResponse,
     reader: createReader,
     decodeError,
-    readUsage: (body) => readOpenAiUsage(record(body)?.usage, record(body)?.service_tier),
+    readUsage: readAnswerUsage,
     markers,
   },
   translation: { decodeRequest, reasoning: decodeReasoning, encodeRequest, encodeResponse, writer: createWriter },

@@ -1,16 +1,17 @@
 /** Reads OpenAI chat completion streams and answers into events. */
-import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, EventOf, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, list, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
+import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
-import { readOpenAiUsage } from './usage.ts';
+import { hasOpenAiTotals, readOpenAiUsage } from './usage.ts';
 
 const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',
@@ -82,6 +83,8 @@ class OpenAiChatReader implements StreamReader {
   private ended = false;
   private tier: string | null = null;
   private reason: FinishReason | null = null;
+  /** null = none so far. */
+  private stated: StatedUsage | null = null;
   /** Most answers have one choice. */
   private others: OtherChoices<OpenAiChatReader> | null = null;
 
@@ -140,7 +143,7 @@ class OpenAiChatReader implements StreamReader {
     // What it cost may be reported behind the end, or behind an error.
     if (this.ended) {
       const usage = this.usageIn(chunk, choices);
-      return usage === null ? [] : [{ type: 'usage', usage }];
+      return usage === null ? [] : [usage];
     }
     if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
     // Why a stream was stopped early.
@@ -182,7 +185,7 @@ class OpenAiChatReader implements StreamReader {
     }
     if (this.text !== null && this.citations.length === 0 && (chunk.search_results ?? chunk.citations) !== undefined)
       this.citations = pageCitations(chunk);
-    if (usage !== null) events.push({ type: 'usage', usage });
+    if (usage !== null) events.push(usage);
     return events;
   }
 
@@ -216,14 +219,34 @@ class OpenAiChatReader implements StreamReader {
   }
 
   /** Some upstreams report it inside of a choice, one in a member of its own. */
-  private usageIn(chunk: Record<string, unknown>, choices: readonly unknown[]): Usage | null {
-    const { tier } = this;
-    let usage: Usage | null = null;
-    if (chunk.usage !== undefined && chunk.usage !== null) usage = readOpenAiUsage(chunk.usage, tier);
-    if (chunk.x_groq !== undefined) usage ??= readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
+  private usageIn(chunk: Record<string, unknown>, choices: readonly unknown[]): EventOf<'usage'> | null {
+    const { usage } = chunk;
+    let isStated = usage !== undefined && usage !== null;
+    const groq = chunk.x_groq === undefined ? undefined : record(chunk.x_groq)?.usage;
+    isStated ||= groq !== undefined;
+    let isFinal = this.progress === 'stopped';
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      isStated ||= choice.usage !== undefined;
+      isFinal ||= typeof choice.finish_reason === 'string' && choice.finish_reason !== '';
+    }
+    if (!isStated) return null;
+    this.stated ??= new StatedUsage();
+    const { stated } = this;
+    let changes = false;
+    let isTotal = false;
     for (const choice of choices)
-      if (isObject(choice) && choice.usage !== undefined) usage ??= readOpenAiUsage(choice.usage, tier);
-    return usage;
+      if (isObject(choice) && choice.usage !== undefined) {
+        changes = stated.add(choice.usage, false) || changes;
+        isTotal ||= hasOpenAiTotals(choice.usage);
+      }
+    changes = stated.add(groq, false) || changes;
+    changes = stated.add(usage, isFinal) || changes;
+    isTotal ||= hasOpenAiTotals(groq) || hasOpenAiTotals(usage);
+    if (!changes && !isTotal) return null;
+    const read = readOpenAiUsage(stated.members, this.tier, stated);
+    if (read === null) return null;
+    return isTotal ? { type: 'usage', usage: read } : { type: 'usage', usage: read, repeated: true };
   }
 
   private endReasoning(events: ChatEvent[]): void {

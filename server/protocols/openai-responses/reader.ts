@@ -6,11 +6,13 @@ import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
+import { hasOpenAiTotals } from '../openai-chat/usage.ts';
 import { decodeError } from './errors.ts';
-import { readResponseUsage } from './usage.ts';
+import { readResponseUsage, statedIn } from './usage.ts';
 
 /** Everything but the small steps of an item. */
 export const markers = new Markers([
@@ -19,6 +21,7 @@ export const markers = new Markers([
   { word: 'response.failed' },
   { word: '"error"' },
   { word: 'response.created' },
+  { word: '"usage"', unless: [':null', ': null'] },
 ]);
 
 interface Block {
@@ -37,9 +40,8 @@ export function createReader(): StreamReader {
   let called = false;
   let rejected = false;
   let ended = false;
-  /** What it cost may be reported behind an error. */
-  let failed = false;
   let started = false;
+  let stated: StatedUsage | null = null;
   let answer: unknown = null;
 
   const openBlock = (
@@ -168,13 +170,21 @@ export function createReader(): StreamReader {
       created: number(response.created_at),
     });
   };
+  /** A response in any event, or the last event itself, may say what it cost so far. */
+  const state = (response: Record<string, unknown>, isFinal: boolean, events: ChatEvent[]) => {
+    if ((response.usage ?? response.tool_usage ?? null) === null) return;
+    stated ??= new StatedUsage();
+    const changes = stated.add(statedIn(response), isFinal);
+    const isTotal = hasOpenAiTotals(response.usage);
+    const usage = changes || isTotal ? readResponseUsage(response, stated) : null;
+    if (usage !== null) events.push({ type: 'usage', usage, ...(isTotal ? {} : { repeated: true }) });
+  };
   const finish = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
     start(response, events);
     answer = response;
     // A whole response, or one whose items were never streamed.
     for (const [at, item] of records(response.output).entries()) if (!known(at)) endItem(at, item, events);
-    const usage = readResponseUsage(response);
-    if (usage !== null) events.push({ type: 'usage', usage });
+    state(response, true, events);
     ended = true;
     if (type === 'response.failed') events.push({ type: 'error', error: { ...decodeError(0, raw), status: null } });
     else events.push({ type: 'finish', reason: reasonOf(type, response) });
@@ -201,12 +211,12 @@ export function createReader(): StreamReader {
       // The small steps of an item are texts.
       const event = record(frame.data.includes('.delta"') ? parseJson(frame.data) : parseExact(frame.data));
       if (event === null) return [];
-      if (ended) {
-        if (!failed) return [];
-        const usage = readResponseUsage(event.response);
-        return usage === null ? [] : [{ type: 'usage', usage }];
-      }
       const events: ChatEvent[] = [];
+      // What it cost may be reported behind the end, or behind an error.
+      if (ended) {
+        state(record(event.response) ?? {}, true, events);
+        return events;
+      }
       const type = text(event.type) ?? frame.event;
       // The last word was that something is whole, or not.
       reader.progress = type.endsWith('.done') ? 'paused' : 'going';
@@ -215,9 +225,12 @@ export function createReader(): StreamReader {
       const item = record(event.item) ?? {};
       switch (type) {
         case 'response.created':
-        case 'response.in_progress':
-          start(record(event.response) ?? {}, events);
+        case 'response.in_progress': {
+          const response = record(event.response) ?? {};
+          start(response, events);
+          state(response, false, events);
           break;
+        }
         case 'response.output_item.added':
           startItem(String(output), item, events);
           break;
@@ -251,7 +264,6 @@ export function createReader(): StreamReader {
           break;
         case 'error':
           ended = true;
-          failed = true;
           reader.progress = 'stopped';
           events.push({
             type: 'error',

@@ -2,15 +2,24 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { Usage, UsagePart } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
-import { record, records, text } from '../shared/json.ts';
+import { type Json, record, records, text } from '../shared/json.ts';
+import type { StatedUsage } from '../shared/merge-usage.ts';
 import { containerOf, hostedCall } from '../shared/tool-usage.ts';
 import { bucketsOf, ofParts, tokenCount } from '../shared/usage.ts';
 
-/** @param response a whole response object. */
-export function readResponseUsage(response: unknown): Usage | null {
-  const body = record(response);
-  const usage = readOpenAiUsage(body?.usage, body?.service_tier);
-  if (body === null || usage === null) return null;
+/** What a response object states of its usage: its own, and that of the tools. */
+export const statedIn = ({ usage, tool_usage }: Json): Json => ({ usage, tool_usage });
+
+/**
+ * @param response a whole response object.
+ * @param stated what its events stated so far; absent = it is alone.
+ */
+export function readResponseUsage(response: unknown, stated?: StatedUsage): Usage | null {
+  const whole = record(response);
+  if (whole === null) return null;
+  const body = stated === undefined ? whole : { ...whole, ...stated.members };
+  const usage = readOpenAiUsage(body.usage, body.service_tier, stated);
+  if (usage === null) return null;
   const painted = paintedPart(body);
   const counted = record(record(body.usage)?.server_side_tool_usage_details) !== null;
   const calls = counted ? usage.toolCalls : { ...usage.toolCalls, ...callsIn(body, painted !== null) };
@@ -19,7 +28,7 @@ export function readResponseUsage(response: unknown): Usage | null {
   return { ...found, ...ofParts([{ ...bucketsOf(found), kind: 'message', model: null }, painted]) };
 }
 
-function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Record<string, number> {
+function callsIn(body: Json, painted: boolean): Record<string, number> {
   const preview = records(body.tools).some(({ type }) => type === 'web_search_preview');
   const calls: Record<string, number> = {};
   /** A container is paid once, however often it is used. */
@@ -41,7 +50,7 @@ function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Rec
 }
 
 /** What the model that draws read and wrote, where the answer reports it separately. */
-function paintedPart(body: Readonly<Record<string, unknown>>): UsagePart | null {
+function paintedPart(body: Json): UsagePart | null {
   const drawn = readOpenAiUsage(record(body.tool_usage)?.image_gen);
   if (drawn === null) return null;
   const tool = records(body.tools).find(({ type }) => type === 'image_generation');

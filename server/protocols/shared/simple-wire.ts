@@ -3,7 +3,8 @@
 import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
 import type { Dropped, FrameKind, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
 import { endedEarly } from './ended-early.ts';
-import { parseExact, parseJson, record } from './json.ts';
+import { type Json, parseExact, parseJson, record } from './json.ts';
+import { StatedUsage } from './merge-usage.ts';
 import type { SseFrame } from './sse.ts';
 
 export interface WireChunk {
@@ -13,7 +14,8 @@ export interface WireChunk {
   readonly calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[];
   /** What the text so far rests on. */
   readonly citations?: readonly Citation[];
-  readonly usage?: Usage | null;
+  /** In the members that `readUsage` reads. */
+  readonly usage?: unknown;
   readonly error?: UpstreamError | null;
   readonly end?: UnifiedFinish;
   /** The upstream's own word for the end. */
@@ -26,6 +28,8 @@ export interface SimpleWire {
   readonly frame: (body: Record<string, unknown>, event: string) => WireChunk;
   /** What a whole answer says. */
   readonly whole: (body: Record<string, unknown>) => WireChunk;
+  /** Usage of the answer from what its frames stated; absent = they state none. */
+  readonly readUsage?: (stated: Json) => Usage | null;
   readonly decodeError: (status: number, body: Record<string, unknown>) => UpstreamError;
   /** Whether nothing follows a frame; where the upstream closes by itself it need not be known. */
   readonly isLast?: (body: Record<string, unknown>) => boolean;
@@ -33,6 +37,7 @@ export interface SimpleWire {
 
 function createReader(
   read: (body: Record<string, unknown>, event: string) => WireChunk,
+  readUsage: SimpleWire['readUsage'],
   isLast?: (body: Record<string, unknown>) => boolean,
 ): StreamReader {
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
@@ -41,6 +46,7 @@ function createReader(
   let citations: readonly Citation[] = [];
   let started = false;
   let ended = false;
+  const stated = new StatedUsage();
   const close = (events: ChatEvent[]) => {
     if (open?.kind === 'text') {
       events.push({ type: 'text-end', index: open.index, ...(citations.length === 0 ? {} : { citations }) });
@@ -74,8 +80,11 @@ function createReader(
     feed(frame: SseFrame): ChatEvent[] {
       const body = record(parseExact(frame.data));
       reader.frameKind = isLast?.(body ?? {}) === true ? 'terminal' : 'plain';
-      if (ended || body === null) return [];
+      if (body === null) return [];
       const chunk = read(body, frame.event);
+      const usage = stated.add(chunk.usage, ended || chunk.end !== undefined) ? usageOf(stated, readUsage) : null;
+      // What it cost may be reported behind the end.
+      if (ended) return usage === null ? [] : [{ type: 'usage', usage }];
       const events: ChatEvent[] = [];
       if (!started) {
         started = true;
@@ -89,7 +98,7 @@ function createReader(
       emit('text', chunk.text, events);
       if (chunk.citations !== undefined) citations = [...citations, ...chunk.citations];
       for (const one of chunk.calls ?? []) call(one, events);
-      if (chunk.usage != null) events.push({ type: 'usage', usage: chunk.usage });
+      if (usage !== null) events.push({ type: 'usage', usage });
       if (chunk.end !== undefined) {
         ended = true;
         close(events);
@@ -110,16 +119,27 @@ function createReader(
   return reader;
 }
 
+function usageOf(stated: StatedUsage, readUsage: SimpleWire['readUsage']): Usage | null {
+  const usage = stated.members === null ? null : (readUsage?.(stated.members) ?? null);
+  return usage === null ? null : { ...usage, ...stated.mark() };
+}
+
 export function simpleWire(wire: SimpleWire): Wire {
   const upstream: UpstreamHalf = {
     decodeResponse(body) {
       const answer = record(body) ?? {};
-      const reader = createReader(() => ({ ...wire.whole(answer), end: wire.whole(answer).end ?? 'stop' }));
+      const reader = createReader(
+        () => ({ ...wire.whole(answer), end: wire.whole(answer).end ?? 'stop' }),
+        wire.readUsage,
+      );
       return reader.feed({ event: '', data: '{}' });
     },
-    reader: () => createReader(wire.frame, wire.isLast),
+    reader: () => createReader(wire.frame, wire.readUsage, wire.isLast),
     decodeError: (status, body) => wire.decodeError(status, record(parseJson(body)) ?? {}),
-    readUsage: (body) => wire.whole(record(body) ?? {}).usage ?? null,
+    readUsage: (body) => {
+      const stated = record(wire.whole(record(body) ?? {}).usage);
+      return stated === null ? null : (wire.readUsage?.(stated) ?? null);
+    },
     markers: null,
   };
   return { upstream, encodeRequest: wire.encodeRequest };

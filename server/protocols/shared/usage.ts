@@ -3,10 +3,10 @@ import { bucketNames, eachOf } from '../../contract/pricing/bucket.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 
 /** Twice the longest context any model has; larger numbers are errors or attacks. */
-const maxTokens = 20_000_000;
+export const maxTokens = 20_000_000;
 
 /** As some proxies write a count: a number in quotes. */
-const digits = /^\d{1,9}$/;
+export const digits = /^\d{1,9}$/;
 
 /** @returns 0 for absent, null for anything that is not a sane count. */
 export function tokenCount(input: unknown): number | null {
@@ -20,6 +20,13 @@ export function tokenCount(input: unknown): number | null {
 export function tokenCounts<const T extends readonly unknown[]>(values: T): { [K in keyof T]: number } | null {
   const counts = values.map(tokenCount);
   return counts.includes(null) ? null : (counts as { [K in keyof T]: number });
+}
+
+/** Usage that consists of two counts. @returns null when both are nothing or one is absurd. */
+export function usageOfTwo(stated: Readonly<Record<string, unknown>>, prompt: string, answer: string): Usage | null {
+  const counts = tokenCounts([stated[prompt], stated[answer]]);
+  if (counts === null || counts[0] + counts[1] === 0) return null;
+  return { ...emptyUsage, input: counts[0], output: counts[1], raw: stated };
 }
 
 /** A count that only details a total: an impossible value counts as absent, so that the total still holds. */

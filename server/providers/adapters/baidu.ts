@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { Message } from '../../protocols/canonical.ts';
 import { flag, guardedLookup, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
-import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import { usageOfTwo } from '../../protocols/shared/usage.ts';
 import type { Adapter, AuthInput, CustomForm, Outgoing } from '../adapter.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 
@@ -39,13 +39,6 @@ const errorIn = (body: Record<string, unknown>) => {
   return { status: statusOf(code), type: null, code: String(code), message: text(body.error_msg) ?? 'refused' };
 };
 
-function usageIn(body: Record<string, unknown>) {
-  const usage = record(body.usage);
-  const counts = tokenCounts([usage?.prompt_tokens, usage?.completion_tokens]);
-  if (usage === null || counts === null || counts[0] + counts[1] === 0) return null;
-  return { ...emptyUsage, input: counts[0], output: counts[1], raw: usage };
-}
-
 const wordsOf = ({ parts }: Message): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 
 const wire = simpleWire({
@@ -75,10 +68,11 @@ const wire = simpleWire({
   frame: (body) => ({
     error: errorIn(body),
     text: text(body.result),
-    usage: usageIn(body),
+    usage: body.usage,
     ...(flag(body.is_end) === true ? { end: 'stop' as const } : {}),
   }),
-  whole: (body) => ({ error: errorIn(body), text: text(body.result), usage: usageIn(body) }),
+  whole: (body) => ({ error: errorIn(body), text: text(body.result), usage: body.usage }),
+  readUsage: (stated) => usageOfTwo(stated, 'prompt_tokens', 'completion_tokens'),
   decodeError: (status, body) =>
     errorIn(body) ?? {
       status,

@@ -4,6 +4,7 @@ import type { ChatEvent, UnifiedFinish, Usage } from '../../protocols/canonical.
 import type { StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../../protocols/shared/json.ts';
+import { StatedUsage } from '../../protocols/shared/merge-usage.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../adapter.ts';
 import { encodeRequest } from './converse-request.ts';
@@ -22,7 +23,7 @@ const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   content_filtered: 'content_filter',
 };
 
-function readUsage(value: unknown): Usage | null {
+function readUsage(value: unknown, stated?: StatedUsage): Usage | null {
   const usage = record(value);
   const counts = tokenCounts([usage?.inputTokens, usage?.outputTokens]);
   if (usage === null || counts === null) return null;
@@ -30,12 +31,13 @@ function readUsage(value: unknown): Usage | null {
   const cacheRead = detailCount(usage.cacheReadInputTokens);
   const cacheWrite5m = detailCount(usage.cacheWriteInputTokens);
   if (input + output + cacheRead + cacheWrite5m === 0) return null;
-  return { ...emptyUsage, input, output, cacheRead, cacheWrite5m, raw: value };
+  return { ...emptyUsage, input, output, cacheRead, cacheWrite5m, ...stated?.mark(), raw: value };
 }
 
 function createReader(): StreamReader {
   const open = new Map<number, 'text' | 'reasoning' | 'tool-call'>();
   const signatures = new Map<number, string>();
+  const stated = new StatedUsage();
   let stopped: string | null = null;
   let ended = false;
   const start = (index: number, kind: 'text' | 'reasoning', events: ChatEvent[]) => {
@@ -106,7 +108,8 @@ function createReader(): StreamReader {
           stopped = text(event.stopReason) ?? 'end_turn';
           return [];
         case 'metadata': {
-          const usage = readUsage(event.usage);
+          if (!stated.add(event.usage, stopped !== null)) return [];
+          const usage = readUsage(stated.members, stated);
           return usage === null ? [] : [{ type: 'usage', usage }];
         }
         case 'error': {

@@ -1,7 +1,7 @@
 /** Coze: bots, named by the model or by the channel's `other`. Answers come as a stream only; one piece is gathered from it. */
 import { number, record, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
-import { emptyUsage } from '../../protocols/shared/usage.ts';
+import { usageOfTwo } from '../../protocols/shared/usage.ts';
 import type { Adapter } from '../adapter.ts';
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({
@@ -35,17 +35,12 @@ const wire = simpleWire({
     if (event === 'conversation.message.delta' && body.type === 'answer') {
       return { text: text(body.content), thought: text(body.reasoning_content) };
     }
-    if (event === 'conversation.chat.completed') {
-      const usage = record(body.usage);
-      const input = number(usage?.input_count) ?? 0;
-      const output = number(usage?.output_count) ?? 0;
-      const counted = input >= 0 && output >= 0 && input + output > 0;
-      return { usage: counted ? { ...emptyUsage, input, output, raw: usage } : null, end: 'stop' };
-    }
+    if (event === 'conversation.chat.completed') return { usage: body.usage, end: 'stop' };
     if (event === 'conversation.chat.failed' || event === 'error') return { error: errorIn(null, body) };
     return {};
   },
   whole: () => ({}),
+  readUsage: (stated) => usageOfTwo(stated, 'input_count', 'output_count'),
   decodeError: errorIn,
 });
 

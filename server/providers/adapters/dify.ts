@@ -1,16 +1,11 @@
 /** Dify: chat applications that keep their history themselves. */
 import { number, record, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
-import { emptyUsage } from '../../protocols/shared/usage.ts';
+import { usageOfTwo } from '../../protocols/shared/usage.ts';
 import type { Adapter } from '../adapter.ts';
 import { transcriptOf } from './transcript.ts';
 
-const usageIn = (body: Record<string, unknown>) => {
-  const usage = record(record(body.metadata)?.usage);
-  const input = number(usage?.prompt_tokens) ?? 0;
-  const output = number(usage?.completion_tokens) ?? 0;
-  return input < 0 || output < 0 || input + output === 0 ? null : { ...emptyUsage, input, output, raw: usage };
-};
+const usageIn = (body: Record<string, unknown>): unknown => record(body.metadata)?.usage;
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({
   status: number(body.status) ?? status,
@@ -43,6 +38,7 @@ const wire = simpleWire({
     }
   },
   whole: (body) => ({ text: text(body.answer), usage: usageIn(body) }),
+  readUsage: (stated) => usageOfTwo(stated, 'prompt_tokens', 'completion_tokens'),
   decodeError: errorIn,
 });
 

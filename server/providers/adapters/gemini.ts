@@ -1,7 +1,7 @@
 /** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
-import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
+import { readAnswerUsage } from '../../protocols/gemini-generate/usage.ts';
 import { guardedLookup, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import type { Adapter, CustomForm, Requested } from '../adapter.ts';
 import { imageError, imageList, promptOf, sizeOf } from '../forms/image-list.ts';
@@ -89,7 +89,7 @@ export const drawn: CustomForm = {
 };
 
 function usageIn(answer: unknown): unknown {
-  const usage = readGeminiUsage(answer);
+  const usage = readAnswerUsage(answer);
   if (usage === null) return undefined;
   const input = promptTokensOf(usage);
   const output = completionTokensOf(usage);

@@ -1,10 +1,10 @@
 /** Spark's messages over the socket: one question, answers in pieces, every failure a code in the header. */
-import type { ChatRequest, Message, UpstreamError, Usage } from '../../protocols/canonical.ts';
+import type { ChatRequest, Message, UpstreamError } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { objectSchema, portableName } from '../../protocols/shared/tools.ts';
-import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import { usageOfTwo } from '../../protocols/shared/usage.ts';
 
 type Item = Record<string, unknown>;
 
@@ -34,13 +34,6 @@ function errorIn(body: Item): UpstreamError | null {
     code: String(code),
     message: text(header?.message) ?? 'the model failed',
   };
-}
-
-function usageIn(payload: Item | null): Usage | null {
-  const usage = record(record(payload?.usage)?.text);
-  const counts = tokenCounts([usage?.prompt_tokens, usage?.completion_tokens]);
-  if (usage === null || counts === null || counts[0] + counts[1] === 0) return null;
-  return { ...emptyUsage, input: counts[0], output: counts[1], raw: usage };
 }
 
 /** The wire has text alone: calls and their results are written as text. */
@@ -107,12 +100,13 @@ export const sparkWire = simpleWire({
         if (call === null) return [];
         return [{ id: null, name: text(call.name) ?? '', arguments: text(call.arguments) ?? '{}' }];
       }),
-      usage: usageIn(payload),
+      usage: record(payload?.usage)?.text,
       ...(isEnd(body) ? { end: 'stop' as const } : {}),
     };
   },
   // The socket always answers in chunks.
   whole: () => ({}),
+  readUsage: (stated) => usageOfTwo(stated, 'prompt_tokens', 'completion_tokens'),
   decodeError: (status, body) => ({
     status,
     type: null,

@@ -70,7 +70,7 @@ export abstract class FrameRelay {
     for (const event of this.reader.feed(frame)) {
       if (event.type !== 'usage') continue;
       this.usage = event.usage;
-      this.billed = true;
+      this.billed ||= event.repeated !== true;
     }
   }
 
@@ -208,7 +208,14 @@ export class PassthroughRelay extends FrameRelay {
       this.billed = isReported || (this.billed && kind !== 'more');
       this.awaitsBill = !this.billed && kind !== 'more';
     }
+    if (isReported && this.billed) this.completeUsage(frame.text);
     return this.dropUsageFrame && kind === 'usage-only' ? null : bytes;
+  }
+
+  override passTrailing(frame: RawFrame): void {
+    this.keepUnread(frame.bytes);
+    super.passTrailing(frame);
+    if (this.billed) this.completeUsage(frame.text);
   }
 
   nearEnd(): boolean {
@@ -245,6 +252,19 @@ export class PassthroughRelay extends FrameRelay {
     return [];
   }
 
+  /** Frames that were not read may have stated what the last one leaves out. */
+  private completeUsage(last: string): void {
+    const { usageMembers } = this.upstream;
+    if (usageMembers === undefined) return;
+    if (this.wordReader !== null || usageMembers.some((name) => !last.includes(name) && this.isUnread(name)))
+      this.readWords();
+  }
+
+  private isUnread(name: string): boolean {
+    if (this.unreadChunks?.some((chunk) => Buffer.prototype.includes.call(chunk, name)) === true) return true;
+    return Buffer.prototype.includes.call(this.unread.subarray(0, this.unreadSize), name);
+  }
+
   private keepUnread(bytes: Uint8Array): void {
     this.unreadBytes += bytes.length;
     if (bytes.length >= largeChunk) {
@@ -277,10 +297,12 @@ export class PassthroughRelay extends FrameRelay {
       for (const frame of framesIn(chunk))
         for (const event of wordReader.feed(frame)) {
           delivered.take(event);
-          if (event.type !== 'usage' || event.repeated === true) continue;
+          if (event.type !== 'usage') continue;
+          // This reader sees every frame, and so every usage.
+          this.usage = event.usage;
+          if (event.repeated === true) continue;
           this.deliveredAtUsage = deliveredAmount(delivered);
           if (this.billed) continue;
-          this.usage = event.usage;
           this.usageAfterWord ||= this.deliveredAtUsage > 0 && this.firstWordMs !== null;
         }
     return wordReader;
