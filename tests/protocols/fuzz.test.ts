@@ -40,7 +40,15 @@ const prices = ['gpt-4o', 'gpt-4o-audio-preview', 'claude-sonnet-4-5', 'gemini-2
   (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default', acceptUnset: true }) as Prices,
 );
 function checkUsage(usage: Usage): void {
-  const { raw: _, toolCalls, parts = [], modifiers: _terms, cacheBeside: _beside, ...buckets } = usage;
+  const {
+    raw: _,
+    toolCalls,
+    parts = [],
+    modifiers: _terms,
+    cacheBeside: _beside,
+    corrected: _lowered,
+    ...buckets
+  } = usage;
   const shares = parts.map(({ kind: _kind, model: _model, ...share }) => share);
   const counts = [buckets, toolCalls, ...shares].flatMap((share) => Object.values(share));
   for (const count of counts) {

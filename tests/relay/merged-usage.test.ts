@@ -149,11 +149,14 @@ const bare = { prompt_tokens: 2048, completion_tokens: 10, total_tokens: 2058 };
 /** 256 fresh, 1,792 cached and 10 written tokens. */
 const cachedQuota = 475;
 
-test.each(dialects)('%s client: a second usage of a chat stream without details loses no cached token', async (client) => {
-  streams(chunk(words, null), chunk({}, 'stop'), usageChunk(cached), usageChunk(bare), done);
-  const { log, other } = await ask(client, 'openai-chat');
-  expect([log?.quota, log?.prompt_tokens, other.cache_tokens]).toEqual([cachedQuota, 2048, 1792]);
-});
+test.each(dialects)(
+  '%s client: a second usage of a chat stream without details loses no cached token',
+  async (client) => {
+    streams(chunk(words, null), chunk({}, 'stop'), usageChunk(cached), usageChunk(bare), done);
+    const { log, other } = await ask(client, 'openai-chat');
+    expect([log?.quota, log?.prompt_tokens, other.cache_tokens]).toEqual([cachedQuota, 2048, 1792]);
+  },
+);
 
 test.each(dialects)('%s client: nor does one on the chunk that ends it', async (client) => {
   streams(chunk(words, null, cached), chunk({}, 'stop', bare), done);
@@ -162,12 +165,22 @@ test.each(dialects)('%s client: nor does one on the chunk that ends it', async (
   if (client === 'anthropic-messages') expect(text).toContain('"cache_read_input_tokens":1792');
 });
 
-test.each(dialects)('%s client: nor a usage in a chunk between the words, nor a total that comes first', async (client) => {
-  streams(chunk(words, null), chunk(words, null, cached), chunk(words, null), chunk({}, 'stop'), usageChunk(bare), done);
-  expect(await quota(client, 'openai-chat')).toBe(cachedQuota);
-  streams(chunk(words, null, bare), chunk(words, null), chunk({}, 'stop'), usageChunk(cached), done);
-  expect(await quota(client, 'openai-chat')).toBe(cachedQuota);
-});
+test.each(dialects)(
+  '%s client: nor a usage in a chunk between the words, nor a total that comes first',
+  async (client) => {
+    streams(
+      chunk(words, null),
+      chunk(words, null, cached),
+      chunk(words, null),
+      chunk({}, 'stop'),
+      usageChunk(bare),
+      done,
+    );
+    expect(await quota(client, 'openai-chat')).toBe(cachedQuota);
+    streams(chunk(words, null, bare), chunk(words, null), chunk({}, 'stop'), usageChunk(cached), done);
+    expect(await quota(client, 'openai-chat')).toBe(cachedQuota);
+  },
+);
 
 const geminiTotals = { promptTokenCount: 1000, candidatesTokenCount: 10, totalTokenCount: 1010 };
 
@@ -181,20 +194,23 @@ test.each(dialects)('%s client: thoughts that the first frame of Gemini alone co
   expect(await quota(client, 'gemini-generate')).toBe(1000 + 40 + 280);
 });
 
-test.each(dialects)('%s client: nor is anything lost that a frame in the middle of Gemini alone states', async (client) => {
-  const { promptTokenCount: _, ...written } = geminiTotals;
-  streams(
-    ...gemini(
-      written,
-      null,
-      { ...geminiTotals, thoughtsTokenCount: 70 },
-      { cachedContentTokenCount: 800 },
-      { toolUsePromptTokenCount: 30 },
-      written,
-    ),
-  );
-  expect(await quota(client, 'gemini-generate')).toBe(200 + 80 + 30 + 40 + 280);
-});
+test.each(dialects)(
+  '%s client: nor is anything lost that a frame in the middle of Gemini alone states',
+  async (client) => {
+    const { promptTokenCount: _, ...written } = geminiTotals;
+    streams(
+      ...gemini(
+        written,
+        null,
+        { ...geminiTotals, thoughtsTokenCount: 70 },
+        { cachedContentTokenCount: 800 },
+        { toolUsePromptTokenCount: 30 },
+        written,
+      ),
+    );
+    expect(await quota(client, 'gemini-generate')).toBe(200 + 80 + 30 + 40 + 280);
+  },
+);
 
 test.each(dialects)('%s client: the sources that a frame in the middle names are paid', async (client) => {
   const [first = '', middle = '', last = ''] = gemini(geminiTotals, geminiTotals, geminiTotals);
@@ -219,12 +235,19 @@ test('a lower count at the end is a correction, and the row says so; one before 
   const { log, other } = await ask('openai-chat', 'openai-chat');
   expect([log?.quota, other.usage_marks]).toEqual([2088, ['corrected']]);
   streams(
-    ...anthropic({ input_tokens: 2048, output_tokens: 1 }, { input_tokens: 256, cache_read_input_tokens: 1792, output_tokens: 10 }),
+    ...anthropic(
+      { input_tokens: 2048, output_tokens: 1 },
+      { input_tokens: 256, cache_read_input_tokens: 1792, output_tokens: 10 },
+    ),
   );
   const converted = await ask('anthropic-messages', 'anthropic-messages');
   expect([converted.log?.quota, converted.other.usage_marks]).toEqual([cachedQuota, ['corrected']]);
   streams(
-    ...anthropic({ input_tokens: 2048, output_tokens: 1 }, { input_tokens: 256, output_tokens: 5 }, { output_tokens: 10 }),
+    ...anthropic(
+      { input_tokens: 2048, output_tokens: 1 },
+      { input_tokens: 256, output_tokens: 5 },
+      { output_tokens: 10 },
+    ),
   );
   const running = await ask('anthropic-messages', 'anthropic-messages');
   expect([running.log?.quota, running.other.usage_marks]).toEqual([2088, undefined]);
@@ -239,7 +262,7 @@ test('a later split of what was written to the cache counts where it is complete
     ...anthropic({ input_tokens: 10, output_tokens: 1, ...write(100, 0) }, { output_tokens: 10, ...write(0, 100) }),
   );
   const { other } = await ask('anthropic-messages', 'anthropic-messages');
-  expect([other.cache_creation_tokens, other.cache_creation_tokens_1h]).toEqual([100, 100]);
+  expect([other.cache_creation_tokens, other.cache_write_1h]).toEqual([100, 100]);
 });
 
 test('of two spellings of one count the one that counts is read', async () => {
@@ -269,4 +292,34 @@ test('the places of a usage in a whole answer are read together', async () => {
   );
   for (const client of ['openai-chat', 'gemini-generate'] as const)
     expect((await ask(client, 'openai-chat', false)).log?.quota).toBe(cachedQuota);
+});
+
+const whole = (client: Dialect, prompt: number, output: number, more: object = {}) => {
+  upstream.script((answer) =>
+    sendJson(answer, {
+      choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: prompt, completion_tokens: output, ...more },
+    }),
+  );
+  return ask(client, 'openai-chat', false);
+};
+
+test('a usage beyond what its answer can hold is charged as reported, and the row says so', async () => {
+  const usual = await whole('openai-chat', 20, 4);
+  expect([usual.log?.quota, usual.other.usage_marks]).toEqual([36, undefined]);
+  // The model is unknown: 32,768 tokens at most.
+  const long = await whole('openai-chat', 20, 40_000, { completion_tokens_details: { reasoning_tokens: 39_990 } });
+  expect([long.log?.quota, long.other.usage_marks]).toEqual([160_020, ['above_limit']]);
+  const loud = await whole('openai-chat', 20, 5_000);
+  expect([loud.log?.quota, loud.other.usage_marks]).toEqual([20_020, ['above_delivered']]);
+  const wide = await whole('openai-chat', 100_000, 4);
+  expect([wide.log?.quota, wide.other.usage_marks]).toEqual([100_016, ['above_sent']]);
+  const all = await whole('openai-chat', 100_000, 40_000);
+  expect(all.other.usage_marks).toEqual(['above_limit', 'above_delivered', 'above_sent']);
+  // What the provider searched for was read besides.
+  const searched = await whole('openai-chat', 100_000, 40_000, { server_tool_use: { web_search_requests: 1 } });
+  expect(searched.other.usage_marks).toBeUndefined();
+  streams(chunk(words, null), chunk({}, 'stop'), usageChunk({ prompt_tokens: 20, completion_tokens: 5000 }), done);
+  for (const client of dialects)
+    expect((await ask(client, 'openai-chat')).other.usage_marks).toEqual(['above_delivered']);
 });

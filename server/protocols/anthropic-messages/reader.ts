@@ -148,6 +148,9 @@ class AnthropicReader implements StreamReader {
   /** @param isFinal the message has said why it stops. */
   private state(usage: unknown, isFinal: boolean, events: ChatEvent[]): void {
     const { stated } = this;
+    // A message begins with one token of output, whatever follows: nothing was written where its end says so.
+    const written = isFinal ? record(usage)?.output_tokens : undefined;
+    if (written === 0 && stated.members?.output_tokens === 1) stated.members = { ...stated.members, output_tokens: 0 };
     stated.add(usage, isFinal);
     const counted = readAnthropicUsage(stated.members, this.container, stated);
     if (counted === null) return;

@@ -18,8 +18,15 @@ const totals = ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount'
 /** Whether it counts tokens, not only what they consist of. */
 export const hasGeminiTotals = (usage: unknown): boolean => isCounted(usage, totals);
 
-/** Members that say something of their own. What the last frame does not state may stand in any frame before. */
-export const usageMembers = [...totals, 'cachedContentTokenCount', 'groundingMetadata', '"AUDIO"', '"IMAGE"', '"VIDEO"'] as const;
+/** What the last frame does not count may be counted in any frame before. */
+export const usageMembers = [
+  ...totals,
+  'cachedContentTokenCount',
+  'groundingMetadata',
+  '"AUDIO"',
+  '"IMAGE"',
+  '"VIDEO"',
+] as const;
 
 /** @param body a whole answer; a list is a stream that came as a whole. @returns null when there is none or a total is absurd. */
 export function readAnswerUsage(body: unknown): Usage | null {

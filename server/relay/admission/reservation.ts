@@ -28,6 +28,7 @@ import { type Admission, unlimited } from './limits.ts';
 import { reserveFor } from './meter.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
+import { usageMarks } from './usage-marks.ts';
 
 /** What all reservations of a relay share. */
 export interface ReservationCore {
@@ -102,6 +103,8 @@ export class Reservation {
   items: (() => readonly MadeItem[]) | null = null;
   /** Quota of the settlement; null = not settled yet, or nothing was used. */
   charged: number | null = null;
+  /** Bytes of the upstream's response; 0 = they were not counted. */
+  received = 0;
   private finished: Promise<void> | null = null;
   /** Frames that went out, and whose they are. */
   private frames = 0;
@@ -285,7 +288,7 @@ export class Reservation {
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? (free ? testLabel : ''),
-      other: JSON.stringify(fieldsOf(parsed, usage, finish, endedMs)),
+      other: JSON.stringify(fieldsOf(this, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
@@ -387,7 +390,7 @@ const maxEffortLength = 32;
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  parsed: ParsedRequest,
+  { parsed, plan, received }: Reservation,
   usage: Usage | null,
   finish: Omit<Finish, 'usage'>,
   endedMs: number,
@@ -407,6 +410,10 @@ function fieldsOf(
   if (finish.thought !== undefined) {
     const { tokens, ms, tokensPerSecond } = finish.thought;
     fields.estimated_thought = { tokens, ms, tokens_per_second: tokensPerSecond };
+  }
+  if (usage !== null && finish.usageSource === 'reported') {
+    const marks = usageMarks(usage, { parsed, estimate: plan.estimate, upstreamModel, received });
+    if (marks !== null) fields.usage_marks = marks;
   }
   if (finish.compaction !== undefined) fields.compaction = finish.compaction;
   if (finish.dropped.length > 0) fields.dropped = finish.dropped;

@@ -127,6 +127,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
   const { prepared, body, bytes, response } = outcome;
   const { upstream } = prepared;
   const usage = reportedUsage(parsed, upstream, body);
+  one.received = bytes.length;
   const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
   const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
   const { translateResponse: convert } = prepared;
@@ -191,6 +192,7 @@ async function collected(
   disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage;
+  one.received = stream.frameRelay.receivedBytes;
   const gone = disconnect.isDisconnected;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;

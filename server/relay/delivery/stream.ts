@@ -632,14 +632,16 @@ export class ResponseStream implements Looking {
     const { frameRelay } = stream;
     // What came with the end or behind it is the whole bill, however the stream ended.
     const whole = isWholeBill(frameRelay, reason === 'completed');
+    const delivered = whole ? nothingDelivered : (this.cutAt ?? frameRelay.words());
     // Words that are read to find out may bring a later report.
     const { usage } = frameRelay;
+    reservation.received = frameRelay.receivedBytes;
     const nowMs = deps.now();
     const end: StreamEnd = {
       endReason: this.endReasonOf(reason),
       usage,
       usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-      delivered: whole ? nothingDelivered : (this.cutAt ?? frameRelay.words()),
+      delivered,
       thought: whole || reason === 'completed' || !this.isThinking() ? null : thoughtTime(stream, nowMs),
       firstByteMs: stream.firstByteMs ?? nowMs,
       ...(failure === undefined ? {} : { failure }),

@@ -31,6 +31,8 @@ export abstract class FrameRelay {
   awaitsBill = false;
   /** Bytes of frames whose words were not read yet. */
   unreadBytes = 0;
+  /** Bytes of all frames. */
+  receivedBytes = 0;
 
   protected content = false;
   protected reason: Finish | null = null;
@@ -122,6 +124,19 @@ export abstract class FrameRelay {
         this.firstWordMs ??= this.now();
     }
   }
+}
+
+const zero = 48;
+
+/** Whether a member of that name is a positive number in the text of a frame. */
+function isCountedIn(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    let behind = at + name.length;
+    while (text[behind] === '"' || text[behind] === ':' || text[behind] === ' ') behind++;
+    const digit = text.charCodeAt(behind) - zero;
+    if (digit > 0 && digit <= 9) return true;
+  }
+  return false;
 }
 
 /** Grows with all text. */
@@ -256,7 +271,7 @@ export class PassthroughRelay extends FrameRelay {
   private completeUsage(last: string): void {
     const { usageMembers } = this.upstream;
     if (usageMembers === undefined) return;
-    if (this.wordReader !== null || usageMembers.some((name) => !last.includes(name) && this.isUnread(name)))
+    if (this.wordReader !== null || usageMembers.some((name) => !isCountedIn(last, name) && this.isUnread(name)))
       this.readWords();
   }
 
@@ -267,6 +282,7 @@ export class PassthroughRelay extends FrameRelay {
 
   private keepUnread(bytes: Uint8Array): void {
     this.unreadBytes += bytes.length;
+    this.receivedBytes += bytes.length;
     if (bytes.length >= largeChunk) {
       this.unreadChunks ??= [];
       if (this.unreadSize > 0) this.unreadChunks.push(this.unread.subarray(0, this.unreadSize));
@@ -324,6 +340,7 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   pass(frame: RawFrame): string | null {
+    this.receivedBytes += frame.size;
     return this.write(this.reader.feed(frame));
   }
 

@@ -103,7 +103,8 @@ export function isEmpty(frameRelay: FrameRelay): boolean {
 
 /** Whether what was reported is all that the answer cost. @param complete it came to its end. */
 export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean =>
-  frameRelay.usage !== null && (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage()));
+  // Words that are read to find out may bring a usage.
+  (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage())) && frameRelay.usage !== null;
 
 /** How long a stream without usage is read on after its end. */
 const trailingMs = 500;

@@ -1,0 +1,51 @@
+/** What is odd about a usage that an upstream reported. It is charged as reported, and the log row says so. */
+import { modelLimits } from '../../contract/model-limits.ts';
+import { completionTokensOf, promptTokensOf } from '../../contract/pricing/charge.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
+import type { Estimate } from './meter.ts';
+
+/**
+ * `corrected`: the last report lowered an earlier one. `above_limit`: more tokens than the model writes at most in so many
+ * answers. `above_delivered`: more than one token for each byte that the upstream sent. `above_sent`: far more than the prompt
+ * can have.
+ */
+export type UsageMark = 'corrected' | 'above_limit' | 'above_delivered' | 'above_sent';
+
+/** Upstreams add instructions and templates of their own. */
+const ownInstructions = 8192;
+
+export interface Circumstances {
+  readonly parsed: ParsedRequest;
+  readonly estimate: Estimate;
+  /** In the upstream's word; '' = no upstream served it. */
+  readonly upstreamModel: string;
+  /** Bytes of the answer; 0 = they were not counted. */
+  readonly received: number;
+}
+
+/** @returns null = nothing is odd. */
+export function usageMarks(usage: Usage, { parsed, estimate, upstreamModel, received }: Circumstances) {
+  let marks: UsageMark[] | null = usage.corrected === true ? ['corrected'] : null;
+  // Several calls of models, and tools that the provider runs, read and write what nobody else sees.
+  if (usage.parts !== undefined || hasAny(usage.toolCalls)) return marks;
+  const { answer } = estimate;
+  if (answer !== null) {
+    const most = (Math.max(answer.tokens, answer.model.output) + answer.thought) * answer.choices;
+    if (completionTokensOf(usage) > most) marks = [...(marks ?? []), 'above_limit'];
+    // Thoughts need not be delivered, nor all of the answers that were written for the best of them.
+    const isSeen = parsed.operation === 'chat' && !answer.model.thinking && !modelLimits(upstreamModel).thinking;
+    if (received > 0 && isSeen && usage.output > received) marks = [...(marks ?? []), 'above_delivered'];
+  }
+  if (answer !== null || parsed.operation === 'embeddings') {
+    let most = estimate.promptTokens + (estimate.files ?? 0);
+    for (const name in estimate.media) most += estimate.media[name as keyof typeof estimate.media] ?? 0;
+    if (promptTokensOf(usage) > 2 * most + ownInstructions) marks = [...(marks ?? []), 'above_sent'];
+  }
+  return marks;
+}
+
+function hasAny(calls: Usage['toolCalls']): boolean {
+  for (const tool in calls) if ((calls[tool] ?? 0) > 0) return true;
+  return false;
+}
