@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
+import { highestQuotaOf, priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { completionRatioFor } from '../../server/contract/pricing/completion-rules.ts';
 import { imageFactor, imagePrices } from '../../server/contract/pricing/images.ts';
 import { withModifiers } from '../../server/contract/pricing/modifiers.ts';
@@ -342,7 +342,7 @@ test('charges never shrink when usage grows, and a hold covers its own bound', (
       expect(quotaOf({ ...used, output: used.output + more }, price)).toBeGreaterThanOrEqual(small === 1 ? 0 : small);
       // At the dearest price that may apply, which is the input's own unless reading a cache costs more.
       const bound = reserveEstimate(price, { promptTokens: used.input, maxTokens: used.output });
-      const plain = quotaOf({ ...emptyUsage, input: used.input, output: used.output }, price);
+      const plain = highestQuotaOf({ ...emptyUsage, input: used.input, output: used.output }, price);
       if (price.cacheRatio <= 1) expect(bound).toBe(plain);
       else expect(bound).toBeGreaterThanOrEqual(plain === 1 ? 0 : plain);
     }),

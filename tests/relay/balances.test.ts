@@ -217,8 +217,8 @@ test('300 requests at once never spend more than there is', async () => {
   expect(upstream.requests).toHaveLength(served);
   // 157 are held for each: the prompt's bound and 500 tokens of answer. What is left affords a shorter answer or two.
   expect(served).toBeGreaterThan(10);
-  const charged = upstream.requests.map(({ body }) => Math.round((10 + 4 * written(body)) * 0.075));
-  const spent = charged.reduce((sum, quota) => sum + quota, 0);
+  const tokens = upstream.requests.reduce((sum, { body }) => sum + 10 + 4 * written(body), 0);
+  const spent = Math.floor((tokens * 75) / 1000);
   expect(spent).toBeLessThanOrEqual(2000);
   expect(await gateway.balance()).toBe(2000 - spent);
   expect(await gateway.verify()).toEqual([]);

@@ -76,7 +76,7 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   expect(20_000 - gateway.balances.account(gateway.userId, 0).available()).toBeLessThan(1300);
   release();
   expect(received(await response.text())).toBe(8);
-  expect(await gateway.balance()).toBe(20_000 - 4801);
+  expect(await gateway.balance()).toBe(20_000 - 4800);
 });
 
 test('where there is plenty the whole is held at once, and what is left is never all held', async () => {

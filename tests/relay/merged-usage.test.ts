@@ -23,7 +23,7 @@ beforeAll(async () => {
   const table = (value: number) => JSON.stringify(Object.fromEntries(dialects.map((name) => [`m-${name}`, value])));
   await gateway.option('ModelRatio', table(1));
   await gateway.option('CompletionRatio', table(4));
-  await gateway.option('CacheRatio', table(0.1));
+  await gateway.option('CacheRatio', table(0.25));
   for (const name of dialects) await gateway.channel(upstream.url, { ...types[name], models: `m-${name}` });
 });
 afterAll(async () => {
@@ -133,7 +133,7 @@ test.each(dialects)(
       ),
     );
     const { log, text, other } = await ask(client, 'anthropic-messages');
-    expect([log?.quota, other.cache_tokens]).toEqual([1090, 500]);
+    expect([log?.quota, other.cache_tokens]).toEqual([1165, 500]);
     // The client reads the same, where the bytes are ours.
     if (client === 'openai-chat') expect(text).toContain('"prompt_tokens":1500');
   },
@@ -147,7 +147,7 @@ const cached = {
 };
 const bare = { prompt_tokens: 2048, completion_tokens: 10, total_tokens: 2058 };
 /** 256 fresh, 1,792 cached and 10 written tokens. */
-const cachedQuota = 475;
+const cachedQuota = 744;
 
 test.each(dialects)(
   '%s client: a second usage of a chat stream without details loses no cached token',
@@ -186,7 +186,7 @@ const geminiTotals = { promptTokenCount: 1000, candidatesTokenCount: 10, totalTo
 
 test.each(dialects)('%s client: what the first frame of Gemini alone calls cached is cached', async (client) => {
   streams(...gemini({ ...geminiTotals, cachedContentTokenCount: 800 }, geminiTotals, geminiTotals));
-  expect(await quota(client, 'gemini-generate')).toBe(200 + 80 + 40);
+  expect(await quota(client, 'gemini-generate')).toBe(200 + 200 + 40);
 });
 
 test.each(dialects)('%s client: thoughts that the first frame of Gemini alone counts are paid', async (client) => {
@@ -208,7 +208,7 @@ test.each(dialects)(
         written,
       ),
     );
-    expect(await quota(client, 'gemini-generate')).toBe(200 + 80 + 30 + 40 + 280);
+    expect(await quota(client, 'gemini-generate')).toBe(200 + 200 + 30 + 40 + 280);
   },
 );
 

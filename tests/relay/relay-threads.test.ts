@@ -23,6 +23,7 @@ import {
 import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slot.ts';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import { chargedOf, oneUnit } from '../../server/contract/pricing/share.ts';
 import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
@@ -131,6 +132,19 @@ describe('four threads at once', () => {
     const site = siteOf(1005, token(1e9));
     expect(await together(site, 'holds', 10_000)).toBe(10);
     expect(site.balances.account(1, 0).available()).toBe(5);
+  });
+
+  test('fractions that several threads charge at once add up, and none is lost', async () => {
+    const site = siteOf(1e9, token(1e9));
+    const times = 10_000;
+    await together(site, 'fractions', times);
+    const { memory, accounts } = site.money;
+    const parts = threadsAtOnce * times * 49;
+    const slot = accounts.user(1);
+    expect([memory.get(slot + UserSlot.used), memory.get(slot + UserSlot.rest)]).toEqual([
+      Math.floor(parts / 100),
+      ((parts % 100) * oneUnit) / 100,
+    ]);
   });
 
   test('a key’s limit for 5,000 admits 5,000', async () => {
@@ -267,6 +281,8 @@ describe('a thread that dies', () => {
     const settings = state.settings;
     const rows = [allocateRows(memory)];
     const expected = { settled: 0, voided: 0 };
+    /** Of a unit, by the steps that were whole. */
+    let fraction = 0;
     for (let life = 0; life < lives; life++) {
       let left = Math.floor(random() * 220);
       const step = () => {
@@ -300,6 +316,9 @@ describe('a thread that dies', () => {
             void execute({ type: 'settle', ref: `${life} ${ref}`, amount } as LedgerCommand);
           },
           `${life} `,
+          (rest) => {
+            fraction = (fraction + rest) % oneUnit;
+          },
         );
       } catch (error) {
         expect(String(error)).toContain('dead');
@@ -319,6 +338,7 @@ describe('a thread that dies', () => {
     expect(memory.get(accounts.user(1) + UserSlot.held)).toBe(0);
     const sum = [...charged.values()].reduce((total, one) => total + one, 0);
     expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(sum);
+    expect(memory.get(accounts.user(1) + UserSlot.rest)).toBe(fraction);
     expect(Math.min(expected.settled, expected.voided)).toBeGreaterThan(lives / 20);
   });
 });
@@ -412,6 +432,7 @@ function live(
   random: () => number,
   send: (ref: string, amount: number) => void,
   mark: string,
+  settled: (rest: number) => void = () => undefined,
 ): void {
   const balances = new Balances(money);
   const limits = new Limits({ state: { settings }, monoNow: () => 1e9, money });
@@ -441,11 +462,13 @@ function live(
   for (const one of open) {
     if (random() < 0.5 && account.reserve(500, { max: 0, open: one.row }).ok) one.held += 500;
     const charged = 1 + Math.floor(random() * 1000);
-    account.locked(() => {
+    const rest = Math.floor(random() * oneUnit);
+    const carried = account.locked(() => {
       one.admission.ended(5, true);
-      account.settle({ reserved: one.held, max: 5000, budget: 5000, charged, open: one.row });
+      return account.settle({ reserved: one.held, max: 5000, budget: 5000, charged, rest, open: one.row });
     });
-    send(one.ref, charged);
+    settled(rest);
+    send(one.ref, chargedOf(charged, rest, carried));
     if (random() < 0.7) money.open.over(one.row);
   }
 }

@@ -19,7 +19,7 @@ export interface Order {
   readonly memory: MemoryParts;
   readonly places: SlotIndexes;
   readonly rows: readonly number[];
-  readonly what: 'holds' | 'limits' | 'forever';
+  readonly what: 'holds' | 'limits' | 'fractions' | 'forever';
   readonly principal: Principal;
   readonly options: Readonly<Record<string, string>>;
   readonly times: number;
@@ -57,6 +57,8 @@ self.onmessage = ({ data }) => {
 
   let admitted = 0;
   if (data.what === 'holds') for (let n = 0; n < data.times; n++) if (account.reserve(100).ok) admitted++;
+  if (data.what === 'fractions')
+    for (let n = 0; n < data.times; n++) admitted += account.settle({ reserved: 0, charged: 0, rest: 490_000_000_000 });
   if (data.what === 'limits')
     for (let n = 0; n < data.times; n++)
       try {

@@ -58,7 +58,9 @@ test('a connection that its upstream ends at the moment of reuse costs no reques
   expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
   const logs = await gateway.logs();
   expect(logs.filter(({ type }) => type === 2)).toHaveLength(40);
-  expect(new Set(logs.map(({ quota }) => quota)).size).toBe(1);
+  const quotas = logs.map(({ quota }) => quota);
+  // What one leaves of a unit counts with the next.
+  expect(Math.max(...quotas) - Math.min(...quotas)).toBeLessThanOrEqual(1);
 });
 
 test('an upstream that resets what it was never asked before is not asked twice', async () => {

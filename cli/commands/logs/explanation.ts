@@ -6,6 +6,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { usageMarksIn } from '../../../server/contract/usage-marks.ts';
 import type { CommandRun } from '../../command.ts';
 import { isoTime } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
@@ -79,7 +80,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     );
     return;
   }
-  const { prices, lines, quota } = again;
+  const { prices, lines, quota, carried } = again;
   const money = await moneyOf(context);
   const free = row.quota === 0 && quota > 0;
   const right = quota === row.quota || free;
@@ -105,6 +106,10 @@ export const explain: CommandRun = async (context, _flags, ref) => {
         ]
       : []),
     ...(prices.surcharges ?? []).map((surcharge) => `  x ${surcharge.name} ${surcharge.ratio}`),
+    ...(carried === undefined || carried === 0
+      ? []
+      : [`  + ${carried} ${context.say('此前请求不足一个额度单位的余数', 'carried over from earlier requests')}`]),
+    ...usageMarksIn(facts.usage_marks, context.language).map((what) => `  ! ${what}`),
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
     ...(typeof facts.compaction === 'string' ? [`  ~ ${compactionWords(facts.compaction, context.language)}`] : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
@@ -113,6 +118,6 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       (one) => `  ${textIn(one, context.language)}`,
     ),
   ];
-  context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));
+  context.output.object({ log: row, bill: { lines, prices, quota, carried, matches: right } }, bill, String(row.id));
   if (!right) throw new AppError('check_failed', { detail: `${quota} <> ${row.quota}` });
 };

@@ -4,6 +4,7 @@
  * between check and take, whichever thread it is.
  */
 import { nextPeriod, type Period, periodStart } from '../../contract/period.ts';
+import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
@@ -49,7 +50,10 @@ export type ReserveResult = { readonly ok: true } | ReserveRefusal;
 
 export interface Spent {
   readonly reserved: number;
+  /** Whole units. */
   readonly charged: number;
+  /** The rest of the cost, in parts of `oneUnit`: with what earlier charges left it may make a unit more. Absent = the charge was rounded. */
+  readonly rest?: number;
   /** The maximum cost that was counted for it; default: the reservation. */
   readonly max?: number;
   /** What the key's budgets held of it. */
@@ -187,15 +191,22 @@ export class Account implements Owner {
     }
   }
 
-  /** Releases a reservation and charges the actual cost. The balance is lowered before the reservation is released: a thread that dies between the two leaves too little, never too much. */
-  settle(spent: Spent): void {
+  /**
+   * Releases a reservation and charges the actual cost. The balance is lowered before the reservation is released: a thread that
+   * dies between the two leaves too little, never too much.
+   * @returns what earlier charges had left of a unit, in parts of `oneUnit`; the charge is `chargedOf` with it.
+   */
+  settle(spent: Spent): number {
     const { memory, stripe, nodeLease, balance, key } = this;
-    const { reserved, charged, max = reserved, budget = 0, selfUse = false, open = noRow, epoch } = spent;
+    const { reserved, rest, max = reserved, budget = 0, selfUse = false, open = noRow, epoch } = spent;
     // Its reservation ended with the lease under which it was admitted.
     const isStale = nodeLease !== null && epoch !== undefined && epoch !== nodeLease.epoch();
     memory.lock(stripe);
     try {
+      const carried = rest === undefined || this.user === 0 ? 0 : (balance[UserSlot.rest] ?? 0);
+      const charged = rest === undefined ? spent.charged : chargedOf(spent.charged, rest, carried);
       if (this.user !== 0) {
+        if (rest !== undefined && rest > 0) memory.put(this.user + UserSlot.rest, (carried + rest) % oneUnit);
         memory.note(this.user, userMoney);
         if (!selfUse && !isStale) {
           balance[UserSlot.balance] = (balance[UserSlot.balance] ?? 0) - charged;
@@ -214,14 +225,16 @@ export class Account implements Owner {
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
       }
-      if (open.row === 0) return;
+      if (open.row === 0) return carried;
       const { cells } = open;
       memory.note(open.row, moneyCells);
       cells[Row.held] = 0;
       cells[Row.maxCost] = 0;
       cells[Row.budgetHeld] = 0;
       cells[Row.charged] = spent.failed === true ? -1 : charged;
+      cells[Row.carried] = rest === undefined ? -1 : carried;
       cells[Row.state] = RowState.ended;
+      return carried;
     } finally {
       memory.release(stripe);
     }

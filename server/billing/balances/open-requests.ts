@@ -37,6 +37,8 @@ export const Row = {
   groupUnits: 20,
   /** Epoch of the lease under which it was admitted. */
   epoch: 21,
+  /** What earlier requests had left of a unit when it was charged, -1 = none was counted. */
+  carried: 22,
   /** What was used by the last note of it. */
   usage: 28,
   ref: 44,

@@ -9,7 +9,7 @@ import type { BalanceEvent } from '../ledger/commands.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 
-/** Cells of a user's slot. The first four are changed under the user's lock alone. */
+/** Cells of a user's slot. The first four and `rest` are changed under the user's lock alone. */
 export const UserSlot = {
   balance: 0,
   used: 1,
@@ -19,6 +19,8 @@ export const UserSlot = {
   gone: 5,
   visits: 6,
   visitsSpan: 7,
+  /** What the charges so far left of a unit, in parts of `oneUnit`. It is lost with the process. */
+  rest: 8,
 } as const;
 /** Cells of a key's slot. Those from `used` to `budgetHeld` are changed under its user's lock alone. */
 export const KeySlot = {

@@ -11,11 +11,23 @@ import {
   type LogFields,
 } from './log-fields.ts';
 import type { Prices, Surcharge } from './price.ts';
-import { exactQuota, maxQuota, pricesFor, type Share, sharesOf, toolPrice } from './share.ts';
+import {
+  type Charge,
+  chargedOf,
+  exactCharge,
+  maxQuota,
+  oneUnit,
+  pricesFor,
+  roundedOf,
+  roundedUpOf,
+  type Share,
+  sharesOf,
+  toolPrice,
+} from './share.ts';
 import { quotaPerUnit } from './tables.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 
-export { completionTokensOf, maxQuota, pricesFor, promptTokensOf, toolPrice };
+export { type Charge, chargedOf, completionTokensOf, maxQuota, oneUnit, pricesFor, promptTokensOf, toolPrice };
 
 export interface BillLine {
   readonly kind: LineKind | 'call';
@@ -31,6 +43,8 @@ export interface BillLine {
 
 export interface Quote {
   readonly quota: number;
+  /** Part of a unit that earlier requests left and this one was charged with; absent = its sum was rounded half up. */
+  readonly carried?: number;
   readonly lines: readonly BillLine[];
 }
 
@@ -43,28 +57,44 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
   return true;
 };
 
-/** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded half up. */
-export function roundQuota(sum: number, unit: number): number {
-  const doubled = 2 * sum + unit;
-  return Math.min(maxQuota, (doubled - (doubled % (2 * unit))) / (2 * unit));
+/** @param sum of weighted tokens, below `exactLimit`. @param unit a power of ten. */
+function shortCharge(sum: number, unit: number): Charge {
+  const left = sum % unit;
+  const whole = (sum - left) / unit;
+  if (whole >= maxQuota) return { whole: maxQuota, rest: 0 };
+  if (unit <= oneUnit) return { whole, rest: left * (oneUnit / unit) };
+  const finer = unit / oneUnit;
+  return { whole, rest: (left - (left % finer)) / finer };
+}
+
+/** @param sum of weighted tokens, below `exactLimit`. @returns quota, rounded up. */
+export function roundUpQuota(sum: number, unit: number): number {
+  const left = sum % unit;
+  return Math.min(maxQuota, (sum - left) / unit + (left === 0 ? 0 : 1));
 }
 
 /**
- * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
- * calls of tools, exact, rounded half up once. The formulas are those of new-api.
+ * What a usage costs, exact: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
+ * calls of tools. The formulas are those of new-api.
  */
-export function quotaOf(usage: Usage, base: Prices): number {
+export function chargeOf(usage: Usage, base: Prices): Charge {
   const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokensOf(usage));
   if (prices.modelPrice === null && usage.parts === undefined && hasNone(usage.toolCalls)) {
     const weights = weightsOf(prices);
     if (weights !== null) {
       let sum = 0;
       for (const { name, weight } of weights.buckets) sum += usage[name] * weight;
-      if (sum > 0 && sum < exactLimit) return roundQuota(sum, weights.unit);
+      if (sum > 0 && sum < exactLimit) return shortCharge(sum, weights.unit);
     }
   }
-  return exactQuota(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
+  return exactCharge(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
 }
+
+/** Quota of a usage, rounded half up: where nobody's fractions are carried. */
+export const quotaOf = (usage: Usage, base: Prices): number => roundedOf(chargeOf(usage, base));
+
+/** The most quota that a usage can be charged with. */
+export const highestQuotaOf = (usage: Usage, base: Prices): number => roundedUpOf(chargeOf(usage, base));
 
 /** The prices a bill is headed with: those of the prompt's size, or of the model where its calls have sizes of their own. */
 const headOf = (usage: Usage, base: Prices): Prices =>
@@ -75,10 +105,17 @@ export function quote(usage: Usage, base: Prices): Quote {
   return quoteOf(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
 }
 
-const quoteOf = (shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): Quote => ({
-  quota: exactQuota(shares, toolCalls, head),
-  lines: linesOf(shares, toolCalls, head),
-});
+function quoteOf(
+  shares: readonly Share[],
+  toolCalls: Usage['toolCalls'],
+  head: Prices,
+  carried: number | null = null,
+): Quote {
+  const charge = exactCharge(shares, toolCalls, head);
+  const lines = linesOf(shares, toolCalls, head);
+  if (carried === null) return { quota: roundedOf(charge), lines };
+  return { quota: chargedOf(charge.whole, charge.rest, Math.round(carried * oneUnit)), carried, lines };
+}
 
 function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): BillLine[] {
   const lines: BillLine[] = [];
@@ -202,6 +239,10 @@ export function billedUsage(fields: LogFields): Usage {
   };
 }
 
+/** The field that says what earlier requests left of a unit. Rows without it were rounded half up. */
+const carriedIn = ({ carried }: LogFields): number | null =>
+  typeof carried === 'number' && carried >= 0 && carried < 1 ? carried : null;
+
 /** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price. */
 export function recompute(fields: LogFields): (Quote & { readonly prices: Prices }) | null {
   const prices = loggedPrices(fields);
@@ -219,7 +260,7 @@ export function recompute(fields: LogFields): (Quote & { readonly prices: Prices
           label: `${share.label}${model === null ? '' : ` ${model}`}`,
         };
   });
-  return { ...quoteOf(shares, usage.toolCalls, prices), prices };
+  return { ...quoteOf(shares, usage.toolCalls, prices, carriedIn(fields)), prices };
 }
 
 /** Dollars with as many decimals as asked, never an exponent. */

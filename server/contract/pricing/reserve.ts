@@ -10,7 +10,7 @@ import {
   promptBuckets,
   weightOf,
 } from './bucket.ts';
-import { pricesFor, quotaOf, roundQuota } from './charge.ts';
+import { highestQuotaOf, pricesFor, roundUpQuota } from './charge.ts';
 import type { Prices } from './price.ts';
 import { exactLimit, weightsOf } from './weights.ts';
 
@@ -37,8 +37,8 @@ export type CacheTtl = 'none' | '5m' | '1h';
 const noTools: Readonly<Record<string, number>> = {};
 
 /**
- * The whole prompt at the dearest price that may apply, and all the output. Rounded like the charge, so that a hold never
- * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
+ * The whole prompt at the dearest price that may apply, and all the output. Rounded up, so that a hold never falls short of a
+ * charge within its bounds, whatever fraction is carried (new-api rounds down and leaves the prompt out).
  */
 export function reserveEstimate(base: Prices, size: ReserveSize): number {
   const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, hasAudio = false } = size;
@@ -54,7 +54,7 @@ export function reserveEstimate(base: Prices, size: ReserveSize): number {
     }
     if (files > 0) sum += files * weights[anyMedia[caches]];
     sum += maxTokens * weights[hasAudio ? audio : written];
-    if (sum > 0 && sum < exactLimit) return roundQuota(sum, weights.unit);
+    if (sum > 0 && sum < exactLimit) return roundUpQuota(sum, weights.unit);
   }
   const usage: Record<BucketName, number> = { ...noTokens };
   usage[words[caches]] = promptTokens;
@@ -64,7 +64,7 @@ export function reserveEstimate(base: Prices, size: ReserveSize): number {
   }
   if (files > 0) usage[anyMedia[caches]] += files;
   usage[hasAudio ? audio : written] += maxTokens;
-  return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
+  return highestQuotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
 }
 
 /** The buckets that a hold counts in: the dearest that may apply, which depend on the prices alone. */

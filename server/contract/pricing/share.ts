@@ -1,13 +1,34 @@
 /** A bill falls into shares: the calls of models that one answer took, each by its own prices. */
 import type { Usage } from '../../protocols/canonical.ts';
 import { type Buckets, promptTokensOf } from './bucket.ts';
-import { roundDivide, scale, toScaled } from './decimal.ts';
+import { scale, toScaled } from './decimal.ts';
 import { surchargeOf } from './modifiers.ts';
 import type { Prices } from './price.ts';
 import { bucketWeights } from './weights.ts';
 
 /** Largest charge, and largest amount of one posting, in quota: dearer requests cost this. */
 export const maxQuota = 1_000_000_000_000_000;
+
+/** What a request costs: whole units of quota, and the rest of one. */
+export interface Charge {
+  readonly whole: number;
+  /** Parts of `oneUnit`; what is finer than those is cut off. */
+  readonly rest: number;
+}
+
+/** One unit of quota in the parts that its fractions are kept in: usual prices have no finer ones, and a double adds them exactly. */
+export const oneUnit = 1_000_000_000_000;
+
+/** A charge is made of whole units: the fractions of the requests before it count with its own. @param carried of `oneUnit`. */
+export const chargedOf = (whole: number, rest: number, carried: number): number =>
+  Math.min(maxQuota, rest + carried < oneUnit ? whole : whole + 1);
+
+/** Rounded half up, where no fraction is carried: estimates, and rows that were charged so. */
+export const roundedOf = ({ whole, rest }: Charge): number =>
+  Math.min(maxQuota, 2 * rest < oneUnit ? whole : whole + 1);
+
+/** The most that can be charged for it, whatever is carried. */
+export const roundedUpOf = ({ whole, rest }: Charge): number => Math.min(maxQuota, rest === 0 ? whole : whole + 1);
 
 export interface Share {
   readonly counts: Buckets;
@@ -54,11 +75,13 @@ export function sharesOf(usage: Usage, base: Prices): readonly Share[] {
   });
 }
 
+const sumUnit = scale ** 5n;
+
 /**
- * Quota in whole numbers of any size, rounded once. A price per call counts once for the model that was asked for.
+ * Quota from numbers of any size. A price per call counts once for the model that was asked for.
  * @param head whose groups, terms and tools hold for every share.
  */
-export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): number {
+export function exactCharge(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): Charge {
   const group = toScaled(head.groupRatio);
   const perUnit = toScaled(head.quotaPerUnit) * group;
   // Everything over 10^24.
@@ -83,6 +106,8 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
   for (const [tool, calls] of Object.entries(toolCalls)) {
     sum += BigInt(calls) * toScaled(toolPrice(head, tool)) * perUnit * scale * scale;
   }
-  if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
-  return Math.min(maxQuota, Number(roundDivide(sum, scale ** 5n)));
+  if (sum === 0n && tokens > 0 && head.groupRatio > 0) return { whole: 1, rest: 0 };
+  const whole = sum / sumUnit;
+  if (whole >= BigInt(maxQuota)) return { whole: maxQuota, rest: 0 };
+  return { whole: Number(whole), rest: Number(((sum % sumUnit) * BigInt(oneUnit)) / sumUnit) };
 }

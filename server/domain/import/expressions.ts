@@ -17,8 +17,8 @@ const formulas: Readonly<Record<Family, readonly Formula[]>> = {
       en: 'prices that were never changed at the source are taken to be those of one-api of February 2025; an earlier one may charge others, and 30 for a model that it does not know',
     },
     {
-      zh: 'one-api 把每次扣费向上取整，OpenAI 的缓存输入按全价；此处四舍五入，缓存输入按缓存倍率，扣费因此略低',
-      en: 'one-api rounds every charge up and charges cached input of OpenAI in full; here charges are rounded to the nearest unit and cached input costs its own ratio, so that they are slightly lower',
+      zh: 'one-api 把每次扣费向上取整，OpenAI 的缓存输入按全价；此处不足一个单位的余数计入下一个请求，缓存输入按缓存倍率，扣费因此略低',
+      en: 'one-api rounds every charge up and charges cached input of OpenAI in full; here what is left of a unit counts with the next request and cached input costs its own ratio, so that charges are slightly lower',
     },
     {
       zh: 'one-api 自行估算 Gemini、PaLM、腾讯、Coze、Cloudflare、Replicate 以及未返回用量的流式响应的 Token；此处按上游返回的用量扣费',
@@ -36,13 +36,13 @@ const formulas: Readonly<Record<Family, readonly Formula[]>> = {
       en: 'prices that were never changed at the source are taken to be those of new-api of August 2026; another version may charge others',
     },
     {
-      zh: 'new-api 每次至少扣 1；此处四舍五入，不足 0.5 的不扣',
-      en: 'new-api charges at least 1 for a request; here charges are rounded to the nearest unit, and less than half a unit is free',
+      zh: 'new-api 每次至少扣 1；此处不足一个单位的余数计入下一个请求',
+      en: 'new-api charges at least 1 for a request; here what is left of a unit counts with the next request',
     },
     {
       models: claude,
-      zh: '2025 年的 new-api 对 /v1/messages 的扣费向下取整；经 chat/completions 调用 Claude 时不收缓存写入费，并从输入中再减去缓存读取；此处四舍五入，缓存读写按各自的倍率扣费',
-      en: 'new-api of 2025 rounds charges of /v1/messages down; for Claude behind chat/completions it charges no cache writes and takes cache reads off the input once more. Here charges are rounded to the nearest unit, and cache reads and writes cost their ratios',
+      zh: '2025 年的 new-api 对 /v1/messages 的扣费向下取整；经 chat/completions 调用 Claude 时不收缓存写入费，并从输入中再减去缓存读取；此处余数计入下一个请求，缓存读写按各自的倍率扣费',
+      en: 'new-api of 2025 rounds charges of /v1/messages down; for Claude behind chat/completions it charges no cache writes and takes cache reads off the input once more. Here what is left of a unit counts with the next request, and cache reads and writes cost their ratios',
     },
   ],
 };

@@ -7,8 +7,13 @@ import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/comman
 import { type Language, LogType } from '../../contract/enum.ts';
 import { languageFor } from '../../contract/language.ts';
 import {
+  type Charge,
+  chargedOf,
+  chargeOf,
   completionTokensOf,
+  highestQuotaOf,
   loggedPromptTokens,
+  oneUnit,
   priceFields,
   promptTokensOf,
   quotaOf,
@@ -157,7 +162,7 @@ export class Reservation {
 
   /** Takes more out of the balance while a stream outgrows its hold. @returns false when the balance has not got it, or all is over. */
   extendTo(usage: Usage): boolean {
-    return this.reserveUpTo(this.free ? 0 : quotaOf(usage, this.plan.prices));
+    return this.reserveUpTo(this.free ? 0 : highestQuotaOf(usage, this.plan.prices));
   }
 
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
@@ -207,7 +212,7 @@ export class Reservation {
     if (this.finished !== null || this.free) return;
     const amount = quotaOf(usage, plan.prices);
     this.open.used(usage);
-    const log = this.entry(LogType.consume, amount, usage, {
+    const unended: Omit<Finish, 'usage'> = {
       endReason: 'recovered',
       usageSource: 'partial',
       prices: plan.prices,
@@ -216,7 +221,8 @@ export class Reservation {
       upstreamModel: '',
       firstByteMs: null,
       attempts: [attemptSummary(channel)],
-    });
+    };
+    const log = this.entry(LogType.consume, amount, usage, unended, fieldsOf(this, usage, unended, core.now()));
     void core.ledger
       .execute({
         type: 'hold',
@@ -268,7 +274,14 @@ export class Reservation {
     return true;
   }
 
-  private entry(type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry {
+  /** @param fields what explains the row besides its columns. */
+  private entry(
+    type: number,
+    amount: number,
+    usage: Usage | null,
+    finish: Omit<Finish, 'usage'>,
+    fields: Readonly<Record<string, unknown>>,
+  ): LogEntry {
     const { parsed, principal, free } = this;
     const endedMs = this.core.now();
     return {
@@ -288,7 +301,7 @@ export class Reservation {
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? (free ? testLabel : ''),
-      other: JSON.stringify(fieldsOf(this, usage, finish, endedMs)),
+      other: JSON.stringify(fields),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
@@ -297,16 +310,20 @@ export class Reservation {
   private settle(finish: Finish): Promise<void> {
     const { core, tokenId, parsed, principal, plan, epoch } = this;
     const { usage } = finish;
-    const amount = usage === null || this.free ? 0 : quotaOf(usage, finish.prices);
+    const cost = usage === null || this.free ? null : chargeOf(usage, finish.prices);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
     const endedMs = core.now();
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = usage === null || core.state.settings.logConsumption;
-    const log = logged ? this.entry(type, amount, usage, finish) : null;
-    this.charged = usage === null ? null : amount;
+    // Made before the money moves: nothing may go wrong between that and its command.
+    const fields = logged ? fieldsOf(this, usage, finish, endedMs) : null;
     if (usage !== null) this.open.used(usage);
-    this.release(amount, input + output, usage === null);
+    const carried = this.release(cost, input + output, usage === null);
+    const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, carried);
+    if (fields !== null && cost !== null) fields.carried = carried / oneUnit;
+    const log = fields === null ? null : this.entry(type, amount, usage, finish, fields);
+    this.charged = usage === null ? null : amount;
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = core.ledger
       .execute({
@@ -351,12 +368,17 @@ export class Reservation {
     return this.finished;
   }
 
-  /** One step for all threads: what was used leaves the balance, what was held comes back, limits take note. @param failed nothing was used. */
-  private release(charged: number, tokens: number, failed: boolean): void {
+  /**
+   * One step for all threads: what was used leaves the balance, what was held comes back, limits take note.
+   * @param cost null = nothing is charged. @param failed nothing was used.
+   * @returns what earlier charges had left of a unit, as `Account.settle` does.
+   */
+  private release(cost: Charge | null, tokens: number, failed: boolean): number {
     const { admission, account, reserved, max, open, epoch } = this;
     const spent = {
       reserved,
-      charged,
+      charged: cost === null ? 0 : cost.whole,
+      rest: cost === null ? undefined : cost.rest,
       max,
       budget: max,
       selfUse: this.plan.selfUse,
@@ -364,12 +386,11 @@ export class Reservation {
       failed,
       epoch,
     };
-    if (admission === unlimited) account.settle(spent);
-    else
-      account.locked(() => {
-        admission.ended(tokens, !failed);
-        account.settle(spent);
-      });
+    if (admission === unlimited) return account.settle(spent);
+    return account.locked(() => {
+      admission.ended(tokens, !failed);
+      return account.settle(spent);
+    });
   }
 
   /** @param refusal why the ledger's rules turned it down; null = they did not. */
@@ -394,7 +415,7 @@ function fieldsOf(
   usage: Usage | null,
   finish: Omit<Finish, 'usage'>,
   endedMs: number,
-): Readonly<Record<string, unknown>> {
+): Record<string, unknown> {
   const fields: Record<string, unknown> = usage === null ? {} : priceFields(usage, finish.prices);
   const { upstreamModel, firstByteMs, attempts } = finish;
   fields.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - parsed.startedMs);

@@ -1,16 +1,10 @@
 /** What is odd about a usage that an upstream reported. It is charged as reported, and the log row says so. */
 import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/charge.ts';
+import type { UsageMark } from '../../contract/usage-marks.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { Estimate } from './meter.ts';
-
-/**
- * `corrected`: the last report lowered an earlier one. `above_limit`: more tokens than the model writes at most in so many
- * answers. `above_delivered`: more than one token for each byte that the upstream sent. `above_sent`: far more than the prompt
- * can have.
- */
-export type UsageMark = 'corrected' | 'above_limit' | 'above_delivered' | 'above_sent';
 
 /** Upstreams add instructions and templates of their own. */
 const ownInstructions = 8192;
@@ -25,7 +19,10 @@ export interface Circumstances {
 }
 
 /** @returns null = nothing is odd. */
-export function usageMarks(usage: Usage, { parsed, estimate, upstreamModel, received }: Circumstances) {
+export function usageMarks(
+  usage: Usage,
+  { parsed, estimate, upstreamModel, received }: Circumstances,
+): readonly UsageMark[] | null {
   let marks: UsageMark[] | null = usage.corrected === true ? ['corrected'] : null;
   // Several calls of models, and tools that the provider runs, read and write what nobody else sees.
   if (usage.parts !== undefined || hasAny(usage.toolCalls)) return marks;

@@ -1,7 +1,7 @@
 /** Thoughts that need not be seen: which requests may have them, and what they count for where the upstream never reports them. */
 
 import { modelLimits } from '../../contract/model-limits.ts';
-import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
+import { completionTokensOf, highestQuotaOf } from '../../contract/pricing/charge.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
 import { requestsThinking } from '../../routing/offers.ts';
@@ -103,7 +103,8 @@ export function estimateThought(
   const seen = delivered.units === 0 ? 0 : (local.output * delivered.thoughtUnits) / delivered.units;
   const estimated = Math.floor((time.ms / 1000) * tokensPerSecond * choices - seen);
   let tokens = Math.max(0, Math.min(estimated, estimate.maxTokens - completionTokensOf(usage)));
-  const costs = (reasoning: number): number => quotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
+  const costs = (reasoning: number): number =>
+    highestQuotaOf({ ...usage, reasoning: usage.reasoning + reasoning }, prices);
   if (costs(tokens) > reserved) {
     // Invariant: `low` fits or is 0, `tokens` does not.
     let low = 0;

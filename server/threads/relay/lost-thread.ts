@@ -11,8 +11,11 @@ import { RateSlot } from '../../billing/balances/slot.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
 import {
+  chargedOf,
+  chargeOf,
   completionTokensOf,
   loggedPromptTokens,
+  oneUnit,
   priceFields,
   promptTokensOf,
   quotaOf,
@@ -116,6 +119,8 @@ interface PendingBill {
   readonly usage: Usage;
   /** By which the amount can be recomputed. */
   readonly prices: Prices | null;
+  /** Part of a unit that its thread charged with it; absent = none. */
+  readonly carried?: number;
 }
 
 /** The usage that is known, or a token for each frame where they were not read: the larger of both. */
@@ -128,7 +133,9 @@ function pendingOf(deps: LostDeps, row: number): PendingBill {
   const prices = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
   if (get(Row.state) === RowState.ended) {
     const amount = get(Row.charged);
-    return { amount: amount < 0 ? null : amount, usage: noted, prices };
+    const carried = get(Row.carried);
+    const bill = { amount: amount < 0 ? null : amount, usage: noted, prices };
+    return carried < 0 ? bill : { ...bill, carried };
   }
   const frames = get(Row.delivered);
   const sum = promptTokensOf(noted) + completionTokensOf(noted);
@@ -141,8 +148,13 @@ function pendingOf(deps: LostDeps, row: number): PendingBill {
 }
 
 /** A bill that other prices made is reported as one price for the whole. */
-function detailsOf({ amount, usage, prices }: PendingBill): Record<string, unknown> {
+function detailsOf({ amount, usage, prices, carried }: PendingBill): Record<string, unknown> {
   if (amount === null || prices === null) return {};
+  if (carried !== undefined) {
+    const { whole, rest } = chargeOf(usage, prices);
+    if (chargedOf(whole, rest, carried) === amount)
+      return { ...priceFields(usage, prices), carried: carried / oneUnit };
+  }
   if (quotaOf(usage, prices) === amount) return priceFields(usage, prices);
   const { surcharges: _, ...rest } = prices;
   const modelPrice = amount / prices.quotaPerUnit;

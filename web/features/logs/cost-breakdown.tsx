@@ -39,6 +39,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
   if (bill === null) return null;
   const amounts = amountsOf(bill.lines, bill.prices);
   const { modelPrice, modelRatio, groupRatio } = bill.prices;
+  const { carried = 0 } = bill;
   // What is in the price of each line already, or changes nothing, is no step of the sum.
   const notes = [
     ...(modelPrice === null ? [t('logs.priceMade', { ratio: modelRatio, unit: priceOfRatio(1) })] : []),
@@ -91,6 +92,13 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
           ))}
           {(bill.prices.surcharges ?? []).map(({ name, ratio: times }) => ratio(name, times))}
           {groupRatio === 1 ? null : ratio(t('logs.groupRatio'), groupRatio)}
+          {carried === 0 ? null : (
+            <tr>
+              <td colSpan={2}>{t('logs.carried')}</td>
+              <td>+ {carried}</td>
+              <td />
+            </tr>
+          )}
           <tr className="total">
             <td>{t('logs.total')}</td>
             <td colSpan={3}>

@@ -7,6 +7,7 @@ import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { usageMarksIn } from '../../../server/contract/usage-marks.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
@@ -70,6 +71,7 @@ const requestRows = (
   ...labelledColumns(log, currentLanguage()),
   [t('logs.error'), errorOf(details)],
   [t('logs.unpriced'), wordsIn(details.unpriced)],
+  [t('logs.usageMarks'), usageMarksIn(details.usage_marks, currentLanguage()).join('; ')],
   [
     t('logs.compaction'),
     details.compaction === 'native'

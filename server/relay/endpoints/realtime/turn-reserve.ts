@@ -1,6 +1,6 @@
 /** Holds for every answer of a conversation before it runs; where the balance has less, for a shorter one that is asked for instead. */
 
-import { quotaOf } from '../../../contract/pricing/charge.ts';
+import { highestQuotaOf } from '../../../contract/pricing/charge.ts';
 import type { Prices } from '../../../contract/pricing/price.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import type { Json } from '../../../protocols/shared/json.ts';
@@ -36,7 +36,7 @@ export function createTurnReservation(
     const more = otherUsage();
     const due = more === emptyUsage ? turns.max() : sum(turns.max(), more);
     const usage = next === null ? due : sum(due, next);
-    return quotaOf(usage, prices) <= charge.reserved || charge.extendTo(usage);
+    return highestQuotaOf(usage, prices) <= charge.reserved || charge.extendTo(usage);
   };
   /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
   const maxLength = (response: Json | null, requested: number): number => {
