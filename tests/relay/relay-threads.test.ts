@@ -23,7 +23,10 @@ import {
 import { createAccounts, KeySlot, RateSlot, UserSlot } from '../../server/billing/balances/slot.ts';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import { chargeOf, recompute } from '../../server/contract/pricing/charge.ts';
 import { chargedOf, oneUnit } from '../../server/contract/pricing/share.ts';
+import { resolvePrices } from '../../server/contract/pricing/tables.ts';
+import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { type Admission, Limits } from '../../server/relay/admission/limits.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
@@ -341,6 +344,53 @@ describe('a thread that dies', () => {
     expect(memory.get(accounts.user(1) + UserSlot.rest)).toBe(fraction);
     expect(Math.min(expected.settled, expected.voided)).toBeGreaterThan(lives / 20);
   });
+});
+
+test('what a thread charged and could not send any more is sent with what it carried, and what it left open carries nothing', async () => {
+  const site = siteOf(1e9, token(1e9), { ModelRatio: '{"small":0.01}' });
+  const { accounts, memory } = site.money;
+  const state = createRelayState({ ...accounts, observeUser: () => undefined, observeToken: () => undefined });
+  const { user: owner } = site.principal;
+  const news = { users: [owner], tokens: [token(1e9)], channels: [], options: site.options };
+  state.apply({ kind: 'snapshot', seq: 1, ...news });
+  const rows = [allocateRows(memory)];
+  const { money } = paired(site.money, 1, rows);
+  const account = new Balances(money).account(1, 7);
+  const prices = resolvePrices(state.settings.priceTables, 'small', { group: 'default', userGroup: 'default' });
+  if (prices === null) throw new Error('no prices');
+  const usage = { ...emptyUsage, input: 149 };
+  for (const ref of ['a', 'b', 'c', 'open']) {
+    const row = money.open.begin(account, {
+      ...{ ref, model: 'small', group: 'default', startedMs: 0, streams: false, promptTokens: 1, selfUse: false },
+      epoch: 0,
+    });
+    if (row === null) throw new Error('no rows');
+    row.used(usage);
+    const { whole, rest } = chargeOf(usage, prices);
+    if (ref !== 'open') account.settle({ reserved: 0, charged: whole, rest, open: row });
+  }
+  const sent: LedgerCommand[] = [];
+  const execute = (command: LedgerCommand): Promise<LedgerResult> => {
+    sent.push(command);
+    return Promise.resolve({ status: 'done' });
+  };
+  const ledger: Ledger = { execute, healthy: () => ({ ok: true }) };
+  const deps = { balances: site.balances, state, ledger, now: () => 1e12, pause: Bun.sleep };
+  await (await endLost(deps, 1, rows)).written;
+  const found = sent.map((command) => {
+    if (command.type !== 'settle' || command.log === null) throw new Error(command.type);
+    const fields = JSON.parse(command.log.other) as Record<string, unknown>;
+    expect(recompute(fields)?.quota).toBe(command.amount);
+    return [command.ref, command.amount, fields.carried];
+  });
+  expect(found.toSorted()).toEqual([
+    ['a', 1, 0],
+    ['b', 1, 0.49],
+    ['c', 2, 0.98],
+    ['open', 1, undefined],
+  ]);
+  expect(memory.get(accounts.user(1) + UserSlot.rest)).toBe(0.47 * oneUnit);
+  expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(5);
 });
 
 /** Cells that are written in place: each store is seen before it is made. */

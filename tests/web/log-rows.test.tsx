@@ -181,6 +181,20 @@ test('the lines of a bill add up to its total where each has a fraction', async 
   expect(amounts).toEqual(['0.000120', '0.000278', '0.000382', '0.000780']);
 });
 
+test('a bill names what earlier requests left of a unit, and its lines add up with it', async () => {
+  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
+  const billed = (more: object) => {
+    const details = { ...price, model_ratio: 0.075, input: 802, cache_tokens: 3700, output: 638, ...more };
+    const html = rendered(<CostBreakdown details={details} />, {
+      answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+    });
+    return [html.includes('余数'), ...[...html.matchAll(/\$(0\.\d{6})</g)].map(([, amount]) => amount)];
+  };
+  // 60.15, 138.75 and 191.4 units: 390.3.
+  expect(billed({ carried: 0.7 })).toEqual([true, '0.000120', '0.000278', '0.000384', '0.000782']);
+  expect(billed({ carried: 0 })).toEqual([false, '0.000120', '0.000276', '0.000384', '0.000780']);
+});
+
 test('the rail counts what there is, and marks what is chosen', async () => {
   const { FilterSidebar } = await import('../../web/features/logs/filter-sidebar.tsx');
   const counts = (await gateway.services.logs.facets({ from: at, to: at + 60, retries: true }, 10, true)) as Counts;

@@ -489,9 +489,55 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'the slot of a request is free before its bill is durable',
       'server/relay/admission/reservation.ts',
-      'this.release(amount, input + output, usage === null);',
-      'this.release(amount, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
+      'const carried = this.release(cost, input + output, usage === null);',
+      'const carried = this.release(cost, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
       'relay/commit-wait',
+    ],
+  ]),
+  ...namedRule('fractions of a unit are carried over', [
+    [
+      'what is left of a unit is dropped',
+      'server/billing/balances/account.ts',
+      'memory.put(this.user + UserSlot.rest, (carried + rest) % oneUnit);',
+      'memory.put(this.user + UserSlot.rest, 0);',
+      'relay/carried-fractions',
+    ],
+    [
+      'what is left of a unit is not noted for a thread that dies',
+      'server/billing/balances/account.ts',
+      'memory.put(this.user + UserSlot.rest, (carried + rest) % oneUnit);',
+      'memory.set(this.user + UserSlot.rest, (carried + rest) % oneUnit);',
+      'relay/relay-threads',
+    ],
+    [
+      'a hold is rounded to the nearest unit',
+      'server/contract/pricing/charge.ts',
+      '(sum - left) / unit + (left === 0 ? 0 : 1)',
+      '(sum - left) / unit + (2 * left < unit ? 0 : 1)',
+      'pricing/carried',
+    ],
+  ]),
+  ...namedRule('what an answer states of its usage only grows', [
+    [
+      'a zero erases a count',
+      'server/protocols/shared/merge-usage.ts',
+      'count === null || count === 0 ||',
+      'count === null ||',
+      'protocols/merged-usage',
+    ],
+    [
+      'a smaller count before the end is a correction',
+      'server/protocols/shared/merge-usage.ts',
+      'if (count === stated || !isFinal) return before;',
+      'if (count === stated) return before;',
+      'protocols/merged-usage',
+    ],
+    [
+      'what a frame states that passed unread is lost',
+      'server/relay/upstream/frame-relay.ts',
+      'if (isReported && this.billed) this.completeUsage(frame.text);',
+      '',
+      'protocols/merged-usage',
     ],
   ]),
   ...namedRule('slots are not reused while anything refers to them', [

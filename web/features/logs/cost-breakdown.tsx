@@ -21,12 +21,18 @@ const labels = {
 const amountOf = ({ kind, tokens, ratio, modelRatio }: BillLine, prices: Prices): number =>
   kind === 'call' ? tokens * ratio * prices.quotaPerUnit : tokens * ratio * (modelRatio ?? prices.modelRatio);
 
-/** Whole quota for each line. Sums are rounded, not lines, so that the lines add up. */
-function amountsOf(lines: readonly BillLine[], prices: Prices): readonly number[] {
-  let [sum, before] = [0, 0];
+/** Beyond what sums of doubles are off by. */
+const tiny = 1e-6;
+
+/**
+ * Whole quota for each line. Sums are rounded, not lines, so that the lines add up.
+ * @param carried what earlier requests left of a unit, counted with the first line; absent = the sum was rounded half up.
+ */
+function amountsOf(lines: readonly BillLine[], prices: Prices, carried: number | undefined): readonly number[] {
+  let [sum, before] = [carried ?? 0, 0];
   return lines.map((line) => {
     sum += amountOf(line, prices);
-    const amount = Math.round(sum) - before;
+    const amount = (carried === undefined ? Math.round(sum) : Math.floor(sum + tiny)) - before;
     before += amount;
     return amount;
   });
@@ -37,7 +43,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
   const money = useMoney();
   const bill = recompute(details);
   if (bill === null) return null;
-  const amounts = amountsOf(bill.lines, bill.prices);
+  const amounts = amountsOf(bill.lines, bill.prices, bill.carried);
   const { modelPrice, modelRatio, groupRatio } = bill.prices;
   const { carried = 0 } = bill;
   // What is in the price of each line already, or changes nothing, is no step of the sum.
