@@ -6,12 +6,7 @@ import { isCounted, type StatedUsage } from '../shared/merge-usage.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
 import { bucketsOf, detailCount, emptyUsage, ofParts, readModifiers, tokenCounts } from '../shared/usage.ts';
 
-const totals = [
-  'input_tokens',
-  'output_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-] as const;
+const totals = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 
 /** Whether it counts tokens, not only what they consist of. */
 export const hasAnthropicTotals = (usage: unknown): boolean => isCounted(usage, totals);

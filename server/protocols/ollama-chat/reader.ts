@@ -67,6 +67,10 @@ const wire = simpleWire({
 export const upstream: UpstreamHalf = {
   ...wire.upstream,
   /** Errors have no other mark than their member. */
-  markers: new Markers([{ word: '"done"', unless: [':false', ': false'] }, { word: '"error"' }, { word: 'eval_count' }]),
+  markers: new Markers([
+    { word: '"done"', unless: [':false', ': false'] },
+    { word: '"error"' },
+    { word: 'eval_count' },
+  ]),
   framing: (contentType) => (contentType.includes('ndjson') ? ndjsonFraming() : null),
 };

@@ -53,10 +53,7 @@ export function readOpenAiUsage(value: unknown, tier?: unknown, stated?: StatedU
   const cached = Math.min(
     prompt,
     detailCount(
-      statedCount(
-        promptDetails?.cached_tokens,
-        statedCount(usage.prompt_cache_hit_tokens, usage.cached_tokens),
-      ),
+      statedCount(promptDetails?.cached_tokens, statedCount(usage.prompt_cache_hit_tokens, usage.cached_tokens)),
     ),
   );
   let written = 0;

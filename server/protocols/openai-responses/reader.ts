@@ -2,6 +2,7 @@
 
 import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
+import { hasOpenAiTotals } from '../openai-chat/usage.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
@@ -10,7 +11,6 @@ import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
-import { hasOpenAiTotals } from '../openai-chat/usage.ts';
 import { decodeError } from './errors.ts';
 import { readResponseUsage, statedIn } from './usage.ts';
 
