@@ -5,7 +5,7 @@ import { textIn } from './language.ts';
 export const usageMarkTexts = {
   corrected: {
     zh: '上游最后报告的用量低于先前的报告，按最后的计费',
-    en: 'the upstream’s last report lowered an earlier one; the last one counts',
+    en: "the upstream's last report lowered an earlier one; the last one counts",
   },
   above_limit: {
     zh: '输出多于该模型最多能写的 token',

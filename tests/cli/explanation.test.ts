@@ -31,7 +31,7 @@ test('a charge names what earlier requests left of a unit, and is recomputed wit
 test('a charge says what is odd about the usage that the upstream reported', async () => {
   const said = await billed({ usage_marks: ['corrected', 'above_sent', 'unheard-of', 'constructor'] }, 1);
   expect(said.split('\n').filter((line) => line.includes('!'))).toEqual([
-    '  ! the upstream’s last report lowered an earlier one; the last one counts',
+    "  ! the upstream's last report lowered an earlier one; the last one counts",
     '  ! a prompt far larger than what was sent',
   ]);
   expect(await billed({ usage_marks: ['above_limit', 'above_delivered'] }, 1, 'zh')).toContain(

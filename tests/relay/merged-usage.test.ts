@@ -253,6 +253,16 @@ test('a lower count at the end is a correction, and the row says so; one before 
   expect([running.log?.quota, running.other.usage_marks]).toEqual([2088, undefined]);
 });
 
+test.each(dialects)(
+  '%s client: a message that begins twice is charged with what both beginnings state',
+  async (client) => {
+    const [start = '', ...rest] = anthropic({ input_tokens: 1000, output_tokens: 1 }, { output_tokens: 10 });
+    const [again = ''] = anthropic({ input_tokens: 0, cache_read_input_tokens: 500, output_tokens: 1 }, null);
+    streams(start, again, ...rest);
+    expect(await quota(client, 'anthropic-messages')).toBe(1165);
+  },
+);
+
 test('a later split of what was written to the cache counts where it is complete', async () => {
   const write = (fiveMinutes: number, oneHour: number) => ({
     cache_creation_input_tokens: fiveMinutes + oneHour,

@@ -94,8 +94,9 @@ class AnthropicReader implements StreamReader {
     const index = Number.isSafeInteger(at) ? (at as number) : (number(at) ?? 0);
     switch (event.type) {
       case 'message_start':
-        // Proxies double it; the first one counts.
-        if (!this.started) this.start(record(event.message) ?? {}, events);
+        // Proxies double it; of the second one its usage counts.
+        if (this.started) this.state(record(event.message)?.usage, false, events);
+        else this.start(record(event.message) ?? {}, events);
         return;
       case 'content_block_start':
         this.startBlock(index, record(event.content_block) ?? {}, events);
