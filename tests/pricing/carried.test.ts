@@ -173,6 +173,16 @@ test('the fractions of one user are none of another, nor of his keys', () => {
   expect(balances.account(3, 0).settle({ reserved: 0, charged: 4, rest: 900_000_000_000 })).toBe(0);
 });
 
+test('a hold is rounded up, by either way, and a whole sum stays', () => {
+  const hold = (promptTokens: number, base = embedding, toolCalls?: Readonly<Record<string, number>>) =>
+    reserveEstimate(base, { promptTokens, maxTokens: 0, ...(toolCalls === undefined ? {} : { toolCalls }) });
+  expect([0, 1, 100, 101, 149, 151, 200].map((tokens) => hold(tokens))).toEqual([0, 1, 1, 2, 2, 2, 2]);
+  const searching = prices({ modelRatio: 0.01, toolPrices: new Map([['search', 0.000002]]) });
+  expect([100, 101, 200].map((tokens) => hold(tokens, searching, { search: 1 }))).toEqual([2, 3, 3]);
+  expect([100, 101, 200].map((input) => highestQuotaOf(usageOf({ input }), embedding))).toEqual([1, 2, 2]);
+  expect(hold(1e9, prices({ modelRatio: 1e9 }))).toBe(maxQuota);
+});
+
 test('the largest charge carries nothing further', () => {
   const base = prices({ modelRatio: 1e9 });
   expect(chargeOf(usageOf({ input: 2_000_000 }), base)).toEqual({ whole: maxQuota, rest: 0 });

@@ -90,9 +90,12 @@ test('a balance of nothing but what is left of a unit pays for nothing more than
   expect([third?.quota, JSON.parse(third?.other ?? '{}').carried]).toEqual([2, 0.98]);
 });
 
-test('a failed request and a channel’s test carry nothing', async () => {
+test('a failed request and a channel’s test leave what was carried as it is', async () => {
   vectors(99);
   await embed();
+  upstream.script((response) => sendJson(response, completion(6, 0)));
+  const [channel] = await gateway.rows<{ id: number }>('SELECT id FROM channels');
+  expect(await gateway.services.channels.test(channel?.id ?? 0, 'chat', false)).toMatchObject({ ok: true });
   upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 400));
   expect((await embed()).status).toBe(400);
   const [failed] = await gateway.logs();
