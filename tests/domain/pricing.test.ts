@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSimulation } from '../../server/domain/pricing/simulate.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -122,4 +123,26 @@ test('past requests are priced again', async () => {
   expect(await simulate({})).toMatchObject({ before: 4200, after: 4200 });
   await expect(simulate({ Notice: 'x' })).rejects.toMatchObject({ code: 'option_unknown' });
   await upstream.stop();
+});
+
+test('past requests that were charged with what earlier ones left of a unit are simulated so', () => {
+  const text = (key: string) =>
+    key === 'ModelRatio' ? '{"small":0.01}' : key === 'GroupRatio' ? '{"default":1}' : '{}';
+  const simulated = (carried: readonly (number | undefined)[], quotas: readonly number[]) => {
+    const simulation = createSimulation(new Set(), text);
+    for (const [at, quota] of quotas.entries()) {
+      const other = JSON.stringify({
+        model_ratio: 0.01,
+        model_price: -1,
+        group_ratio: 1,
+        input: 49,
+        carried: carried[at],
+      });
+      simulation.add({ model_name: 'small', group_name: 'default', quota, other });
+    }
+    const { before, after } = simulation.result();
+    return [before, after];
+  };
+  expect(simulated([0, 0.49, 0.98], [0, 0, 1])).toEqual([1, 1]);
+  expect(simulated([undefined, undefined, undefined], [0, 0, 0])).toEqual([0, 0]);
 });

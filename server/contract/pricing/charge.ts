@@ -113,9 +113,16 @@ function quoteOf(
 ): Quote {
   const charge = exactCharge(shares, toolCalls, head);
   const lines = linesOf(shares, toolCalls, head);
-  if (carried === null) return { quota: roundedOf(charge), lines };
-  return { quota: chargedOf(charge.whole, charge.rest, Math.round(carried * oneUnit)), carried, lines };
+  return { quota: quotaWith(charge, carried), lines, ...(carried === null ? {} : { carried }) };
 }
+
+/** @param carried part of a unit that a row says was carried; null = charges were rounded half up then. */
+const quotaWith = (charge: Charge, carried: number | null): number =>
+  carried === null ? roundedOf(charge) : chargedOf(charge.whole, charge.rest, Math.round(carried * oneUnit));
+
+/** What the request of a log row costs by other prices, with what was carried then. */
+export const quotaAgain = (usage: Usage, base: Prices, fields: LogFields): number =>
+  quotaWith(chargeOf(usage, base), carriedIn(fields));
 
 function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): BillLine[] {
   const lines: BillLine[] = [];

@@ -1,6 +1,6 @@
 /** Prices past requests again: what they would have cost with other price maps. */
 
-import { billedUsage, loggedPrices, quotaOf } from '../../contract/pricing/charge.ts';
+import { billedUsage, loggedPrices, quotaAgain } from '../../contract/pricing/charge.ts';
 import { withModifiers } from '../../contract/pricing/modifiers.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../contract/pricing/tables.ts';
@@ -73,7 +73,7 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
         model: charge.model_name,
         requests: (known?.requests ?? 0) + 1,
         before: (known?.before ?? 0) + charge.quota,
-        after: (known?.after ?? 0) + quotaOf(usage, { ...now, ...othersIn(usage, charge.group_name) }),
+        after: (known?.after ?? 0) + quotaAgain(usage, { ...now, ...othersIn(usage, charge.group_name) }, details),
       });
     },
     result() {
