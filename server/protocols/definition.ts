@@ -190,6 +190,8 @@ export interface ProtocolDefinition {
   readonly embeddings?: Embeddings;
   /** The path names the model, so the body need not. */
   readonly modelInPath?: true;
+  /** Its parser takes `serviceTier` and `service_tier` for one name. */
+  readonly camelNames?: true;
   /** Usage in a stream comes only when it is asked for. */
   readonly requestsUsage?: true;
   /** Responses on which other models worked report the share of each model. */

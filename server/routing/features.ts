@@ -1,7 +1,8 @@
 /** Features of a body besides its model that decide prices, bounds and channels: bits by the folded names of its members, and for some a reader. */
 import { AppError } from '../contract/errors.ts';
+import { cheapestOnlyIf } from '../contract/pricing/dearest.ts';
 import { guardedLookup, text } from '../protocols/shared/json.ts';
-import { looseName } from '../protocols/shared/member-name.ts';
+import { looseName, readingsOf } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
   advisersIn,
@@ -9,6 +10,7 @@ import {
   hostedByMember,
   hostedByTools,
   hostedNames,
+  namedModels,
   type OtherModel,
   readsAgain,
   selectsHost,
@@ -155,9 +157,9 @@ interface Collected {
   again: boolean;
 }
 
-/** Names, or objects that have one. */
-const namedModels = (list: readonly unknown[]): readonly string[] =>
-  list.flatMap((item) => text(item) ?? text((item as Members | null)?.model) ?? none);
+/** What is no list may be read as a list of one. */
+const otherModels = (value: unknown): string | null =>
+  (typeof value === 'object' || typeof value === 'string') && value !== null ? 'other models' : null;
 
 /** Wrappers are opened: several clients and upstreams merge `extra_body` and the like into the request. */
 function collect(object: Members, path: readonly string[], into: Collected): void {
@@ -166,14 +168,16 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
     const loose = looseName(key);
     const member = guardedLookup(modifiers, loose);
     if (member !== undefined) {
-      const found = member in modelLists ? (Array.isArray(value) ? 'other models' : null) : termValue(value);
+      const found = member in modelLists ? otherModels(value) : termValue(value);
       if (found !== null) {
         into.modifiers ??= [];
         into.modifiers.push({ path: [...path, key], member, value: found });
       }
-      if (modelLists[member] === 'priced' && Array.isArray(value)) {
+      if (modelLists[member] === 'priced' && found !== null) {
         into.others ??= [];
-        into.others.push(...namedModels(value).map((model) => ({ model, calls: 1, writes: null })));
+        into.others.push(
+          ...namedModels(Array.isArray(value) ? value : [value]).map((model) => ({ model, calls: 1, writes: null })),
+        );
       }
       continue;
     }
@@ -229,21 +233,21 @@ export function featuresIn(body: Members): RequestedFeatures {
 }
 
 /** What a function takes is no request. */
-const ofFunctions: ReadonlySet<string> = new Set([
-  'parameters',
-  'inputschema',
-  'arguments',
-  'args',
-  'properties',
-  'schema',
-]);
+const ofFunctions: ReadonlySet<string> = new Set(['parameters', 'inputschema', 'arguments', 'args']);
+const ofSchemas: ReadonlySet<string> = new Set(['properties', 'schema']);
 
-/** @returns the first id of a file or the like. */
-export function firstFileIn(value: unknown): string | null {
+const isCall = (members: Members): boolean =>
+  cheapestOnlyIf(readingsOf(members, 'type'), 'type', (type) => type === 'tool_use');
+
+/** @returns the first id of a file or the like in a request. */
+export const firstFileIn = (body: Members): string | null => fileIn(body, false);
+
+/** @param isPart it lies in a list: a turn's part, or a tool. What a call of a function was given stands nowhere else. */
+function fileIn(value: unknown, isPart: boolean): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if (Array.isArray(value)) {
     for (const item of value) {
-      const id = firstFileIn(item);
+      const id = fileIn(item, true);
       if (id !== null) return id;
     }
     return null;
@@ -251,9 +255,19 @@ export function firstFileIn(value: unknown): string | null {
   const members = value as Members;
   for (const name in members) {
     const loose = looseName(name);
-    if (ofFunctions.has(loose) || (loose === 'input' && members.type === 'tool_use')) continue;
+    if (ofSchemas.has(loose) || (isPart && (ofFunctions.has(loose) || (loose === 'input' && isCall(members)))))
+      continue;
     const found = members[name];
-    const id = fileNames.has(loose) ? text(Array.isArray(found) ? found[0] : found) : firstFileIn(found);
+    const id = fileNames.has(loose) ? firstText(found) : fileIn(found, isPart);
+    if (id !== null) return id;
+  }
+  return null;
+}
+
+function firstText(value: unknown): string | null {
+  if (!Array.isArray(value)) return text(value);
+  for (const item of value) {
+    const id = text(item);
     if (id !== null) return id;
   }
   return null;

@@ -1,5 +1,6 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
 import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
+import { cheapestOnlyIf, dearest, type Reading } from '../contract/pricing/dearest.ts';
 import {
   isPlainTerm,
   type PriceModifiers,
@@ -11,9 +12,10 @@ import {
 import type { Surcharge } from '../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
-import type { LimitMembers } from '../protocols/definition.ts';
+import type { LimitMembers, ProtocolDefinition } from '../protocols/definition.ts';
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
-import { record } from '../protocols/shared/json.ts';
+import { guardedLookup, record } from '../protocols/shared/json.ts';
+import { looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
 import type { ApartThought } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
@@ -33,9 +35,9 @@ const positive = (value: unknown): number => {
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : 0;
 };
 
-/** Tokens that a member allows, 0 = it does not say. */
+/** Tokens that a member allows, 0 = it does not say; so does what an upstream cuts down to 0, for some of them to mean no limit. */
 export const limitIn = (value: unknown): number =>
-  typeof value === 'number' ? Math.min(positive(value), maxResponseLength) : 0;
+  typeof value === 'number' && value >= 1 ? Math.min(positive(value), maxResponseLength) : 0;
 
 /** @returns the largest of the limits and the one found before, 0 = one of them is unlimited. */
 function largest(members: Members, names: readonly string[], before: number): number {
@@ -52,9 +54,38 @@ function largest(members: Members, names: readonly string[], before: number): nu
 }
 
 /** Some clients and hosts merge it into the request. */
-export const wrapper = 'extra_body';
-export const wrappedIn = (body: Members): Members | null =>
-  body[wrapper] === undefined ? null : record(body[wrapper]);
+const wrapper = 'extrabody';
+/** By the names that they have in the request. */
+export function wrappersIn(body: Members): readonly Reading<Members>[] {
+  let found: Reading<Members>[] | null = null;
+  for (const { value, place } of readingsOf(body, wrapper)) {
+    const members = record(value);
+    if (members === null) continue;
+    found ??= [];
+    found.push({ value: members, place });
+  }
+  return found ?? none;
+}
+
+/** Limits that only some upstreams heed, and so may allow more and never less. */
+function othersIn(body: Members, { names, others = none }: LimitMembers): readonly Reading[] {
+  let readings: Reading[] | null = null;
+  const add = (value: unknown, place: string): void => {
+    const tokens = Math.min(positive(value), maxResponseLength);
+    if (tokens === 0) return;
+    readings ??= [];
+    readings.push({ value: tokens, place });
+  };
+  for (const name of others) if (body[name] !== undefined) add(body[name], name);
+  for (const { value: wrapped, place } of wrappersIn(body))
+    for (const name of [...names, ...others])
+      for (const reading of readingsOf(wrapped, looseName(name))) add(reading.value, `${place}.${reading.place}`);
+  return readings ?? none;
+}
+
+/** The longest answer where the request names no limit that every upstream heeds. @param output of the model. */
+export const unnamedLimit = (body: Members, limit: LimitMembers, output: number): number =>
+  dearest(othersIn(body, limit), output);
 
 /** The longest answer that the members allow, 0 = they do not say. */
 export function namedLimit(body: Members, limit: LimitMembers): number {
@@ -66,8 +97,12 @@ export function namedLimit(body: Members, limit: LimitMembers): number {
       const config = record(body[object]);
       if (config !== null) max = largest(config, nested.names, max);
     }
-  const wrapped = max === 0 ? null : wrappedIn(body);
-  return wrapped === null ? max : largest(wrapped, [...names, ...(others ?? none)], max);
+  if (max === 0) return 0;
+  for (const { value: wrapped } of wrappersIn(body)) {
+    max = largest(wrapped, [...names, ...(others ?? none)], max);
+    if (max === 0) return 0;
+  }
+  return dearest(othersIn(body, limit), max);
 }
 
 /** Objects that may ask for several answers. */
@@ -79,8 +114,9 @@ const choosing = allCodecs.flatMap(({ definition: { limit } }) =>
 export function choicesOf(body: Members): number {
   let max = 1;
   if (body.n !== undefined || body.best_of !== undefined) max = Math.max(1, positive(body.n), positive(body.best_of));
-  const wrapped = wrappedIn(body);
-  if (wrapped !== null) max = Math.max(max, positive(wrapped.n), positive(wrapped.best_of));
+  for (const { value: wrapped } of wrappersIn(body))
+    for (const loose of ['n', 'bestof'])
+      for (const value of valuesOf(wrapped, loose)) max = Math.max(max, positive(value));
   for (const { objects, choices } of choosing) {
     for (const object of objects) {
       const config = body[object] === undefined ? null : record(body[object]);
@@ -90,20 +126,58 @@ export function choicesOf(body: Members): number {
   return Math.min(max, maxChoices);
 }
 
-/** Whether a request asks for thinking, in any dialect. */
+const isOn = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+const someOn = (object: Members, loose: string): boolean => valuesOf(object, loose).some(isOn);
+
+/** Effort in words; one that is no word says that some is wanted. */
+const asksEffort = (object: Members, exact: string): boolean => {
+  const efforts = readingsOf(object, looseName(exact)).filter(({ value }) => value !== undefined && value !== null);
+  return efforts.length > 0 && !cheapestOnlyIf(efforts, exact, (value) => value === 'none');
+};
+
+/** Where a request may ask for thinking, in any dialect, by loose names: whether what stands there does. */
+const thoughtMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
+  reasoning(value) {
+    const own = record(value);
+    if (own === null) return value === true;
+    const budgeted = valuesOf(own, 'maxtokens').some((tokens) => positive(tokens) > 0);
+    return asksEffort(own, 'effort') || someOn(own, 'enabled') || budgeted;
+  },
+  thinking(value) {
+    const own = record(value);
+    if (own === null) return value === true;
+    return !cheapestOnlyIf(readingsOf(own, 'type'), 'type', (type) => type === 'disabled');
+  },
+  generationconfig: (value) => valuesOf(record(value) ?? {}, 'thinkingconfig').some(asksBudget),
+  chattemplatekwargs(value) {
+    const own = record(value) ?? {};
+    return someOn(own, 'enablethinking') || someOn(own, 'thinking');
+  },
+  enablethinking: isOn,
+  think: isOn,
+};
+
+/** Google reads both spellings of its names. */
+function asksBudget(value: unknown): boolean {
+  const own = record(value);
+  if (own === null) return false;
+  const budgets = readingsOf(own, 'thinkingbudget');
+  const isZero = (budget: unknown): boolean => budget === 0;
+  const isOff = cheapestOnlyIf(budgets, 'thinkingBudget', isZero) || cheapestOnlyIf(budgets, 'thinking_budget', isZero);
+  return !isOff || someOn(own, 'thinkinglevel');
+}
+
+/** Whether a request asks for thinking, in any dialect: one reading that does is enough. */
 export function requestsThinking(body: Members): boolean {
-  const reasoning = record(body.reasoning);
-  const effort = body.reasoning_effort ?? reasoning?.effort;
-  if (typeof effort === 'string' && effort !== 'none') return true;
-  if (reasoning !== null && (reasoning.enabled === true || limitIn(reasoning.max_tokens) > 0)) return true;
-  const thinking = record(body.thinking);
-  if (thinking !== null && thinking.type !== 'disabled') return true;
-  const config = record(body.generationConfig) ?? record(body.generation_config);
-  const budget = record(config?.thinkingConfig) ?? record(config?.thinking_config);
-  if (budget !== null && budget.thinkingBudget !== 0 && budget.thinking_budget !== 0) return true;
-  const template = record(body.chat_template_kwargs);
-  if (template?.enable_thinking === true || template?.thinking === true) return true;
-  return body.enable_thinking === true || (body.think !== undefined && body.think !== null && body.think !== false);
+  if (asksEffort(body, 'reasoning_effort')) return true;
+  for (const name in body) {
+    const loose = looseName(name);
+    if (loose === wrapper) {
+      const wrapped = record(body[name]);
+      if (wrapped !== null && requestsThinking(wrapped)) return true;
+    } else if (guardedLookup(thoughtMembers, loose)?.(body[name]) === true) return true;
+  }
+  return false;
 }
 
 /** What follows from a channel's settings alone; the same object for channels whose settings are alike. */
@@ -271,37 +345,67 @@ export function sentModifiers(
   if (requested.modifiers.length === 0 && !overridden && uses.length === 0 && region === '')
     return offer.allowsModifiers ? discounted : nothingSent;
   return {
-    ...modifiersSent(model, offer, requested.modifiers, options, codecFor(protocol).definition.namesShares),
+    ...modifiersSent(model, offer, requested.modifiers, options, codecFor(protocol).definition),
     uses,
     listsTools: listsTools(protocol),
     discounts: offer.allowsModifiers || overridden,
   };
 }
 
-/** A modifier goes upstream where the channel allows it and it has a price. Those of the operator's own override go in any case. */
+/** What a request's terms would cost: a term that goes upstream, or one that costs nothing of its own. */
+interface TermReading extends Reading {
+  readonly word: string;
+}
+
+/**
+ * A modifier goes upstream where the channel allows it and it has a price. Those of the operator's own override go in any
+ * case. Of several readings of one term the dearest is priced, and one below the ordinary price only where all are.
+ */
 function modifiersSent(
   model: string,
   { capabilities, allowsModifiers: allowed, upstreamModel }: Offer,
   requested: readonly RequestedModifier[],
   { priceTables: { termRules } }: OfferOptions,
-  namesShares: true | undefined,
+  { namesShares, camelNames }: Pick<ProtocolDefinition, 'namesShares' | 'camelNames'>,
 ): Pick<SentModifiers, 'removed' | 'dropped' | 'sent'> {
   const models = [model, upstreamModel];
   const removed: (readonly string[])[] = [];
   const dropped: string[] = [];
-  const sent: Record<string, string> = capabilities.region === '' ? {} : { region: capabilities.region };
+  const terms = new Map<string, TermReading[]>();
   for (const { path, member, value } of requested) {
-    const priced = () => termRatio(termRules, models, member, value) !== null;
-    if (isPlainTerm(member, value) || (allowed && namesShares === true && modelLists[member] === 'priced')) continue;
-    if (allowed && priced()) sent[member] = value;
-    else {
+    if (allowed && namesShares === true && modelLists[member] === 'priced') continue;
+    const ratio = isPlainTerm(member, value) ? 1 : allowed ? termRatio(termRules, models, member, value) : null;
+    if (ratio === null) {
       removed.push(path);
       dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
+      continue;
     }
+    const place = camelNames === true && path.length === 1 ? snakeName(path[0] ?? '') : path.join('.');
+    const readings = terms.get(member) ?? [];
+    readings.push({ value: ratio, place, word: value });
+    terms.set(member, readings);
   }
-  for (const { member, value } of capabilities.requested.modifiers) if (!(member in modelLists)) sent[member] = value;
+  const sent: Record<string, string> = capabilities.region === '' ? {} : { region: capabilities.region };
+  const costs = new Map<string, number>();
+  for (const [member, readings] of terms) {
+    const cost = dearest(readings, 0);
+    const word = readings.find(({ value }) => value === cost)?.word ?? '';
+    if (isPlainTerm(member, word) || (cost < 1 && !cheapestOnlyIf(readings, member, (ratio) => ratio < 1))) continue;
+    sent[member] = word;
+    costs.set(member, cost);
+  }
+  for (const { member, value } of capabilities.requested.modifiers) {
+    if (member in modelLists || (termRatio(termRules, models, member, value) ?? 1) < (costs.get(member) ?? 0)) continue;
+    sent[member] = value;
+  }
   return { removed, dropped, sent };
 }
+
+/** `serviceTier` -> `service_tier`. */
+const snakeName = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A reservation covers what any dialect may pass on. */
+const sharing = { namesShares: true } as const;
 
 /** The combined offer of all channels that may serve a model: a reservation must cover whichever of them is tried. */
 export class Offers {
@@ -372,7 +476,7 @@ export class Offers {
     for (const offer of this.kinds) {
       if (modifiers.length === 0 && offer.capabilities.region === '' && offer.capabilities.requested === noFeatures)
         continue;
-      const { sent } = modifiersSent(this.model, offer, modifiers, this.options, true);
+      const { sent } = modifiersSent(this.model, offer, modifiers, this.options, sharing);
       const { surcharges } = priceModifiers(termRules, [this.model, offer.upstreamModel], sent, false);
       if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;
     }

@@ -91,21 +91,42 @@ test('half a unit is rounded up, everywhere', () => {
 });
 
 test.each([
-  ['one ordinary picture', { size: '1024x1024', quality: 'standard', count: 1 }, 20_000],
-  ['fine and large', { size: '1792x1024', quality: 'hd', count: 1 }, 60_000],
-  ['fine and square, two', { size: '1024x1024', quality: 'hd', count: 2 }, 80_000],
-  ['small', { size: '256x256', quality: 'standard', count: 1 }, 8000],
-] as const)('picture: %s', (_name, order, quota) => {
-  const ordered = imagePrices(prices({ modelPrice: 0.04 }), 'dall-e-3', order);
+  ['one ordinary picture', 'dall-e-3', { size: '1024x1024', quality: 'standard', count: 1 }, 20_000],
+  ['fine and large', 'dall-e-3', { size: '1792x1024', quality: 'hd', count: 1 }, 60_000],
+  ['fine and square, two', 'dall-e-3', { size: '1024x1024', quality: 'hd', count: 2 }, 80_000],
+  ['small', 'dall-e-2', { size: '256x256', quality: 'standard', count: 1 }, 8000],
+  ['half', 'dall-e-2', { size: '512x512', quality: 'standard', count: 1 }, 9000],
+] as const)('picture: %s', (_name, model, order, quota) => {
+  const ordered = imagePrices(prices({ modelPrice: 0.04 }), model, order);
   expect(quote(emptyUsage, ordered).quota).toBe(quota);
   expect(recompute(priceFields(emptyUsage, ordered))?.quota).toBe(quota);
 });
 
 test('a picture model that only has a ratio is charged its picture price, not tokens', () => {
   const order = { size: '512x512', quality: 'standard', count: 3 };
-  expect(imageFactor('x', order)).toBe(1.35);
-  expect(quote({ ...emptyUsage, input: 3 }, imagePrices(prices({ modelRatio: 8 }), 'x', order)).quota).toBe(13_500);
+  expect(imageFactor('dall-e-2', order)).toBe(1.35);
+  const ordered = imagePrices(prices({ modelRatio: 8 }), 'dall-e-2', order);
+  expect(quote({ ...emptyUsage, input: 3 }, ordered).quota).toBe(13_500);
 });
+
+test.each([
+  ['dall-e-3', '256x256', 'standard', 1],
+  ['imagen-4.0-generate-001', '256x256', 'standard', 1],
+  ['gpt-image-1', '256x256', 'low', 1],
+  ['Kwai-Kolors/Kolors', '512x512', '', 1],
+  ['wanx2.1-t2i-turbo', '512x512', 'hd', 1],
+  ['doubao-seedream-4-0', '256x256', 'hd', 1],
+  ['dall-e-20', '256x256', '', 1],
+  ['my-dall-e-2', '256x256', '', 1],
+  ['dall-e-3', 'constructor', 'toString', 1],
+  ['dall-e-3', '1792x1024', '*', 2],
+  ['dall-e-2', '256x256', 'hd', 0.4],
+] as const)(
+  '%s in %s and quality %s has the factor %d: by a row of its own or none',
+  (model, size, quality, factor) => {
+    expect(imageFactor(model, { size, quality, count: 1 })).toBe(factor);
+  },
+);
 
 test('holds', () => {
   expect(reserveEstimate(prices({ modelRatio: 1.25 }), { promptTokens: 120, maxTokens: 1000 })).toBe(1400);

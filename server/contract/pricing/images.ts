@@ -1,13 +1,28 @@
-/** What a picture costs: price x size x quality x number. As new-api does. */
+/** What a picture costs: price x size x quality x number, where the model's row has factors. */
 import type { Prices } from './price.ts';
 
-const sizes: ReadonlyMap<string, number> = new Map([
-  ['256x256', 0.4],
-  ['512x512', 0.45],
-  ['1024x1024', 1],
-  ['1024x1792', 2],
-  ['1792x1024', 2],
-]);
+/** Factors of one model's pictures on its price; what a row does not name costs the price as it is. */
+interface ImageRow {
+  readonly model: RegExp;
+  readonly sizes: Readonly<Record<string, number>>;
+  /** By quality, then by size; `*` = of every other size. */
+  readonly qualities?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/**
+ * No other model has factors, as in new-api (dto/openai_image.go), and a factor below 1 holds for the one model that has
+ * such sizes: prices of imagen, Kolors, wanx, seedream and the like are those of a picture whatever its size, and those of
+ * gpt-image-* follow from its tokens.
+ * Source: https://platform.openai.com/docs/pricing (DALL·E 2: three sizes; DALL·E 3: two, each in two qualities).
+ */
+const imageRows: readonly ImageRow[] = [
+  { model: /^dall-e-2(?:-|$)/, sizes: { '256x256': 0.4, '512x512': 0.45 } },
+  {
+    model: /^dall-e-3(?:-|$)/,
+    sizes: { '1024x1792': 2, '1792x1024': 2 },
+    qualities: { hd: { '1024x1792': 1.5, '1792x1024': 1.5, '*': 2 } },
+  },
+];
 /** Dollars of one picture at ratio 1, for models that have a ratio and no price. */
 const dollarsOfRatio = 0.0025;
 
@@ -18,10 +33,19 @@ export interface ImageOrder {
 }
 
 export function imageFactor(model: string, order: ImageOrder): number {
-  const size = sizes.get(order.size) ?? 1;
-  const quality = model === 'dall-e-3' && order.quality === 'hd' ? (size === 2 ? 1.5 : 2) : 1;
+  const row = imageRows.find((one) => one.model.test(model));
+  const size = factorIn(row?.sizes, order.size) ?? 1;
+  const bySize =
+    row?.qualities !== undefined && Object.hasOwn(row.qualities, order.quality)
+      ? row.qualities[order.quality]
+      : undefined;
+  const quality = factorIn(bySize, order.size) ?? bySize?.['*'] ?? 1;
   return Math.round(size * quality * order.count * 1e6) / 1e6;
 }
+
+/** Words from outside: what every object inherits is no factor. */
+const factorIn = (factors: Readonly<Record<string, number>> | undefined, word: string): number | undefined =>
+  factors !== undefined && Object.hasOwn(factors, word) ? factors[word] : undefined;
 
 /** Prices of one order of pictures: checked and charged alike, also where the model only has a ratio. */
 export const imagePrices = (prices: Prices, model: string, order: ImageOrder): Prices => ({

@@ -37,6 +37,7 @@ export const definition: ProtocolDefinition = {
     },
   },
   modelInPath: true,
+  camelNames: true,
   limit: {
     names: [],
     nested: {

@@ -1,4 +1,5 @@
 /** Names of members as other parsers may read them. */
+import type { Reading } from '../../contract/pricing/dearest.ts';
 
 const plainName = /^[a-z0-9_]*$/;
 
@@ -39,6 +40,17 @@ export function valuesOf(object: Readonly<Record<string, unknown>>, loose: strin
     if (looseName(key) !== loose) continue;
     found ??= [];
     found.push(object[key]);
+  }
+  return found ?? none;
+}
+
+/** The same with the name that stands there as each one's place. @param loose its loose name. */
+export function readingsOf(object: Readonly<Record<string, unknown>>, loose: string): readonly Reading<unknown>[] {
+  let found: Reading<unknown>[] | null = null;
+  for (const key in object) {
+    if (looseName(key) !== loose) continue;
+    found ??= [];
+    found.push({ value: object[key], place: key });
   }
   return found ?? none;
 }

@@ -1,6 +1,7 @@
 /** Work that a request can have its provider do besides running the model: where it is asked for, what it is priced as, and how answers report it. */
-import { guardedLookup, list, record, text } from '../../protocols/shared/json.ts';
-import { looseName, valuesOf } from '../../protocols/shared/member-name.ts';
+import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
+import { guardedLookup, type Json, record, text } from '../../protocols/shared/json.ts';
+import { looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
 
 export interface HostedUse {
   /** Its name among the prices of tools. */
@@ -39,12 +40,26 @@ const use = (tool: string, row: Row = {}): HostedUse => ({
 });
 const none: readonly never[] = [];
 
+/** What every parser takes for off. Some take the word "false" for a text that says something. */
 const isOn = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== false && value !== 0 && value !== '' && value !== 'false';
+  value !== undefined && value !== null && value !== false && value !== 0 && value !== '';
 
-function largest(values: readonly unknown[], fallback: number): number {
-  const counts = values.map(Number).filter((count) => Number.isFinite(count) && count > 0);
-  return counts.length === 0 ? fallback : Math.min(max, Math.ceil(Math.max(...counts)));
+const isFalse = (value: unknown): boolean => value === false;
+
+/** Elements of a list. Google's parser and others take one object for a list of it. */
+const listed = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : record(value) === null ? none : [value];
+
+const unitsIn = ({ value, place }: Reading<unknown>): Reading => ({
+  value: typeof value === 'number' || typeof value === 'string' ? Math.min(max, Math.ceil(Number(value))) : Number.NaN,
+  place,
+});
+
+/** A number of units that a member names: fewer than usual only where every spelling says so, the exact one among them. */
+function unitsOf(object: Json, exact: string, usual: number): number {
+  const readings = readingsOf(object, looseName(exact));
+  const fewer = (value: unknown): boolean => typeof value === 'number' && value > 0 && value < usual;
+  return dearest(readings.map(unitsIn), cheapestOnlyIf(readings, exact, fewer) ? 1 : usual);
 }
 
 const word = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '');
@@ -53,15 +68,26 @@ const word = (value: unknown): string => (typeof value === 'string' ? value.toLo
 export const webPlugin = (results = 5): HostedUse =>
   use('web_plugin', { units: results, max: results, instead: ['web_search'] });
 
+/** It mends the JSON of an answer, and costs nothing. Source: https://openrouter.ai/docs/guides/features/plugins/response-healing */
+const freePlugin = 'response-healing';
+
 function pluginUse(plugin: unknown): readonly HostedUse[] {
-  const own = record(plugin);
-  const [id = ''] = own === null ? [word(plugin)] : valuesOf(own, 'id').map(word);
-  if (own !== null && valuesOf(own, 'enabled').includes(false)) return none;
-  if (id === 'web') return [webPlugin(own === null ? 5 : largest(valuesOf(own, 'maxresults'), 5))];
-  // It mends the JSON of an answer, and costs nothing. Source: https://openrouter.ai/docs/guides/features/plugins/response-healing
-  if (id === 'response-healing') return none;
-  return [use(`plugin_${nameOf(id)}`, { max: 1 })];
+  const own = record(plugin) ?? { id: plugin };
+  if (cheapestOnlyIf(readingsOf(own, 'enabled'), 'enabled', isFalse)) return none;
+  const ids = readingsOf(own, 'id');
+  if (cheapestOnlyIf(ids, 'id', (id) => id === freePlugin)) return none;
+  const uses = ids
+    .map(({ value }) => word(value))
+    .filter((id) => id !== freePlugin)
+    .map((id) => (id === 'web' ? webPlugin(unitsOf(own, 'max_results', 5)) : use(`plugin_${nameOf(id)}`, { max: 1 })));
+  return uses.length > 0 ? uses : [use('plugin_unnamed', { max: 1 })];
 }
+
+/** One that is no list is one of them where it has an id, or is one. */
+const pluginsIn = (value: unknown): readonly unknown[] =>
+  typeof value === 'string' && value !== ''
+    ? [value]
+    : listed(value).filter((one) => Array.isArray(value) || readingsOf(record(one) ?? {}, 'id').length > 0);
 
 /** Members that ask for a search, by their loose names. */
 const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>> = {
@@ -71,9 +97,8 @@ const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>
   enablesearch: (value) => (isOn(value) ? [use('enable_search')] : none),
   // Baidu's. Source: https://cloud.baidu.com/doc/qianfan-api/s/3m7of64lb
   websearch(value) {
-    const own = record(value);
-    const off = own !== null && valuesOf(own, 'enable').includes(false);
-    return isOn(value) && !off ? [use('web_search', { max: 1 })] : none;
+    const isOff = cheapestOnlyIf(readingsOf(record(value) ?? {}, 'enable'), 'enable', isFalse);
+    return isOn(value) && !isOff ? [use('web_search', { max: 1 })] : none;
   },
   // Hunyuan's. Source: https://cloud.tencent.com/document/product/1729/111007
   enableenhancement: (value) => (isOn(value) ? [use('web_search', { max: 1 })] : none),
@@ -81,14 +106,14 @@ const members: Readonly<Record<string, (value: unknown) => readonly HostedUse[]>
   enabledeepsearch: (value) => (isOn(value) ? [use('web_search', { max: 1 })] : none),
   // Sold by the source, 20 unless the request says otherwise. Source: https://docs.x.ai/docs/guides/live-search
   searchparameters(value) {
-    const own = record(value);
-    if (own === null || valuesOf(own, 'mode').some((mode) => word(mode) === 'off')) return none;
-    const sources = largest(valuesOf(own, 'maxsearchresults'), 20);
+    const own = record(value) ?? {};
+    if (!isOn(value) || cheapestOnlyIf(readingsOf(own, 'mode'), 'mode', (mode) => mode === 'off')) return none;
+    const sources = unitsOf(own, 'max_search_results', 20);
     return [use('live_search', { units: sources, max: sources, reportedBy: 'num_sources_used' })];
   },
-  plugins: (value) => list(value).flatMap(pluginUse),
+  plugins: (value) => pluginsIn(value).flatMap(pluginUse),
   // Source: https://docs.cohere.com/v1/reference/chat
-  connectors: (value) => list(value).map(() => use('web_search', { max: 1 })),
+  connectors: (value) => listed(value).map(() => use('web_search', { max: 1 })),
 };
 
 /** Loose names of all these members. */
@@ -98,7 +123,7 @@ export const hostedNames: readonly string[] = [...Object.keys(members), 'mcpserv
 export function hostedByMember(name: string, value: unknown): Hosted {
   const uses = Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
   if (uses.length > 0) return { uses, reads: defaultCalls * searchTokens };
-  return name === 'mcpservers' && list(value).length > 0 ? { uses, reads: endless } : noneHosted;
+  return name === 'mcpservers' && listed(value).length > 0 ? { uses, reads: endless } : noneHosted;
 }
 
 /** Of OpenRouter's preferences the ones that narrow the choice for the sake of privacy, or lower the price. */
@@ -210,49 +235,76 @@ const adviser = /^advisor(?:_\d+)?$/;
 
 /** Models that a list of tools asks for advice. @param value the member `tools`. */
 export const advisersIn = (value: unknown): readonly OtherModel[] =>
-  list(value).flatMap((item): OtherModel[] => {
-    const tool = record(item);
-    const model = text(tool?.model);
-    if (tool === null || model === null || !valuesOf(tool, 'type').some((type) => adviser.test(word(type)))) return [];
-    const named = Math.max(0, ...valuesOf(tool, 'maxtokens').map(Number).filter(Number.isFinite));
-    return [{ model, calls: largest(valuesOf(tool, 'maxuses'), defaultCalls), writes: Math.max(named, adviceTokens) }];
+  listed(value).flatMap((item): readonly OtherModel[] => {
+    const tool = record(item) ?? {};
+    if (!valuesOf(tool, 'type').some((type) => adviser.test(word(type)))) return none;
+    const calls = unitsOf(tool, 'max_uses', defaultCalls);
+    const writes = dearest(readingsOf(tool, 'maxtokens').map(tokensIn), adviceTokens);
+    return namedModels([tool]).map((model) => ({ model, calls, writes }));
   });
+
+const tokensIn = ({ value, place }: Reading<unknown>): Reading => ({ value: Number(value), place });
+
+/** Models that a list names, by themselves or in objects. */
+export const namedModels = (items: readonly unknown[]): readonly string[] =>
+  items.flatMap((item) => text(item) ?? valuesOf(record(item) ?? {}, 'model').flatMap((model) => text(model) ?? none));
 
 /** A name that may stand among prices: no colon, and no dash, which would make it a variant. */
 const nameOf = (raw: string): string => looseWords(raw).slice(0, 64) || 'unnamed';
 const looseWords = (raw: string): string => raw.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
-/** Containers are sold by their memory, 1 GB unless the request says otherwise. */
-function memoryOf(tool: Readonly<Record<string, unknown>>): string {
-  for (const place of [...valuesOf(tool, 'container'), ...valuesOf(tool, 'environment')]) {
-    const own = record(place);
-    if (own === null) continue;
-    for (const limit of valuesOf(own, 'memorylimit'))
-      if (isOn(limit) && word(limit) !== '1g') return `-${nameOf(word(limit) || String(limit))}`;
-  }
-  return '';
+/** Objects that say where a tool runs. */
+const placesOf = (tool: Json): readonly Json[] =>
+  [...valuesOf(tool, 'container'), ...valuesOf(tool, 'environment')].flatMap((place) => record(place) ?? none);
+
+const gigabytes = /^[1-9]\d{0,5}g$/;
+
+/** Containers are sold by their memory, 1 GB unless the request says otherwise. What is no size of theirs is the dearest of all. */
+function memoryOf(tool: Json): string {
+  const limits = placesOf(tool).flatMap((place) => readingsOf(place, 'memorylimit').filter(({ value }) => isOn(value)));
+  const odd = limits.find(({ value }) => !gigabytes.test(word(value)));
+  if (odd !== undefined) return `-${nameOf(word(odd.value) || String(odd.value))}`;
+  const size = dearest(
+    limits.map(({ value, place }) => ({ value: Number.parseInt(word(value), 10), place })),
+    1,
+  );
+  return size === 1 ? '' : `-${size}g`;
 }
 
-/** A shell of the client's own, or one that is kept. */
-const isLocalShell = (tool: Readonly<Record<string, unknown>>): boolean =>
-  valuesOf(tool, 'environment').every((place) => word(record(place)?.type) === 'local');
+/** A shell of the client's own: one that runs in no container. Source: https://platform.openai.com/docs/guides/tools-shell */
+function isLocalShell(tool: Json): boolean {
+  const places = readingsOf(tool, 'environment').filter(({ value }) => value !== null);
+  const isLocal = (place: unknown): boolean =>
+    cheapestOnlyIf(readingsOf(record(place) ?? {}, 'type'), 'type', (type) => type === 'local');
+  return places.length === 0 || cheapestOnlyIf(places, 'environment', isLocal);
+}
 
-function typed(type: string, tool: Readonly<Record<string, unknown>>): Hosted {
-  // Kimi's own functions. Source: https://platform.kimi.com/docs/pricing/tools.md
-  if (type === 'builtin_function') {
-    const name = text(record(tool.function)?.name) ?? '';
-    return { uses: [use(`builtin_${nameOf(name.replace(/^\$/, ''))}`, { max: 1, listed: true })], reads: 0 };
-  }
+const resultsIn = (tool: Json): readonly Reading[] =>
+  valuesOf(tool, 'parameters').flatMap((own) => readingsOf(record(own) ?? {}, 'maxresults').map(unitsIn));
+
+/** Kimi's own functions. Source: https://platform.kimi.com/docs/pricing/tools.md */
+function builtinFunctions(tool: Json): readonly HostedUse[] {
+  const names = valuesOf(tool, 'function').flatMap((one) => valuesOf(record(one) ?? {}, 'name'));
+  return (names.length > 0 ? names : ['']).map((name) =>
+    use(`builtin_${nameOf(word(name).replace(/^\$/, ''))}`, { max: 1, listed: true }),
+  );
+}
+
+function typed(type: string, tool: Json): Hosted {
+  if (type === 'builtin_function') return { uses: builtinFunctions(tool), reads: 0 };
   const found = types.find((row) => row.type.test(type));
   // Fewer than usual are held for by no word of the client's: few hosts heed it, and translations leave it out.
-  const limit = largest(valuesOf(tool, 'maxuses'), 0);
+  const limit = dearest(readingsOf(tool, 'maxuses').map(unitsIn), 0);
   const calls = Math.max(limit, defaultCalls);
   if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
   if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool)))
     return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
   const reads = calls * (found.reads ?? searchTokens);
   const most = found.row?.max ?? defaultCalls;
-  const bounds = { max: Math.max(most, limit * (found.row?.units ?? 1)) };
+  const { units: usual = 1 } = found.row ?? {};
+  // What is sold by the result takes their number in an object.
+  const units = usual === 1 ? 1 : dearest(resultsIn(tool), usual);
+  const bounds = { units, max: Math.max((most * units) / usual, limit * units) };
   const memory = found.row === container ? memoryOf(tool) : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
   return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })], reads };
@@ -277,9 +329,9 @@ function google(name: string): Hosted {
 /** Whether a summary is wanted when the conversation gets long: it is written from all of it, in a call of its own. Source: https://platform.claude.com/docs/en/build-with-claude/compaction */
 export const readsAgain = (name: string, value: unknown): boolean =>
   name === 'contextmanagement' &&
-  list(record(value)?.edits).some((edit) =>
-    valuesOf(record(edit) ?? {}, 'type').some((type) => word(type).startsWith('compact')),
-  );
+  valuesOf(record(value) ?? {}, 'edits')
+    .flatMap(listed)
+    .some((edit) => valuesOf(record(edit) ?? {}, 'type').some((type) => word(type).startsWith('compact')));
 
 /** Names by which a tool without a type is known as the client's own. */
 const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema', 'parameters', 'toolspec']);
@@ -288,22 +340,33 @@ const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema'
 export function hostedByTools(value: unknown): Hosted {
   let found: HostedUse[] | null = null;
   let reads = 0;
-  for (const item of list(value)) {
+  for (const item of listed(value)) {
     const tool = record(item);
     if (tool === null) continue;
-    let listedTypes: unknown[] | null = null;
-    let own = false;
+    // Nearly every tool is a function, and these have nothing that any parser could take for more.
+    let types: string[] | null = null;
+    let isTyped = false;
+    let isOwn = false;
+    let isGoogle = false;
     for (const key in tool) {
       const loose = looseName(key);
       if (loose === 'type' && typeof tool[key] === 'string') {
-        listedTypes ??= [];
-        listedTypes.push(tool[key]);
+        types ??= [];
+        types.push(word(tool[key]));
+        isTyped ||= key === 'type';
       }
-      own ||= ownNames.has(loose);
+      isOwn ||= ownNames.has(loose);
+      isGoogle ||= Object.hasOwn(googleTools, loose);
     }
-    if (listedTypes === null && own) continue;
-    const all =
-      listedTypes === null ? Object.keys(tool).map(google) : listedTypes.map((type) => typed(word(type), tool));
+    const all = (types ?? none).map((type) => typed(type, tool));
+    // A type under another name may be no type at all.
+    if (!isTyped && !isOwn)
+      all.push(
+        ...Object.keys(tool)
+          .filter((key) => !isType(key))
+          .map(google),
+      );
+    else if (isGoogle) all.push(...googleBeside(tool, types ?? none));
     for (const hosted of all) {
       reads += hosted.reads;
       if (hosted.uses.length === 0) continue;
@@ -313,3 +376,13 @@ export function hostedByTools(value: unknown): Hosted {
   }
   return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads };
 }
+
+const isType = (key: string): boolean => looseName(key) === 'type';
+
+/** Google's tools in an object that is another host's tool as well; settings of that one bear its type's name. */
+const googleBeside = (tool: Json, types: readonly string[]): readonly Hosted[] =>
+  Object.keys(tool)
+    .filter(
+      (key) => Object.hasOwn(googleTools, looseName(key)) && !types.some((type) => looseName(type) === looseName(key)),
+    )
+    .map(google);

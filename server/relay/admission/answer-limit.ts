@@ -3,7 +3,8 @@ import type { ModelLimits } from '../../contract/model-limits.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
-import { keepsLimit, limitIn, wrappedIn, wrapper } from '../../routing/offers.ts';
+import { looseName } from '../../protocols/shared/member-name.ts';
+import { keepsLimit, limitIn, wrappersIn } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import { type AnswerLimit, type Estimate, minThinking, reserveFor } from './meter.ts';
@@ -137,6 +138,23 @@ export function withLimit(
 const exceeds = (value: unknown, limit: number): boolean =>
   typeof value === 'number' && (limitIn(value) === 0 || value > limit);
 
+/** A wrapper without longer limits, in whatever spelling and as whatever type. @returns null where it has none. */
+function loweredWithin(wrapped: Members, looseNames: readonly string[], limit: number): Members | null {
+  let lowered: Record<string, unknown> | null = null;
+  for (const name in wrapped) {
+    const value = wrapped[name];
+    if (
+      !looseNames.includes(looseName(name)) ||
+      value === null ||
+      (typeof value === 'number' && !exceeds(value, limit))
+    )
+      continue;
+    lowered ??= { ...wrapped };
+    lowered[name] = limit;
+  }
+  return lowered;
+}
+
 /** @returns false where the limit leaves no room for the requested thinking. */
 function topWithLimit(
   edits: Map<string, string>,
@@ -151,10 +169,10 @@ function topWithLimit(
     if (requestedLimit === 0 || requestedLimit > limit) edits.set(name, String(limit));
   }
   for (const name of others) if (exceeds(body[name], limit)) edits.set(name, String(limit));
-  const wrapped = wrappedIn(body);
-  const within = wrapped === null ? none : [...names, ...others].filter((name) => exceeds(wrapped[name], limit));
-  if (within.length > 0)
-    edits.set(wrapper, JSON.stringify({ ...wrapped, ...Object.fromEntries(within.map((name) => [name, limit])) }));
+  for (const { value: wrapped, place } of wrappersIn(body)) {
+    const lowered = loweredWithin(wrapped, [...names, ...others].map(looseName), limit);
+    if (lowered !== null) edits.set(place, JSON.stringify(lowered));
+  }
   for (const [name, member] of thoughts) {
     const thinking = record(body[name]);
     if (thinking === null || limitIn(thinking[member]) < limit) continue;

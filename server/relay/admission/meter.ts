@@ -1,6 +1,7 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
 import { type ModelLimits, modelLimits, usualPicture } from '../../contract/model-limits.ts';
-import { imagePrices } from '../../contract/pricing/images.ts';
+import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
+import { type ImageOrder, imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
 import type { Usage } from '../../protocols/canonical.ts';
@@ -9,6 +10,7 @@ import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
+import { looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import { Feature, type RequestedFeatures } from '../../routing/features.ts';
@@ -19,7 +21,8 @@ import {
   type OfferedThought,
   type Offers,
   requestsThinking,
-  wrappedIn,
+  unnamedLimit,
+  wrappersIn,
 } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
@@ -183,7 +186,7 @@ export function answerLimit(
   // An operator's override wins over what the client says.
   const named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);
-  const limited = named > 0 ? named : model.output;
+  const limited = named > 0 ? named : unnamedLimit(body, limit, model.output);
   const mayThink = limit.nested === undefined && (prompt.features & Feature.thought) !== 0;
   const thought = mayThink ? thoughtOf(body, limit, model.countable, translation) : 0;
   // A share of the answer, by the operator's choice or the usual one, and the room beside it.
@@ -201,14 +204,17 @@ function apartThought(
   protocol: ParsedRequest['protocol'],
   { most, member, unasked }: OfferedThought,
 ): Pick<AnswerLimit, 'thought' | 'thoughtMember'> {
-  const wrapped = wrappedIn(body) ?? {};
-  const isAsked = requestsThinking(body) || requestsThinking(wrapped);
-  if (!isAsked && (!unasked || (protocol === commonProtocol && body.enable_thinking === false))) return noThought;
+  const isOff = (): boolean =>
+    protocol === commonProtocol &&
+    cheapestOnlyIf(readingsOf(body, 'enablethinking'), 'enable_thinking', (value) => value === false);
+  if (!requestsThinking(body) && (!unasked || isOff())) return noThought;
   if (member === undefined || protocol !== commonProtocol) return { thought: most, thoughtMember: null };
   const named = limitIn(body[member]);
-  const thought = named === 0 ? most : Math.min(most, Math.max(named, limitIn(wrapped[member])));
+  const wrapped = wrappersIn(body).flatMap(({ value }) => readingsOf(value, looseName(member)));
+  const within = wrapped.map(({ value, place }) => ({ value: limitIn(value), place }));
+  const thought = named === 0 ? most : Math.min(most, dearest(within, named));
   // Its hosts take no word besides, and one in the wrapper might win.
-  const isAlone = body.reasoning_effort === undefined && wrapped[member] === undefined;
+  const isAlone = body.reasoning_effort === undefined && wrapped.length === 0;
   return { thought, thoughtMember: isAlone ? member : null };
 }
 
@@ -284,7 +290,7 @@ function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null)
 }
 
 const hasAudio = (body: ParsedRequest['body']): boolean => {
-  if (speaks(body.modalities)) return true;
+  if (valuesOf(body, 'modalities').some(speaks)) return true;
   for (const name of ['generationConfig', 'generation_config']) {
     const config = body[name] === undefined ? null : record(body[name]);
     if (config !== null && (speaks(config.responseModalities) || speaks(config.response_modalities))) return true;
@@ -295,12 +301,32 @@ const hasAudio = (body: ParsedRequest['body']): boolean => {
 const speaks = (modes: unknown): boolean =>
   Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 
-/** Tokens of one picture by its quality, where pictures are paid by tokens. Source: OpenAI's image guide, 1024 x 1536. */
+/** Tokens of one picture of the models that are known to write fewer by quality. Source: OpenAI's image guide, gpt-image-1, 1024 x 1536. */
 const pictureTokens: ReadonlyMap<unknown, number> = new Map([
   ['low', 408],
   ['medium', 1584],
+  ['high', 6240],
 ]);
-const finestPicture = 6240;
+const fewerByQuality = /^gpt-image-1(?:\.5|-mini)?(?:-\d|$)/;
+/** gpt-image-2 takes some more: $0.211 at $30 a million. Larger pictures take more in proportion. */
+const finestPicture = 7100;
+const usualArea = 1024 * 1536;
+/** More is no picture. */
+const largestArea = 8192 * 8192;
+
+const sizeWords = /^([1-9]\d{2,4})[x*]([1-9]\d{2,4})$/i;
+const areaOf = (size: string): number => {
+  const [, width, height] = sizeWords.exec(size) ?? [];
+  return width === undefined ? usualArea : Math.min(largestArea, Number(width) * Number(height));
+};
+
+/** @param models what upstreams call it. */
+function tokensOfPicture({ size, quality }: ImageOrder, models: readonly string[]): number {
+  const known = models.every((model) => fewerByQuality.test(model)) ? pictureTokens.get(quality) : undefined;
+  const tokens = known ?? finestPicture;
+  return Math.ceil(tokens * Math.max(1, areaOf(size) / usualArea));
+}
+
 /** Pictures that an edit reads. */
 const imagesRead = 4 * 5000;
 
@@ -308,12 +334,11 @@ function pictureEstimate(parsed: ParsedRequest, prices: Prices, route: RoutePlan
   const models = route.offers.kinds.map(({ upstreamModel }) => upstreamModel);
   const byImage = sized(picturePrices(parsed, prices, null, models), { promptTokens: 1, maxTokens: 0 });
   if (prices.modelPrice !== null) return byImage;
-  const { quality, n } = parsed.body;
-  const each = pictureTokens.get(quality) ?? finestPicture;
+  const each = Math.max(...ordersOf(parsed, null).map((order) => order.count * tokensOfPicture(order, models)));
   const byTokens = sized(prices, {
     promptTokens: maxWords(parsed, counted),
     media: parsed.form === null ? parsed.prompt.bound.media : { imageInput: imagesRead },
-    maxTokens: Math.min(wholeNumber(n) ?? 1, 128) * each,
+    maxTokens: each,
   });
   return byTokens.reserveAmount > byImage.reserveAmount ? byTokens : byImage;
 }
@@ -386,6 +411,30 @@ const wholeNumber = (value: unknown): number | null => {
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : null;
 };
 
+/** Objects of a request that may say what pictures are wanted: itself, and what some upstreams merge into it. */
+const optionsOf = (body: ParsedRequest['body']): readonly ParsedRequest['body'][] => [
+  body,
+  ...wrappersIn(body).map(({ value }) => value),
+];
+
+const wordsIn = (objects: readonly ParsedRequest['body'][], loose: string): readonly string[] => {
+  const words = objects.flatMap((object) => valuesOf(object, loose)).filter((value) => typeof value === 'string');
+  return words.length === 0 ? [''] : words;
+};
+
+/** Every order that an upstream may read. @param delivered pictures in the answer; null = as many as were requested. */
+function ordersOf({ body }: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
+  const objects = optionsOf(body);
+  const counts = objects.flatMap((object) => readingsOf(object, 'n')).map(countIn);
+  const count = delivered ?? Math.min(dearest(counts, 1), mostPictures);
+  const qualities = wordsIn(objects, 'quality');
+  return wordsIn(objects, 'size').flatMap((size) => qualities.map((quality) => ({ size, quality, count })));
+}
+/** More are ordered by nobody, and no field of a form takes a longer number. */
+const mostPictures = 9999;
+
+const countIn = ({ value, place }: Reading<unknown>): Reading => ({ value: wholeNumber(value) ?? 1, place });
+
 /** @param delivered pictures in the answer; null = as many as were requested. @param models what upstreams call it: some of them cost more by quality, whatever name they are sold under. */
 function picturePrices(
   parsed: ParsedRequest,
@@ -393,18 +442,14 @@ function picturePrices(
   delivered: number | null,
   models: readonly string[],
 ): Prices {
-  const { body } = parsed;
-  const order = {
-    size: typeof body.size === 'string' ? body.size : '',
-    quality: typeof body.quality === 'string' ? body.quality : '',
-    count: delivered ?? Math.min(wholeNumber(body.n) ?? 1, 128),
-  };
-  let dearest = imagePrices(prices, parsed.model, order);
-  for (const model of models) {
-    const own = imagePrices(prices, model, order);
-    if (own.priceFactor > dearest.priceFactor) dearest = own;
-  }
-  return dearest;
+  const orders = ordersOf(parsed, delivered);
+  let most: Prices | null = null;
+  for (const model of [parsed.model, ...models])
+    for (const order of orders) {
+      const own = imagePrices(prices, model, order);
+      if (most === null || own.priceFactor > most.priceFactor) most = own;
+    }
+  return most ?? prices;
 }
 
 const countOf = (body: unknown): number | null => {
@@ -413,10 +458,19 @@ const countOf = (body: unknown): number | null => {
 };
 
 /** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */
-const speechLength = ({ body: { input, instructions } }: ParsedRequest): number =>
-  Math.max(1, charactersOf(input) + charactersOf(instructions));
+const speechLength = ({ body }: ParsedRequest): number => {
+  const objects = optionsOf(body);
+  const spoken = objects.flatMap((object) => spokenNames.flatMap((name) => readingsOf(object, name)));
+  const manner = objects.flatMap((object) => readingsOf(object, 'instructions'));
+  return dearest(spoken.map(charactersIn), 1) + dearest(manner.map(charactersIn), 0);
+};
+/** Some hosts call it otherwise. Sources: https://docs.fish.audio/api-reference, https://platform.minimax.io/docs/api-reference */
+const spokenNames = ['input', 'text'] as const;
 
-const charactersOf = (value: unknown): number => (typeof value === 'string' ? [...value].length : 0);
+const charactersIn = ({ value, place }: Reading<unknown>): Reading => ({
+  value: typeof value === 'string' ? [...value].length : value === null ? 0 : lengthOf(value),
+  place,
+});
 
 function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
   const reported = delivered === undefined ? null : reportedSeconds(delivered.body);

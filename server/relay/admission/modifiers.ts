@@ -88,8 +88,8 @@ export function withUses(
 ): Usage | null {
   if (usage === null || uses.length === 0) return usage;
   const calls: Record<string, number> = { ...usage.toolCalls };
-  const dearest = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;
-  for (const use of [...uses].sort((one, other) => dearest(other) - dearest(one))) {
+  const priceOf = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;
+  for (const use of [...uses].sort((one, other) => priceOf(other) - priceOf(one))) {
     for (const name of use.instead) {
       const count = calls[name] ?? 0;
       if (count === 0) continue;
@@ -97,12 +97,15 @@ export function withUses(
       calls[use.tool] = (calls[use.tool] ?? 0) + count * use.units;
     }
     if ((calls[use.tool] ?? 0) > 0 || (use.listed && lists)) continue;
-    if (use.reportedBy !== null && record(usage.raw)?.[use.reportedBy] !== undefined) continue;
+    if (use.reportedBy !== null && isCount(record(usage.raw)?.[use.reportedBy])) continue;
     const { reportedAs } = use;
     if (reportedAs === null || !Object.keys(calls).some((name) => reportedAs.test(name))) calls[use.tool] = use.units;
   }
   return { ...usage, toolCalls: calls };
 }
+
+/** A count that says something; null says nothing. */
+const isCount = (value: unknown): boolean => typeof value === 'number' && value >= 0;
 
 /** Whose tables and groups priced a request when it was admitted. */
 export interface Pricing {

@@ -15,7 +15,14 @@ export interface Member {
 }
 
 export type Outline =
-  | { readonly ok: true; readonly members: readonly Member[] /** Index of the closing brace. */; readonly end: number }
+  | {
+      readonly ok: true;
+      readonly members: readonly Member[];
+      /** Index of the closing brace. */
+      readonly end: number;
+      /** Members at every depth, in valid JSON. */
+      readonly all: number;
+    }
   | { readonly ok: false; readonly reason: 'not_object' | 'too_deep' | 'malformed' };
 
 const quote = 34;
@@ -61,6 +68,7 @@ export function outline(text: string, max = Number.POSITIVE_INFINITY): Outline {
   const members: Member[] = [];
   let depth = 0;
   let nodes = 0;
+  let all = 0;
   let key = '';
   let keyStart = -1;
   let valueStart = -1;
@@ -97,7 +105,7 @@ export function outline(text: string, max = Number.POSITIVE_INFINITY): Outline {
               valueStart,
               valueEnd: text.charCodeAt(at - 1) <= 32 ? lastBefore(text, at) : at,
             });
-          return { ok: true, members, end: at };
+          return { ok: true, members, end: at, all };
         }
         break;
       case 44: // ,
@@ -116,6 +124,7 @@ export function outline(text: string, max = Number.POSITIVE_INFINITY): Outline {
         }
         break;
       case 58: // :
+        all++;
         if (depth === 1 && valueStart < 0) {
           valueStart = text.charCodeAt(at + 1) <= 32 ? firstFrom(text, at + 1) : at + 1;
         }
@@ -132,6 +141,50 @@ function decodeKey(literal: string): string {
   } catch {
     return literal;
   }
+}
+
+/** What stands twice in one object is read by some parsers as the first and by others as the last. */
+interface OpenValue {
+  /** Null = a list. */
+  readonly names: Set<string> | null;
+  /** The name of the member whose value is read. */
+  name: string;
+  isKey: boolean;
+}
+
+/**
+ * The first name that stands twice in an object.
+ * @param text valid JSON. @param isFree whether what a member holds may say what it likes; `inList` = a list stands round it.
+ */
+export function nameTwice(text: string, isFree: (name: string, inList: boolean) => boolean): string | null {
+  const open: OpenValue[] = [];
+  let lists = 0;
+  /** Values that are open where a free one begins. */
+  let free = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const inner = open.at(-1);
+    if (code === quote) {
+      const end = skipString(text, at);
+      if (end < 0) return null;
+      if (inner?.isKey === true && inner.names !== null) {
+        inner.name = decodeKey(text.slice(at, end));
+        if (open.length < free && inner.names.has(inner.name)) return inner.name;
+        inner.names.add(inner.name);
+      }
+      at = end - 1;
+    } else if (code === 123 || code === 91) {
+      if (open.length < free && inner !== undefined && inner.names !== null && isFree(inner.name, lists > 0))
+        free = open.length + 1;
+      if (code === 91) lists++;
+      open.push({ names: code === 123 ? new Set() : null, name: '', isKey: code === 123 });
+    } else if (code === 125 || code === 93) {
+      if (code === 93) lists--;
+      open.pop();
+      if (open.length < free) free = Number.POSITIVE_INFINITY;
+    } else if (inner !== undefined && (code === 44 || code === 58)) inner.isKey = code === 44 && inner.names !== null;
+  }
+  return null;
 }
 
 /** Value as JSON text; undefined removes the member. */

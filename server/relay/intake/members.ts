@@ -3,8 +3,8 @@ import { isModelName } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
 import { allCodecs } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
-import { foldedName } from '../../protocols/shared/member-name.ts';
-import { maxMembers, type Outline, outline } from './json-text.ts';
+import { foldedName, looseName } from '../../protocols/shared/member-name.ts';
+import { maxMembers, nameTwice, type Outline, outline } from './json-text.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -198,6 +198,28 @@ export function checkMembers({ text, shape }: JsonText, body: Body, { route, mod
   if (images.has(route.operation)) checkPicture(body);
   if (route.operation === 'chat' || route.operation === 'completions') checkChat(body);
   if (model !== null) checkNamedModels(body, model);
+}
+
+/** By loose names: schemas, notes, and what functions take and are given. What these call a thing is no request. */
+const schemas: ReadonlySet<string> = new Set(
+  'schema jsonschema responseschema responsejsonschema properties metadata clientmetadata logitbias variables'.split(
+    ' ',
+  ),
+);
+const functionWords: ReadonlySet<string> = new Set(
+  'parameters inputschema parametersjsonschema arguments args input response'.split(' '),
+);
+
+/**
+ * Whichever of two an upstream reads, the other one may have been counted.
+ * @param text of a body that has more members than were read. @throws AppError body_invalid.
+ */
+export function checkTwice(text: string): void {
+  const name = nameTwice(text, (own, inList) => {
+    const loose = looseName(own);
+    return schemas.has(loose) || (inList && functionWords.has(loose));
+  });
+  if (name !== null) throw rejected(`${name.slice(0, 100)} appears twice`);
 }
 
 /** It may become part of an address, and what is no text is replaced by some. @throws AppError body_invalid. */

@@ -6,7 +6,7 @@ import { compactionOf, contentOf, openedSummaries, summaryBody } from './compact
 import { plainBody, readCompressed } from './compressed-body.ts';
 import { type Form, readForm } from './form.ts';
 import { maxMembers, outline } from './json-text.ts';
-import { checkFields, checkMembers, checkModelName } from './members.ts';
+import { checkFields, checkMembers, checkModelName, checkTwice } from './members.ts';
 import { type EncryptedBlob, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
 import { readPrompt } from './prompt.ts';
 import { type LoadItems, loadedBody } from './references.ts';
@@ -55,6 +55,10 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw new AppError('body_invalid', { detail: 'stream must be true or false' });
   }
+  // Counted with the words that ask for a summary, should it come to that.
+  const prompt = compaction === null ? readPrompt(body) : readPrompt(summaryBody(route, body), allFeatures);
+  if (content.json !== null && (compaction !== null || content.json.shape.all !== prompt.members))
+    checkTwice(content.json.text);
   return {
     requestId: context.requestId,
     startedMs: context.startedMs,
@@ -66,8 +70,7 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     json: content.json,
     form: content.form,
     body,
-    // Counted with the words that ask for a summary, should it come to that.
-    prompt: compaction === null ? readPrompt(body) : readPrompt(summaryBody(route, body), allFeatures),
+    prompt,
     ...(compaction === null ? {} : { compaction }),
     request,
   };

@@ -47,6 +47,8 @@ export interface Prompt {
   readonly features: number;
   /** Whether parts of it are to be written to a cache, as far as the dialects say it in the body. */
   readonly caches: CacheTtl;
+  /** Members of the body at every depth. */
+  readonly members: number;
 }
 
 export const noMedia: MediaBound['media'] = {};
@@ -65,6 +67,7 @@ export const noPrompt: Prompt = {
   growth: 0,
   features: 0,
   caches: 'none',
+  members: 0,
 };
 
 type Members = Readonly<Record<string, unknown>>;
@@ -156,9 +159,11 @@ class PromptReader implements Prompt {
   growth = 0;
   features = 0;
   caches: CacheTtl = 'none';
+  members = 0;
 
   top(body: Members): void {
     for (const name in body) {
+      this.members++;
       this.features |= knownFeatures.get(name) ?? featureOf(name);
       if (name.length > maxNameLength) this.frame.push(name);
       const value = body[name];
@@ -194,6 +199,7 @@ class PromptReader implements Prompt {
     }
     const members = value as Members;
     for (const name in members) {
+      this.members++;
       this.features |= knownFeatures.get(name) ?? featureOf(name);
       const inner = members[name];
       const known = partNames.has(name);
@@ -239,6 +245,7 @@ class PromptReader implements Prompt {
     const members = value as Members;
     if (key === 'cache_control') this.caches = members.ttl === '1h' || this.caches === '1h' ? '1h' : '5m';
     for (const name in members) {
+      this.members++;
       this.features |= knownFeatures.get(name) ?? featureOf(name);
       this.objectFrame.push(name);
       this.within(members[name], name);
