@@ -369,6 +369,7 @@ function modifiersSent(
   { namesShares, camelNames }: Pick<ProtocolDefinition, 'namesShares' | 'camelNames'>,
 ): Pick<SentModifiers, 'removed' | 'dropped' | 'sent'> {
   const models = [model, upstreamModel];
+  const own = capabilities.requested.modifiers.filter(({ member }) => !(member in modelLists));
   const removed: (readonly string[])[] = [];
   const dropped: string[] = [];
   const terms = new Map<string, TermReading[]>();
@@ -380,6 +381,7 @@ function modifiersSent(
       dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
       continue;
     }
+    if (own.some((override) => override.path.join('.') === path.join('.'))) continue;
     const place = camelNames === true && path.length === 1 ? snakeName(path[0] ?? '') : path.join('.');
     const readings = terms.get(member) ?? [];
     readings.push({ value: ratio, place, word: value });
@@ -394,8 +396,8 @@ function modifiersSent(
     sent[member] = word;
     costs.set(member, cost);
   }
-  for (const { member, value } of capabilities.requested.modifiers) {
-    if (member in modelLists || (termRatio(termRules, models, member, value) ?? 1) < (costs.get(member) ?? 0)) continue;
+  for (const { member, value } of own) {
+    if ((termRatio(termRules, models, member, value) ?? 1) < (costs.get(member) ?? 0)) continue;
     sent[member] = value;
   }
   return { removed, dropped, sent };

@@ -183,8 +183,11 @@ function termsOf(body: Record<string, unknown>, channel: ChannelSnapshot, passTh
   const allowed = passThrough || channel.setting.allow_tiers === true || channel.setting.pass_through === true;
   const isPlain = (member: string, value: string) => pricedMembers[member]?.includes(value) === true;
   const sent = new Map<string, string>();
+  // What the client says at a place where the channel says something is not sent; elsewhere the dearer of both holds.
+  const overridden = new Set<string>();
+  const cost = (member: string, value: string) => (isPlain(member, value) ? 1 : (factor(member, value) ?? 1));
   if (typeof channel.setting.region === 'string') sent.set('region', channel.setting.region.toLowerCase());
-  const ask = (members: Record<string, unknown>, own: boolean): void => {
+  const ask = (members: Record<string, unknown>, own: boolean, path = ''): void => {
     const named = {
       service_tier: 'service_tier',
       Service_Tier: 'service_tier',
@@ -192,17 +195,19 @@ function termsOf(body: Record<string, unknown>, channel: ChannelSnapshot, passTh
       inferenceGeo: 'inference_geo',
     };
     for (const [name, entry] of Object.entries(members)) {
-      if (name === 'extra_body') ask(entry as Record<string, unknown>, own);
+      if (name === 'extra_body') ask(entry as Record<string, unknown>, own, 'extra_body.');
       const member = Object.hasOwn(named, name) ? named[name as keyof typeof named] : null;
       if (member === null || typeof entry !== 'string') continue;
       const value = entry.toLowerCase();
-      if (own) sent.set(member, value);
-      else if (isPlain(member, value)) sent.set(member, sent.get(member) ?? value);
-      else if (allowed && factor(member, value) !== null) sent.set(member, value);
+      const goesUp = own || isPlain(member, value) || (allowed && factor(member, value) !== null);
+      if (own) overridden.add(path + name);
+      if (!goesUp || (!own && overridden.has(path + name))) continue;
+      const former = sent.get(member);
+      if (former === undefined || cost(member, value) > cost(member, former)) sent.set(member, value);
     }
   };
-  ask(body, false);
   ask(channel.paramOverride, true);
+  ask(body, false);
   const surcharges = [...sent].flatMap(([member, value]) => {
     const found = isPlain(member, value) ? null : factor(member, value);
     return found !== null && found > 1 ? [{ name: `${member}:${value}`, ratio: found }] : [];

@@ -417,10 +417,13 @@ const optionsOf = (body: ParsedRequest['body']): readonly ParsedRequest['body'][
   ...wrappersIn(body).map(({ value }) => value),
 ];
 
-const wordsIn = (objects: readonly ParsedRequest['body'][], loose: string): readonly string[] => {
-  const words = objects.flatMap((object) => valuesOf(object, loose)).filter((value) => typeof value === 'string');
-  return words.length === 0 ? [''] : words;
-};
+/** What is not said at its place is usual for those who look nowhere else. */
+function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): readonly string[] {
+  const words = objects
+    .flatMap((object) => valuesOf(object, looseName(exact)))
+    .filter((value) => typeof value === 'string');
+  return typeof objects[0]?.[exact] === 'string' ? words : ['', ...words];
+}
 
 /** Every order that an upstream may read. @param delivered pictures in the answer; null = as many as were requested. */
 function ordersOf({ body }: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
