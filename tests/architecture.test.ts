@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { cyclesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
 import { codecs } from '../server/protocols/registry.ts';
+import { looseName } from '../server/protocols/shared/member-name.ts';
 import { allProviders } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -206,4 +207,80 @@ test('no code asks which dialect it is: what a dialect needs stands in its row',
   const exempt = /^(?:server\/protocols|scripts\/lab)\//;
   const asking = source.filter((path) => !exempt.test(path) && requested.test(textOf(path)));
   expect(asking).toEqual(choosesDialects);
+});
+
+/* ---- what a stranger wrote raises what is paid; it lowers by `cheapestOnlyIf` alone ---- */
+
+/** Index behind the bracket that closes the one at `start`. Texts with brackets in them are rare in code, and seen in review. */
+function closed(code: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < code.length; at++) {
+    if ('([{'.includes(code[at] ?? '')) depth++;
+    else if (')]}'.includes(code[at] ?? '') && --depth === 0) return at + 1;
+  }
+  return code.length;
+}
+
+/** Picks one of several readings, or lets one of them decide. */
+const picking = /^\s*(?:\[|\??\.(?:at|find|findLast|every|some|includes|pop|shift)\()/;
+const chained = /^\s*\??\.\w+\(/;
+
+/** Places where one of several readings decides, in words. */
+function pickedReadings(code: string): string[] {
+  const found: string[] = [];
+  const say = (at: number) => found.push(code.slice(at, at + 80).replaceAll(/\s+/g, ' '));
+  for (const { index } of code.matchAll(/\b(?:valuesOf|readingsOf)\(/g)) {
+    let end = closed(code, code.indexOf('(', index));
+    while (chained.test(code.slice(end)) && !picking.test(code.slice(end))) end = closed(code, code.indexOf('(', end));
+    if (picking.test(code.slice(end))) say(index);
+    // `for (const one of valuesOf(...)) if (...) return`: the first one decides.
+    const line = code.slice(code.lastIndexOf('\n', index), index);
+    if (!/\bfor \(/.test(line)) continue;
+    const body = closed(code, code.lastIndexOf('for (', index) + 4);
+    const rest = code.slice(body);
+    const loop = /^\s*\{/.test(rest)
+      ? rest.slice(0, closed(rest, rest.indexOf('{')))
+      : rest.slice(0, rest.indexOf(';'));
+    if (/\breturn\b/.test(loop)) say(index);
+  }
+  for (const { index } of code.matchAll(/\[\w+[^\]\n]*\]\s*=[^;]*?\b(?:valuesOf|readingsOf)\(/g)) say(index);
+  for (const { index } of code.matchAll(/\.includes\(false\)/g)) say(index);
+  for (const { index, 1: one = '', 2: other = '' } of code.matchAll(/\.(\w+)\)?\s*\?\?\s*(?:\w+\()?[\w.?]*\.(\w+)/g))
+    if (one !== other && looseName(one) === looseName(other)) say(index);
+  return found;
+}
+
+/** What a medium is its own bytes prove, whatever its type is called. */
+const provesByBytes = 'server/relay/intake/media.ts';
+
+test('of several readings none is picked, and none decides alone that something costs less', () => {
+  const priced =
+    /^server\/(?:providers\/knowledge|routing|contract\/pricing|relay\/(?:admission|intake|endpoints|shared\/recordings)|protocols\/openai-responses\/stored)/;
+  const places = source.filter((path) => priced.test(path) && path !== provesByBytes);
+  expect(places.length).toBeGreaterThan(80);
+  expect(places.flatMap((path) => pickedReadings(codeOf(path)).map((place) => `${path}: ${place}`))).toEqual([]);
+});
+
+test.each([
+  `const [id = ''] = own === null ? [word(plugin)] : valuesOf(own, 'id').map(word);`,
+  `if (own !== null && valuesOf(own, 'enabled').includes(false)) return none;`,
+  `const off = values.includes(false);`,
+  `if (valuesOf(own, 'mode').some((mode) => word(mode) === 'off')) return none;`,
+  `valuesOf(tool, 'environment').every((place) => word(record(place)?.type) === 'local');`,
+  `const id = valuesOf(own, 'id')[0];`,
+  `const id = readingsOf(own, 'id').map(({ value }) => value).at(0);`,
+  `\n    for (const limit of valuesOf(own, 'memorylimit'))\n      if (isOn(limit) && word(limit) !== '1g') return limit;`,
+  `const config = record(body.generationConfig) ?? record(body.generation_config);`,
+  `const budget = config?.thinkingBudget ?? config?.thinking_budget;`,
+])('that would be noticed: %s', (code) => {
+  expect(pickedReadings(code)).not.toEqual([]);
+});
+
+test.each([
+  `cheapestOnlyIf(readingsOf(own, 'enabled'), 'enabled', isFalse)`,
+  `dearest(readingsOf(own, 'maxresults').map(unitsIn), 5)`,
+  `for (const container of valuesOf(tool, 'container')) ids.push(...idOf(container));`,
+  `const size = usage.input_tokens ?? usage.prompt_tokens;`,
+])('and that is as it should be: %s', (code) => {
+  expect(pickedReadings(code)).toEqual([]);
 });

@@ -15,7 +15,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { LimitMembers, ProtocolDefinition } from '../protocols/definition.ts';
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { guardedLookup, record } from '../protocols/shared/json.ts';
-import { looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
+import { anyAsks, looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
 import type { ApartThought } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
@@ -127,7 +127,7 @@ export function choicesOf(body: Members): number {
 }
 
 const isOn = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
-const someOn = (object: Members, loose: string): boolean => valuesOf(object, loose).some(isOn);
+const someOn = (object: Members, loose: string): boolean => anyAsks(object, loose, isOn);
 
 /** Effort in words; one that is no word says that some is wanted. */
 const asksEffort = (object: Members, exact: string): boolean => {
@@ -140,7 +140,7 @@ const thoughtMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   reasoning(value) {
     const own = record(value);
     if (own === null) return value === true;
-    const budgeted = valuesOf(own, 'maxtokens').some((tokens) => positive(tokens) > 0);
+    const budgeted = anyAsks(own, 'maxtokens', (tokens) => positive(tokens) > 0);
     return asksEffort(own, 'effort') || someOn(own, 'enabled') || budgeted;
   },
   thinking(value) {
@@ -148,7 +148,7 @@ const thoughtMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
     if (own === null) return value === true;
     return !cheapestOnlyIf(readingsOf(own, 'type'), 'type', (type) => type === 'disabled');
   },
-  generationconfig: (value) => valuesOf(record(value) ?? {}, 'thinkingconfig').some(asksBudget),
+  generationconfig: (value) => anyAsks(record(value) ?? {}, 'thinkingconfig', asksBudget),
   chattemplatekwargs(value) {
     const own = record(value) ?? {};
     return someOn(own, 'enablethinking') || someOn(own, 'thinking');

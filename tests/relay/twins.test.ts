@@ -180,7 +180,7 @@ describe('pictures', () => {
     expect((await draw('dall-e-2', { extra_body: { size: '256x256' } })).charged).toBe(20_000);
   });
 
-  test('as many as any reading orders are held for, the largest and not the sum', async () => {
+  test('as many as one reading orders are held for, the largest and not the sum', async () => {
     await draw('dall-e-3', { n: 2, extra_body: { n: '5', N: 3 } });
     expect(held).toBe(100_000);
     await draw('dall-e-3', { n: 200 });

@@ -1,6 +1,7 @@
 /** Things that an upstream of this dialect keeps: where a request names them, and what an answer says was made. */
+import { cheapestOnlyIf } from '../../contract/pricing/dearest.ts';
 import { idOf, type Json, list, record, records, text } from '../shared/json.ts';
-import { valuesOf } from '../shared/member-name.ts';
+import { anyAsks, readingsOf, valuesOf } from '../shared/member-name.ts';
 import { containerOf } from '../shared/tool-usage.ts';
 import { references } from './references.ts';
 
@@ -30,15 +31,18 @@ function containersOf(tool: Json): readonly string[] {
 /** An item without a type and a role stands for the one of its id, too. */
 function itemIds(item: Json | null): readonly string[] {
   if (item === null) return none;
-  const type = text(item.type)?.toLowerCase() ?? null;
-  const refers = type === 'item_reference' || (type === null && item.role === undefined);
+  const isNamed = anyAsks(item, 'type', (type) => text(type)?.toLowerCase() === 'item_reference');
+  const refers = isNamed || (text(item.type) === null && item.role === undefined);
   return refers ? texts(valuesOf(item, 'id')) : none;
 }
+
+const isWhole = (thought: Json): boolean =>
+  cheapestOnlyIf(readingsOf(thought, 'encryptedcontent'), 'encrypted_content', (words) => text(words) !== null);
 
 /** A thought without its signature is one that the upstream looks up. Those that were made here are removed before. */
 export function thoughtsIn(body: Json): readonly string[] {
   return records(body.input).flatMap((item) =>
-    text(item.type)?.toLowerCase() === 'reasoning' && text(item.encrypted_content) === null
+    anyAsks(item, 'type', (type) => text(type)?.toLowerCase() === 'reasoning') && !isWhole(item)
       ? texts(valuesOf(item, 'id'))
       : none,
   );

@@ -54,4 +54,17 @@ export function readingsOf(object: Readonly<Record<string, unknown>>, loose: str
   }
   return found ?? none;
 }
+
+/**
+ * Whether one of all spellings asks for more. What asks for less is a matter of `cheapestOnlyIf`.
+ * @param loose its loose name.
+ */
+export function anyAsks(
+  object: Readonly<Record<string, unknown>>,
+  loose: string,
+  asks: (value: unknown) => boolean,
+): boolean {
+  for (const key in object) if (looseName(key) === loose && asks(object[key])) return true;
+  return false;
+}
 const none: readonly never[] = [];

@@ -1,7 +1,7 @@
 /** Work that a request can have its provider do besides running the model: where it is asked for, what it is priced as, and how answers report it. */
 import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
 import { guardedLookup, type Json, record, text } from '../../protocols/shared/json.ts';
-import { looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
+import { anyAsks, looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
 
 export interface HostedUse {
   /** Its name among the prices of tools. */
@@ -237,7 +237,7 @@ const adviser = /^advisor(?:_\d+)?$/;
 export const advisersIn = (value: unknown): readonly OtherModel[] =>
   listed(value).flatMap((item): readonly OtherModel[] => {
     const tool = record(item) ?? {};
-    if (!valuesOf(tool, 'type').some((type) => adviser.test(word(type)))) return none;
+    if (!anyAsks(tool, 'type', (type) => adviser.test(word(type)))) return none;
     const calls = unitsOf(tool, 'max_uses', defaultCalls);
     const writes = dearest(readingsOf(tool, 'maxtokens').map(tokensIn), adviceTokens);
     return namedModels([tool]).map((model) => ({ model, calls, writes }));
@@ -262,7 +262,7 @@ const gigabytes = /^[1-9]\d{0,5}g$/;
 /** Containers are sold by their memory, 1 GB unless the request says otherwise. What is no size of theirs is the dearest of all. */
 function memoryOf(tool: Json): string {
   const limits = placesOf(tool).flatMap((place) => readingsOf(place, 'memorylimit').filter(({ value }) => isOn(value)));
-  const odd = limits.find(({ value }) => !gigabytes.test(word(value)));
+  const [odd] = limits.filter(({ value }) => !gigabytes.test(word(value)));
   if (odd !== undefined) return `-${nameOf(word(odd.value) || String(odd.value))}`;
   const size = dearest(
     limits.map(({ value, place }) => ({ value: Number.parseInt(word(value), 10), place })),
@@ -329,9 +329,9 @@ function google(name: string): Hosted {
 /** Whether a summary is wanted when the conversation gets long: it is written from all of it, in a call of its own. Source: https://platform.claude.com/docs/en/build-with-claude/compaction */
 export const readsAgain = (name: string, value: unknown): boolean =>
   name === 'contextmanagement' &&
-  valuesOf(record(value) ?? {}, 'edits')
-    .flatMap(listed)
-    .some((edit) => valuesOf(record(edit) ?? {}, 'type').some((type) => word(type).startsWith('compact')));
+  anyAsks(record(value) ?? {}, 'edits', (edits) =>
+    listed(edits).some((edit) => anyAsks(record(edit) ?? {}, 'type', (type) => word(type).startsWith('compact'))),
+  );
 
 /** Names by which a tool without a type is known as the client's own. */
 const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema', 'parameters', 'toolspec']);

@@ -10,7 +10,7 @@ import type { LimitMembers } from '../../protocols/definition.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
-import { looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
+import { anyAsks, looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import { Feature, type RequestedFeatures } from '../../routing/features.ts';
@@ -290,7 +290,7 @@ function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null)
 }
 
 const hasAudio = (body: ParsedRequest['body']): boolean => {
-  if (valuesOf(body, 'modalities').some(speaks)) return true;
+  if (anyAsks(body, 'modalities', speaks)) return true;
   for (const name of ['generationConfig', 'generation_config']) {
     const config = body[name] === undefined ? null : record(body[name]);
     if (config !== null && (speaks(config.responseModalities) || speaks(config.response_modalities))) return true;
@@ -299,7 +299,7 @@ const hasAudio = (body: ParsedRequest['body']): boolean => {
 };
 
 const speaks = (modes: unknown): boolean =>
-  Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
+  (Array.isArray(modes) ? modes : [modes]).some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 
 /** Tokens of one picture of the models that are known to write fewer by quality. Source: OpenAI's image guide, gpt-image-1, 1024 x 1536. */
 const pictureTokens: ReadonlyMap<unknown, number> = new Map([

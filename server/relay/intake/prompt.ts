@@ -1,6 +1,7 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import type { CacheTtl } from '../../contract/pricing/reserve.ts';
+import { anyAsks, looseName } from '../../protocols/shared/member-name.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
 
@@ -243,7 +244,7 @@ class PromptReader implements Prompt {
       return;
     }
     const members = value as Members;
-    if (key === 'cache_control') this.caches = members.ttl === '1h' || this.caches === '1h' ? '1h' : '5m';
+    if (looseName(key) === 'cachecontrol') this.caches = this.caches === '1h' || isLong(members) ? '1h' : '5m';
     for (const name in members) {
       this.members++;
       this.features |= knownFeatures.get(name) ?? featureOf(name);
@@ -276,6 +277,9 @@ class PromptReader implements Prompt {
     else bound.media = { ...bound.media, [bucket]: (bound.media[bucket] ?? 0) + max };
   }
 }
+
+/** A cache that lives for an hour costs more; five minutes are usual. */
+const isLong = (control: Members): boolean => anyAsks(control, 'ttl', (ttl) => ttl !== null && ttl !== '5m');
 
 const isNumbers = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'number');
 const isTokens = (value: unknown): value is readonly unknown[] =>

@@ -44,23 +44,24 @@ const limitIn = (confirmed: Json | null): number | null => {
   );
 };
 
+/** An upstream reads one of two names; where one of them asks for sound, the answer may speak. */
 const audioIn = (confirmed: Json | null): boolean | null => {
-  const kinds = confirmed?.output_modalities ?? confirmed?.modalities;
-  return Array.isArray(kinds) ? kinds.includes('audio') : null;
+  const kinds = [confirmed?.output_modalities, confirmed?.modalities].filter((kind) => Array.isArray(kind));
+  return kinds.length === 0 ? null : kinds.some((kind) => kind.includes('audio'));
 };
 
 const inputOf = (confirmed: Json | null): Json | null => record(record(confirmed?.audio)?.input);
 
-/** @returns undefined when nothing is said about it. */
-function detectionIn(confirmed: Json | null): Json | null | undefined {
-  const own = confirmed?.turn_detection;
-  const detection = own === undefined ? inputOf(confirmed)?.turn_detection : own;
-  return detection === undefined ? undefined : record(detection);
-}
+/** What is said about it, in both places; null = there is none. */
+const detectionsIn = (confirmed: Json | null): readonly (Json | null)[] =>
+  [confirmed?.turn_detection, inputOf(confirmed)?.turn_detection]
+    .filter((detection) => detection !== undefined)
+    .map(record);
 
 const acceptsAudioIn = (confirmed: Json | null): boolean | null => {
-  const detection = detectionIn(confirmed);
-  return detection === undefined ? null : detection !== null && detection.create_response !== false;
+  const detections = detectionsIn(confirmed);
+  if (detections.length === 0) return null;
+  return detections.some((detection) => detection !== null && detection.create_response !== false);
 };
 
 export function createSession(): Session {
@@ -90,7 +91,7 @@ export function createSession(): Session {
       audible ||= audioIn(confirmed) === true;
       listens ||= acceptsAudioIn(confirmed) === true;
       // Without turn detection, the model takes all audio that is sent.
-      if (detectionIn(confirmed) === null) detects = false;
+      if (detectionsIn(confirmed).includes(null)) detects = false;
       if (transcriber === null) writes(confirmed);
     },
     confirmed(event) {
@@ -104,8 +105,8 @@ export function createSession(): Session {
       rateOut = rateOf(confirmed?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
       audible = audioIn(confirmed) ?? audible;
       listens = acceptsAudioIn(confirmed) ?? listens;
-      const detection = detectionIn(confirmed);
-      if (detection !== undefined) detects = detection !== null;
+      const detections = detectionsIn(confirmed);
+      if (detections.length > 0) detects = !detections.includes(null);
       writes(confirmed);
     },
     limit: () => limit,
