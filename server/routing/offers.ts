@@ -67,19 +67,31 @@ export function wrappersIn(body: Members): readonly Reading<Members>[] {
   return found ?? none;
 }
 
-/** Limits that only some upstreams heed, and so may allow more and never less. */
-function othersIn(body: Members, { names, others = none }: LimitMembers): readonly Reading[] {
+const looseLimits = new WeakMap<LimitMembers, ReadonlySet<string>>();
+
+/** Loose names of all limits of a dialect. */
+function looseNames(limit: LimitMembers): ReadonlySet<string> {
+  let found = looseLimits.get(limit);
+  if (found === undefined) {
+    found = new Set([...limit.names, ...(limit.others ?? none)].map(looseName));
+    looseLimits.set(limit, found);
+  }
+  return found;
+}
+
+/** Limits that only some upstreams heed, by their name, spelling or place, and so may allow more and never less. */
+function othersIn(body: Members, limit: LimitMembers, before = ''): readonly Reading[] {
+  const limits = looseNames(limit);
   let readings: Reading[] | null = null;
-  const add = (value: unknown, place: string): void => {
-    const tokens = Math.min(positive(value), maxResponseLength);
-    if (tokens === 0) return;
+  for (const name in body) {
+    const loose = looseName(name);
+    const wrapped = loose === wrapper && before === '' ? record(body[name]) : null;
+    const tokens = limits.has(loose) ? Math.min(positive(body[name]), maxResponseLength) : 0;
+    if (tokens === 0 && wrapped === null) continue;
     readings ??= [];
-    readings.push({ value: tokens, place });
-  };
-  for (const name of others) if (body[name] !== undefined) add(body[name], name);
-  for (const { value: wrapped, place } of wrappersIn(body))
-    for (const name of [...names, ...others])
-      for (const reading of readingsOf(wrapped, looseName(name))) add(reading.value, `${place}.${reading.place}`);
+    if (wrapped === null) readings.push({ value: tokens, place: before + name });
+    else readings.push(...othersIn(wrapped, limit, `${name}.`));
+  }
   return readings ?? none;
 }
 

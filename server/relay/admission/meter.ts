@@ -417,11 +417,11 @@ const optionsOf = (body: ParsedRequest['body']): readonly ParsedRequest['body'][
   ...wrappersIn(body).map(({ value }) => value),
 ];
 
-/** What is not said at its place is usual for those who look nowhere else. */
+/** What is not said, or not said in words, is usual; so is what is said elsewhere for those who look at its place alone. */
 function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): readonly string[] {
   const words = objects
     .flatMap((object) => valuesOf(object, looseName(exact)))
-    .filter((value) => typeof value === 'string');
+    .map((value) => (typeof value === 'string' ? value : ''));
   return typeof objects[0]?.[exact] === 'string' ? words : ['', ...words];
 }
 

@@ -88,6 +88,7 @@ export function withUses(
 ): Usage | null {
   if (usage === null || uses.length === 0) return usage;
   const calls: Record<string, number> = { ...usage.toolCalls };
+  const reported = Object.keys(calls);
   const priceOf = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;
   for (const use of [...uses].sort((one, other) => priceOf(other) - priceOf(one))) {
     for (const name of use.instead) {
@@ -99,7 +100,7 @@ export function withUses(
     if ((calls[use.tool] ?? 0) > 0 || (use.listed && lists)) continue;
     if (use.reportedBy !== null && isCount(record(usage.raw)?.[use.reportedBy])) continue;
     const { reportedAs } = use;
-    if (reportedAs === null || !Object.keys(calls).some((name) => reportedAs.test(name))) calls[use.tool] = use.units;
+    if (reportedAs === null || !reported.some((name) => reportedAs.test(name))) calls[use.tool] = use.units;
   }
   return { ...usage, toolCalls: calls };
 }

@@ -90,8 +90,8 @@ const foldsOf = (names: readonly string[]): ReadonlyMap<string, ReadonlySet<stri
   return folds;
 };
 
-/** Some read `max_tokens` and `maxTokens` alike. */
-const unscored = (folded: string): string => folded.replaceAll('_', '');
+/** Some read `max_tokens`, `max-tokens` and `maxTokens` alike. */
+const unscored = (folded: string): string => folded.replaceAll(/[_-]/g, '');
 
 /** How a name is read: `like` = the billed name that another parser takes it for, `spelled` = what all spellings of a billed name have in common. */
 interface Reading {
@@ -118,7 +118,7 @@ class NameReader {
     const exact = this.folds.get(folded);
     const spelled = unscored(folded);
     const reading = {
-      like: exact === undefined || exact.has(name) ? null : ([...exact][0] ?? folded),
+      like: exact?.has(name) === true ? null : likeOf(exact, folded, spelled),
       spelled: spellings.has(spelled) ? spelled : null,
     };
     if (this.known.size >= maxNames) this.known.clear();
@@ -128,6 +128,10 @@ class NameReader {
 }
 const maxNames = 2000;
 const maxNameLength = 64;
+
+/** A request without a model is one for the usual model: nothing that some read as its name may stand there. */
+const likeOf = (exact: ReadonlySet<string> | undefined, folded: string, spelled: string): string | null =>
+  exact === undefined ? (spelled === 'model' ? spelled : null) : ([...exact][0] ?? folded);
 
 const inBody = new NameReader(billed);
 const inContainers = new NameReader(inContainer);
