@@ -79,17 +79,26 @@ function looseNames(limit: LimitMembers): ReadonlySet<string> {
   return found;
 }
 
-/** Limits that only some upstreams heed, by their name, spelling or place, and so may allow more and never less. */
+/** What is no number of tokens, or none that is left when it is cut to a whole one, may be read as no limit. */
+const tokensIn = (value: unknown): number => {
+  const tokens = typeof value === 'string' ? Number(value) : value;
+  return typeof tokens === 'number' && tokens >= 1
+    ? Math.min(Math.ceil(tokens), maxResponseLength)
+    : Number.POSITIVE_INFINITY;
+};
+
+/** Limits that only some upstreams heed, by their name, spelling or place, and so may allow more and never less; infinite = none. */
 function othersIn(body: Members, limit: LimitMembers, before = ''): readonly Reading[] {
   const limits = looseNames(limit);
   let readings: Reading[] | null = null;
   for (const name in body) {
     const loose = looseName(name);
-    const wrapped = loose === wrapper && before === '' ? record(body[name]) : null;
-    const tokens = limits.has(loose) ? Math.min(positive(body[name]), maxResponseLength) : 0;
-    if (tokens === 0 && wrapped === null) continue;
+    const value = body[name];
+    const wrapped = loose === wrapper && before === '' ? record(value) : null;
+    // Clients write null for what they do not mean; in a wrapper it may take a limit away.
+    if (wrapped === null && (!limits.has(loose) || (before === '' && value === null))) continue;
     readings ??= [];
-    if (wrapped === null) readings.push({ value: tokens, place: before + name });
+    if (wrapped === null) readings.push({ value: tokensIn(value), place: before + name });
     else readings.push(...othersIn(wrapped, limit, `${name}.`));
   }
   return readings ?? none;
@@ -110,11 +119,8 @@ export function namedLimit(body: Members, limit: LimitMembers): number {
       if (config !== null) max = largest(config, nested.names, max);
     }
   if (max === 0) return 0;
-  for (const { value: wrapped } of wrappersIn(body)) {
-    max = largest(wrapped, [...names, ...(others ?? none)], max);
-    if (max === 0) return 0;
-  }
-  return dearest(othersIn(body, limit), max);
+  const readings = othersIn(body, limit);
+  return readings.some(({ value }) => value === Number.POSITIVE_INFINITY) ? 0 : dearest(readings, max);
 }
 
 /** Objects that may ask for several answers. */
