@@ -305,8 +305,8 @@ const speaks = (modes: unknown): boolean =>
 const pictureTokens: ReadonlyMap<unknown, number> = new Map([
   ['low', 408],
   ['medium', 1584],
-  ['high', 6240],
 ]);
+const finestKnown = 6240;
 const fewerByQuality = /^gpt-image-1(?:\.5|-mini)?(?:-\d|$)/;
 /** gpt-image-2 takes some more: $0.211 at $30 a million. Larger pictures take more in proportion. */
 const finestPicture = 7100;
@@ -322,8 +322,8 @@ const areaOf = (size: string): number => {
 
 /** @param models what upstreams call it. */
 function tokensOfPicture({ size, quality }: ImageOrder, models: readonly string[]): number {
-  const known = models.every((model) => fewerByQuality.test(model)) ? pictureTokens.get(quality) : undefined;
-  const tokens = known ?? finestPicture;
+  const known = models.every((model) => fewerByQuality.test(model));
+  const tokens = known ? (pictureTokens.get(quality) ?? finestKnown) : finestPicture;
   return Math.ceil(tokens * Math.max(1, areaOf(size) / usualArea));
 }
 
