@@ -429,6 +429,8 @@ interface Operation {
   readonly priced: Readonly<Record<string, readonly unknown[]>>;
   readonly work: (view: View) => Work;
   readonly answer: (work: Work) => object;
+  /** Sent as the fields of a form, with a picture. */
+  readonly form?: true;
   /** Its answer lists nothing of what was done besides, nor can: only what is held can be compared. */
   readonly heldOnly?: boolean | undefined;
 }
@@ -600,6 +602,9 @@ export const operations: Readonly<Record<string, Operation>> = {
   'pictures of dall-e-2': picture('dall-e-2'),
   'pictures of dall-e-3': picture('dall-e-3'),
   'pictures of another model': picture('painter'),
+  'edits of dall-e-2': { ...picture('dall-e-2'), path: '/v1/images/edits', form: true },
+  'edits of another model': { ...picture('painter'), path: '/v1/images/edits', form: true },
+  'variations of dall-e-2': { ...picture('dall-e-2'), path: '/v1/images/variations', form: true },
   speech: {
     path: '/v1/audio/speech',
     model: 'speaker',
@@ -612,7 +617,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   rerank: {
     path: '/v1/rerank',
     model: 'ranker',
-    channel: plain,
+    channel: { type: 38, setting: {} },
     start: { query: 'q' },
     priced: { documents: [['a', 'b'], Array.from({ length: 250 }, () => 'x')], top_n: [1, 5] },
     work: rerank,
@@ -817,6 +822,31 @@ const decorations: readonly ((root: ObjectNode, random: Random) => void)[] = [
   },
 ];
 
+const boundary = 'pricedworkboundary';
+/** Readers of forms make lists of `n[]` and `n[0]`. */
+const listed = (name: string, random: Random): string => among([name, name, name, `${name}[]`, `${name}[0]`], random);
+
+function fieldsOf(root: ObjectNode, random: Random): string {
+  const fields = root.pairs.flatMap(([name, value]) =>
+    value.kind === 'value' && value.value !== null
+      ? [`content-disposition: form-data; name="${listed(name, random).replaceAll('"', '%22')}"\r\n\r\n${value.value}`]
+      : [],
+  );
+  const picture = 'content-disposition: form-data; name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nxx';
+  return `${[...fields, picture].map((part) => `--${boundary}\r\n${part}\r\n`).join('')}--${boundary}--\r\n`;
+}
+
+/** What arrived, in the words of the JSON that other operations send: a form knows texts alone. */
+function jsonOfForm(text: string): string {
+  const pairs = [...text.matchAll(/name="([^"]*)"\r\n\r\n([^\r]*)\r\n/g)].map(
+    ([, name = '', value = '']): [string, Node] => [
+      name.replaceAll(/\[\d*\]$/g, ''),
+      { kind: 'value', value: /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : value },
+    ],
+  );
+  return written({ kind: 'object', pairs }, () => 0);
+}
+
 /** A request of an operation, as it is sent. */
 export function bodyFor(operation: Operation, random: Random): string {
   const { start, priced: members, model, path } = operation;
@@ -830,7 +860,7 @@ export function bodyFor(operation: Operation, random: Random): string {
   const root = nodeOf(structuredClone({ ...named, ...start, ...chosen }));
   if (root.kind !== 'object') throw new Error('an object');
   for (let count = Math.floor(random() * 4); count > 0; count--) among(decorations, random)(root, random);
-  return written(root, random);
+  return operation.form === true ? fieldsOf(root, random) : written(root, random);
 }
 
 /* ---- the stage ---- */
@@ -870,17 +900,19 @@ export async function openStage() {
     engine: 'sqlite',
     quota: 1_000_000_000_000,
     upstreamFetch: (async (_input: unknown, init?: RequestInit) => {
-      const arrived =
-        typeof init?.body === 'string' ? init.body : Buffer.from(init?.body as Uint8Array).toString('utf8');
       if (operation === undefined) throw new Error('no operation');
+      const reserved = before - available();
+      const text = await new Response(init?.body as BodyInit).text();
+      const arrived = operation.form === true ? jsonOfForm(text) : text;
       const did = workBy(operation, arrived, reader);
-      seen = { arrived, reserved: before - available(), did };
+      seen = { arrived, reserved, did };
       return did === null
         ? Response.json({ error: { message: 'no', type: 'invalid_request_error' } }, { status: 400 })
         : Response.json(operation.answer(did));
     }) as typeof fetch,
   });
-  for (const { model, channel } of Object.values(operations))
+  const channels = new Map(Object.values(operations).map(({ model, channel }) => [model, channel]));
+  for (const [model, channel] of channels)
     await gateway.channel('http://upstream.test', {
       type: channel.type,
       models: model,
@@ -904,7 +936,10 @@ export async function openStage() {
       const path = one.path.replace('MODEL', one.model);
       const request = new Request(`http://gateway${path}`, {
         method: 'POST',
-        headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer sk-${key}`,
+          'content-type': one.form === true ? `multipart/form-data; boundary=${boundary}` : 'application/json',
+        },
         body,
       });
       const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
