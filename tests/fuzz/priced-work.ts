@@ -763,6 +763,20 @@ function wrapperOf(root: ObjectNode, random: Random): ObjectNode {
   return made;
 }
 
+/** What turns work off, or makes it small, at its own place. */
+const switches: readonly (readonly [name: string, value: unknown])[] = [
+  ['enabled', false],
+  ['enable', false],
+  ['mode', 'off'],
+  ['id', 'response-healing'],
+  ['type', 'function'],
+  ['type', 'local'],
+  ['memory_limit', '1g'],
+  ['max_results', 1],
+  ['max_search_results', 1],
+  ['max_uses', 1],
+];
+
 const decorations: readonly ((root: ObjectNode, random: Random) => void)[] = [
   // Another spelling beside it, that says less or more.
   (root, random) => {
@@ -776,6 +790,13 @@ const decorations: readonly ((root: ObjectNode, random: Random) => void)[] = [
     const name = among(priced, random);
     const own = random() < 0.5 ? name : respelled(name, random);
     insert(among(objectsIn(root), random), [own, nodeOf(among(random() < 0.6 ? cheap : dear, random))], random);
+  },
+  // A switch in another spelling, inside of what it would switch off.
+  (root, random) => {
+    const inner = objectsIn(root).filter((object) => object !== root);
+    if (inner.length === 0) return;
+    const [name, value] = among(switches, random);
+    insert(among(inner, random), [respelled(name, random), nodeOf(value)], random);
   },
   // The same name once more.
   (root, random) => {

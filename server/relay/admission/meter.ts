@@ -212,7 +212,8 @@ function apartThought(
   const named = limitIn(body[member]);
   const wrapped = wrappersIn(body).flatMap(({ value }) => readingsOf(value, looseName(member)));
   const within = wrapped.map(({ value, place }) => ({ value: limitIn(value), place }));
-  const thought = named === 0 ? most : Math.min(most, dearest(within, named));
+  const isUnlimited = named === 0 || within.some(({ value }) => value === 0);
+  const thought = isUnlimited ? most : Math.min(most, dearest(within, named));
   // Its hosts take no word besides, and one in the wrapper might win.
   const isAlone = body.reasoning_effort === undefined && wrapped.length === 0;
   return { thought, thoughtMember: isAlone ? member : null };
