@@ -15,7 +15,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { LimitMembers, ProtocolDefinition } from '../protocols/definition.ts';
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { guardedLookup, record } from '../protocols/shared/json.ts';
-import { anyAsks, looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
+import { anyAsks, looseName, readingsOf } from '../protocols/shared/member-name.ts';
 import type { ApartThought } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
@@ -108,6 +108,22 @@ function othersIn(body: Members, limit: LimitMembers, before = ''): readonly Rea
 export const unnamedLimit = (body: Members, limit: LimitMembers, output: number): number =>
   dearest(othersIn(body, limit), output);
 
+type NestedLimit = NonNullable<LimitMembers['nested']>;
+
+/** The same of objects in a wrapper, which may take the place of those in the request. */
+function nestedWithin(wrapped: Members, { objects, names }: NestedLimit, before: number): number {
+  const loose = objects.map(looseName);
+  let max = before;
+  for (const key in wrapped) {
+    if (!loose.includes(looseName(key))) continue;
+    const config = record(wrapped[key]);
+    const named = config === null ? 0 : largest(config, names, 0);
+    if (named === 0) return 0;
+    max = Math.max(max, named);
+  }
+  return max;
+}
+
 /** The longest answer that the members allow, 0 = they do not say. */
 export function namedLimit(body: Members, limit: LimitMembers): number {
   const { names, others, nested } = limit;
@@ -119,27 +135,35 @@ export function namedLimit(body: Members, limit: LimitMembers): number {
       if (config !== null) max = largest(config, nested.names, max);
     }
   if (max === 0) return 0;
+  if (nested !== undefined)
+    for (const { value: wrapped } of wrappersIn(body)) {
+      max = nestedWithin(wrapped, nested, max);
+      if (max === 0) return 0;
+    }
   const readings = othersIn(body, limit);
   return readings.some(({ value }) => value === Number.POSITIVE_INFINITY) ? 0 : dearest(readings, max);
 }
 
-/** Objects that may ask for several answers. */
-const choosing = allCodecs.flatMap(({ definition: { limit } }) =>
-  limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
+/** Numbers of answers, by loose names: those of an object that asks for several. */
+const choosing = new Map<string, ReadonlySet<string>>(
+  allCodecs.flatMap(({ definition: { limit } }) =>
+    (limit.nested?.choices.length ?? 0) === 0
+      ? []
+      : (limit.nested?.objects ?? []).map((name) => [looseName(name), new Set(limit.nested?.choices.map(looseName))]),
+  ),
 );
+const choiceNames: ReadonlySet<string> = new Set(['n', 'bestof']);
 
-/** Number of requested choices; each of them is charged. */
-export function choicesOf(body: Members): number {
+/** Number of requested choices, in the dearest of all readings; each of them is charged. */
+export function choicesOf(body: Members, names = choiceNames): number {
   let max = 1;
-  if (body.n !== undefined || body.best_of !== undefined) max = Math.max(1, positive(body.n), positive(body.best_of));
-  for (const { value: wrapped } of wrappersIn(body))
-    for (const loose of ['n', 'bestof'])
-      for (const value of valuesOf(wrapped, loose)) max = Math.max(max, positive(value));
-  for (const { objects, choices } of choosing) {
-    for (const object of objects) {
-      const config = body[object] === undefined ? null : record(body[object]);
-      if (config !== null) for (const name of choices) max = Math.max(max, positive(config[name]));
-    }
+  for (const key in body) {
+    const loose = looseName(key);
+    if (names.has(loose)) max = Math.max(max, positive(body[key]));
+    if (names !== choiceNames) continue;
+    const inner = loose === wrapper ? names : choosing.get(loose);
+    const members = inner === undefined ? null : record(body[key]);
+    if (inner !== undefined && members !== null) max = Math.max(max, choicesOf(members, inner));
   }
   return Math.min(max, maxChoices);
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { advisersIn, hostedByTools } from '../../server/providers/knowledge/builtin-tools.ts';
 import { withoutModifiers } from '../../server/relay/admission/modifiers.ts';
+import { checkFieldName } from '../../server/relay/intake/members.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { featuresIn, firstFileIn } from '../../server/routing/features.ts';
@@ -413,6 +414,16 @@ describe('limits and thoughts', () => {
     expect(await chatBound(more)).toBeGreaterThanOrEqual(500_000);
   });
 
+  test('a completion has a limit of its own: that of a chat shortens it nowhere, and may lengthen it', async () => {
+    const heldFor = async (more: object) => {
+      await ask('/v1/completions', { model: 'unknown-model', prompt: 'hi', ...more }, {});
+      return held;
+    };
+    expect(await heldFor({ max_completion_tokens: 1 })).toBeGreaterThanOrEqual((await heldFor({})) - 100);
+    expect(await heldFor({ max_tokens: 16 })).toBeLessThan(500);
+    expect(await heldFor({ max_tokens: 16, max_completion_tokens: 500_000 })).toBeGreaterThanOrEqual(500_000);
+  });
+
   test('a limit in a wrapper alone shortens nothing', async () => {
     expect(await chatBound({ extra_body: { max_tokens: 1 } })).toBeGreaterThanOrEqual((await chatBound({})) - 10);
   });
@@ -449,6 +460,17 @@ test('speech is as long as the longest text that a host may read', async () => {
   expect(await speak({ input: 'a', text: 'a'.repeat(1000) })).toBe(1000);
   expect(['refused', 1000]).toContain(await speak({ input: 'a', extra_body: { Input: 'a'.repeat(1000) } }));
   expect(await speak({ input: 'a'.repeat(1000), text: 'a'.repeat(1000), instructions: null })).toBe(1000);
+});
+
+test.each(['n_', '_n[]', 'N[0]', 'si-ze', 'quality_'])(
+  'a field of a form that some read as a priced one is refused: %s',
+  (name) => {
+    expect(() => checkFieldName(name)).toThrow(AppError);
+  },
+);
+
+test.each(['n', 'size', 'image[]', 'mask', 'user', 'style'])('others are as they were: %s', (name) => {
+  expect(() => checkFieldName(name)).not.toThrow();
 });
 
 test.each([

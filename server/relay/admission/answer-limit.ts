@@ -1,13 +1,12 @@
 /** Asks for a shorter answer where the quota that is left carries no longer one: how long it may get, and the same request with that limit written into it. */
 import type { ModelLimits } from '../../contract/model-limits.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
-import { codecFor } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
 import { keepsLimit, limitIn, wrappersIn } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
-import { type AnswerLimit, type Estimate, minThinking, reserveFor } from './meter.ts';
+import { type AnswerLimit, type Estimate, limitOf, minThinking, reserveFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -110,10 +109,10 @@ export function withLimit(
   model: ModelLimits,
   more: Readonly<Record<string, number>> = {},
 ): ParsedRequest | null {
-  const { body, protocol, json } = parsed;
+  const { body, json } = parsed;
   if (json === null) return null;
   const edits = new Map<string, string>();
-  const { limit: members } = codecFor(protocol).definition;
+  const members = limitOf(parsed);
   const { nested } = members;
   if (nested !== undefined) {
     const exact = exactBody(parsed);

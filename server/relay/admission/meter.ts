@@ -172,8 +172,28 @@ export const minThinking = 1024;
 /** Tokens that a translation allows for thinking where the request sets no budget. */
 const usualShare = 0.8;
 
+/** Completions know one limit of their own; what a chat calls its limit means nothing to them, or more. */
+const completionsLimit: LimitMembers = {
+  ...codecFor(commonProtocol).definition.limit,
+  names: ['max_tokens'],
+  others: [
+    ...codecFor(commonProtocol).definition.limit.names.filter((name) => name !== 'max_tokens'),
+    ...(codecFor(commonProtocol).definition.limit.others ?? []),
+  ],
+};
+
+/** Where a request says how long its answer may get. */
+export const limitOf = ({ operation, protocol }: Pick<ParsedRequest, 'operation' | 'protocol'>): LimitMembers =>
+  operation === 'completions' ? completionsLimit : codecFor(protocol).definition.limit;
+
 export function answerLimit(
-  { body, protocol, model: requested, prompt }: Pick<ParsedRequest, 'body' | 'protocol' | 'model' | 'prompt'>,
+  {
+    body,
+    protocol,
+    operation,
+    model: requested,
+    prompt,
+  }: Pick<ParsedRequest, 'body' | 'operation' | 'protocol' | 'model' | 'prompt'>,
   {
     limits: model,
     overriddenLimit,
@@ -181,8 +201,8 @@ export function answerLimit(
     thought: offered,
   }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices' | 'thought'>,
 ): AnswerLimit {
-  const { definition, translation } = codecFor(protocol);
-  const { limit } = definition;
+  const { translation } = codecFor(protocol);
+  const limit = limitOf({ operation, protocol });
   // An operator's override wins over what the client says.
   const named = Math.max(namedLimit(body, limit), overriddenLimit);
   const choices = Math.max(choicesOf(body), overriddenChoices);

@@ -136,6 +136,8 @@ const likeOf = (exact: ReadonlySet<string> | undefined, folded: string, spelled:
 const inBody = new NameReader(billed);
 const inContainers = new NameReader(inContainer);
 const knownInForm = foldsOf([...billed, 'file', '_charset_']);
+/** The same without what some leave out of a name. */
+const spelledInForm = new Map([...knownInForm.keys()].map((folded) => [unscored(folded), folded]));
 const spellings: ReadonlySet<string> = new Set([...inBody.spellings(), ...inContainers.spellings()]);
 
 const misread = (name: string, like: string): AppError => rejected(`${JSON.stringify(name)} could be read as ${like}`);
@@ -161,6 +163,8 @@ export function checkFieldName(name: string): boolean {
   const [base = ''] = name.split('[', 1);
   const folded = foldedName(base.replaceAll(/[.-]/g, '_'));
   const exact = knownInForm.get(folded);
+  const like = exact === undefined ? spelledInForm.get(unscored(folded)) : undefined;
+  if (like !== undefined) throw misread(name, like);
   if (exact === undefined) return false;
   if (!exact.has(name)) throw misread(name, [...exact][0] ?? folded);
   return true;
