@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { advisersIn, hostedByTools } from '../../server/providers/knowledge/builtin-tools.ts';
 import { withoutModifiers } from '../../server/relay/admission/modifiers.ts';
+import { createSession } from '../../server/relay/endpoints/realtime/session.ts';
 import { checkFieldName } from '../../server/relay/intake/members.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { featuresIn, firstFileIn } from '../../server/routing/features.ts';
 import { nothingSent, requestsThinking } from '../../server/routing/offers.ts';
@@ -449,6 +451,39 @@ describe('limits and thoughts', () => {
   ])('one reading that asks for thought is enough: %j', (body, expected) => {
     expect(requestsThinking(body)).toBe(expected);
   });
+});
+
+test('an answer of a conversation speaks where one of its two names says so, and starts by itself where one of two places does', () => {
+  const session = createSession();
+  session.confirmed({ session: { output_modalities: ['text'], turn_detection: null } });
+  expect([session.hasAudio(null), session.acceptsAudio(), session.detects()]).toEqual([false, false, false]);
+  expect(session.hasAudio({ output_modalities: ['text'], modalities: ['text', 'audio'] })).toBe(true);
+  expect(session.hasAudio({ output_modalities: ['text'], modalities: ['text'] })).toBe(false);
+  const input = { turn_detection: { create_response: true } };
+  session.changeRequested({ session: { turn_detection: { create_response: false }, audio: { input } } });
+  expect(session.acceptsAudio()).toBe(true);
+  session.confirmed({ session: { turn_detection: { type: 'server_vad' } } });
+  expect(session.detects()).toBe(true);
+  session.changeRequested({
+    session: { turn_detection: { type: 'server_vad' }, audio: { input: { turn_detection: null } } },
+  });
+  expect(session.detects()).toBe(false);
+});
+
+test.each([
+  [{ cache_control: { type: 'ephemeral' } }, '5m'],
+  [{ cache_control: { type: 'ephemeral', ttl: '5m' } }, '5m'],
+  [{ cache_control: { type: 'ephemeral', ttl: null } }, '5m'],
+  [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, '1h'],
+  [{ cache_control: { type: 'ephemeral', ttl: '5m', TTL: '1h' } }, '1h'],
+  [{ cache_control: { type: 'ephemeral', ttl: 3600 } }, '1h'],
+  [{ Cache_Control: { type: 'ephemeral' } }, '5m'],
+  [{ cacheControl: { Ttl: '1h' } }, '1h'],
+  [{}, 'none'],
+])('what is written to a cache is held for in every spelling: %j', (mark, caches) => {
+  expect(readPrompt({ messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...mark }] }] }).caches).toBe(
+    caches,
+  );
 });
 
 test('speech is as long as the longest text that a host may read', async () => {
