@@ -1,8 +1,8 @@
 /** Features of a body besides its model that decide prices, bounds and channels: bits by the folded names of its members, and for some a reader. */
 import { AppError } from '../contract/errors.ts';
-import { cheapestOnlyIf } from '../contract/pricing/dearest.ts';
-import { guardedLookup, text } from '../protocols/shared/json.ts';
-import { looseName, readingsOf } from '../protocols/shared/member-name.ts';
+import { cheapestOnlyIf, dearest } from '../contract/pricing/dearest.ts';
+import { guardedLookup, list, record, text } from '../protocols/shared/json.ts';
+import { looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
   advisersIn,
@@ -16,6 +16,7 @@ import {
   selectsHost,
 } from '../providers/knowledge/builtin-tools.ts';
 import { unsupportedMembers } from '../providers/knowledge/providers.ts';
+import { answerNames } from './multipliers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -38,8 +39,10 @@ export const Feature = {
   thought: 32,
   /** Members inside of messages that some upstream refuses, seals of thoughts among them. */
   strays: 64,
+  /** Wishes for several answers. */
+  answers: 128,
 } as const;
-export const allFeatures = 127;
+export const allFeatures = 255;
 /** What `featuresIn` reads. */
 export const requestedMask = Feature.modifiers | Feature.uses | Feature.hosts;
 
@@ -71,7 +74,7 @@ const fileNames: ReadonlySet<string> = new Set([
 
 const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] = [
   [Feature.modifiers, Object.keys(modifiers)],
-  [Feature.uses, ['tools', ...hostedNames]],
+  [Feature.uses, ['tools', 'definition', ...hostedNames]],
   [Feature.hosts, ['provider']],
   [Feature.files, fileNames],
   [Feature.stored, ['previousresponseid', 'conversation', 'container', 'containerid', 'id']],
@@ -83,6 +86,7 @@ const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] =
     ],
   ],
   [Feature.strays, unsupportedMembers.map(looseName)],
+  [Feature.answers, answerNames],
 ];
 const byLooseName = new Map<string, number>();
 for (const [bit, names] of named) for (const name of names) byLooseName.set(name, (byLooseName.get(name) ?? 0) | bit);
@@ -161,6 +165,39 @@ interface Collected {
 const otherModels = (value: unknown): string | null =>
   (typeof value === 'object' || typeof value === 'string') && value !== null ? 'other models' : null;
 
+/** More than any model writes. */
+const maxLimit = 1_000_000_000;
+
+/** Models that a list names, with limits of their own. */
+const fallbacksIn = (items: readonly unknown[]): readonly OtherModel[] =>
+  items.flatMap((item) => {
+    const limits = readingsOf(record(item) ?? {}, 'maxtokens').map(({ value, place }) => ({
+      value: Math.min(Math.ceil(Number(value)), maxLimit),
+      place,
+    }));
+    const most = dearest(limits, 0);
+    return namedModels([item]).map((model) => ({ model, calls: 1, writes: null, ...(most > 0 ? { most } : {}) }));
+  });
+
+/**
+ * Tools that a turn adds to those of the request. Sources: Anthropic's tool additions (`tool.definition`, `tool_changes`),
+ * OpenAI's items `additional_tools` and `tool_search_output`.
+ */
+function collectTurns(turns: unknown, into: Collected): void {
+  for (const turn of list(turns)) {
+    const own = record(turn);
+    if (own === null) continue;
+    const added = own.type === undefined ? [] : valuesOf(own, 'tools').flatMap(list);
+    for (const item of list(own.content)) {
+      const block = record(item);
+      if (block === null) continue;
+      for (const one of [block, ...valuesOf(block, 'toolchanges').flatMap(list)])
+        added.push(...valuesOf(record(record(one)?.tool) ?? {}, 'definition'));
+    }
+    if (added.length > 0) collect({ tools: added }, none, into);
+  }
+}
+
 /** Wrappers are opened: several clients and upstreams merge `extra_body` and the like into the request. */
 function collect(object: Members, path: readonly string[], into: Collected): void {
   for (const key in object) {
@@ -175,9 +212,7 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       }
       if (modelLists[member] === 'priced' && found !== null) {
         into.others ??= [];
-        into.others.push(
-          ...namedModels(Array.isArray(value) ? value : [value]).map((model) => ({ model, calls: 1, writes: null })),
-        );
+        into.others.push(...fallbacksIn(Array.isArray(value) ? value : [value]));
       }
       continue;
     }
@@ -185,6 +220,7 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       const advisers = advisersIn(value);
       if (advisers.length > 0) into.others = [...(into.others ?? none), ...advisers];
     }
+    if (loose === 'messages' || loose === 'input') collectTurns(value, into);
     const { uses, reads } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
     into.reads += reads;
     into.again ||= readsAgain(loose, value);

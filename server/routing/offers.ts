@@ -23,12 +23,12 @@ import { modelRows } from '../providers/knowledge/models.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
+import { ordered } from './multipliers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** More than any model writes; wishes beyond it are the same wish. */
 const maxResponseLength = 1_000_000_000;
-const maxChoices = 1_000_000;
 
 const positive = (value: unknown): number => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -142,30 +142,6 @@ export function namedLimit(body: Members, limit: LimitMembers): number {
     }
   const readings = othersIn(body, limit);
   return readings.some(({ value }) => value === Number.POSITIVE_INFINITY) ? 0 : dearest(readings, max);
-}
-
-/** Numbers of answers, by loose names: those of an object that asks for several. */
-const choosing = new Map<string, ReadonlySet<string>>(
-  allCodecs.flatMap(({ definition: { limit } }) =>
-    (limit.nested?.choices.length ?? 0) === 0
-      ? []
-      : (limit.nested?.objects ?? []).map((name) => [looseName(name), new Set(limit.nested?.choices.map(looseName))]),
-  ),
-);
-const choiceNames: ReadonlySet<string> = new Set(['n', 'bestof']);
-
-/** Number of requested choices, in the dearest of all readings; each of them is charged. */
-export function choicesOf(body: Members, names = choiceNames): number {
-  let max = 1;
-  for (const key in body) {
-    const loose = looseName(key);
-    if (names.has(loose)) max = Math.max(max, positive(body[key]));
-    if (names !== choiceNames) continue;
-    const inner = loose === wrapper ? names : choosing.get(loose);
-    const members = inner === undefined ? null : record(body[key]);
-    if (inner !== undefined && members !== null) max = Math.max(max, choicesOf(members, inner));
-  }
-  return Math.min(max, maxChoices);
 }
 
 const isOn = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
@@ -282,7 +258,7 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
   const made: ChannelCapabilities = {
     requested: overrides ? featuresIn(paramOverride) : noFeatures,
     limit,
-    choices: choicesOf(paramOverride),
+    choices: ordered('chat', 'answers', paramOverride),
     region,
     allowsModifiers: setting.allow_tiers === true || setting.pass_through === true,
     keepsLimit: setting.pass_through !== true && limit === 0,

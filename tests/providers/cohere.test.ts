@@ -252,6 +252,7 @@ test('reranking: each path in its own form', async () => {
       { index: 1, relevance_score: 0.9, document: { text: 'Paris' } },
       { index: 0, relevance_score: 0.1, document: { text: 'Rome' } },
     ],
+    meta: { billed_units: { search_units: 1 } },
   });
   expect(await (await bench.post('/v2/rerank', key, ask)).json()).toEqual({
     id: 'r',

@@ -9,7 +9,7 @@ import { parse } from '../../server/relay/intake/parse.ts';
 import { exactBody, type ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
-import { choicesOf } from '../../server/routing/offers.ts';
+import { answersOf } from '../../server/routing/multipliers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -218,7 +218,7 @@ test('what prices and limits a request reads every number as one', async () => {
     '/v1/chat/completions',
     '{"model":"m","messages":[],"n":10.00000000000000000000,"max_tokens":12345678901234567890,"metadata":{"id":12345678901234567890}}',
   );
-  expect(choicesOf(parsed.body)).toBe(10);
+  expect(answersOf('chat', parsed.body)).toBe(10);
   expect(parsed.body.max_tokens).toBe(Number('12345678901234567890'));
   const exact = exactBody(parsed);
   expect([exact.n, exact.max_tokens]).toEqual([10, Number('12345678901234567890')]);

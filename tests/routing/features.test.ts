@@ -17,6 +17,7 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
   modifiers: ['service_tier', 'speed', 'inference_geo', 'models', 'fallbacks', 'fallback_models'],
   uses: [
     'tools',
+    'definition',
     'web_search_options',
     'enable_search',
     'web_search',
@@ -43,6 +44,7 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
     'think',
   ],
   strays: ['reasoning', 'reasoning_content', 'reasoning_details', 'extra_content', 'refusal', 'name'],
+  answers: ['n', 'best_of', 'generation_config'],
 };
 const plain = [
   'model',

@@ -37,6 +37,18 @@ export function toolCallsIn(usage: Readonly<Record<string, unknown>>): ToolCalls
   return calls;
 }
 
+/**
+ * Searches that a ranking's answer reports. @returns null where it reports none.
+ * Source: https://docs.cohere.com/reference/rerank (`meta.billed_units.search_units`); some hosts have it in the usage.
+ */
+export function searchUnitsIn(answer: Readonly<Record<string, unknown>> | null): number | null {
+  const units = Math.max(
+    detailCount(record(record(answer?.meta)?.billed_units)?.search_units),
+    detailCount(record(answer?.usage)?.search_units),
+  );
+  return units === 0 ? null : units;
+}
+
 /** Items that cost nothing of their own: the client ran them, or their tokens are all there is. */
 const unpaid: ReadonlySet<string> = new Set([
   'function_call',

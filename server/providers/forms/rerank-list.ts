@@ -35,9 +35,12 @@ export function rankedList(
     const meta = record(answer.meta) ?? (tokens === null ? {} : { billed_units: { input_tokens: tokens } });
     return { id: answer.id, results, meta, ...(tokens === null ? {} : { usage: { total_tokens: tokens } }) };
   }
+  const billed = record(record(answer.meta)?.billed_units);
   return {
     model: requested.model,
     results,
+    // What the ranking is paid by where that is no tokens.
+    ...(billed === null ? {} : { meta: { billed_units: billed } }),
     ...(tokens === null ? {} : { usage: { total_tokens: tokens, prompt_tokens: tokens } }),
   };
 }

@@ -151,6 +151,8 @@ export function selectsHost(name: string, value: unknown): readonly string[] {
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
  */
 const searchTokens = 10_000;
+/** What a result of a file search gives the model to read. Source: OpenAI's file search, max_chunk_size_tokens of usual stores. */
+const resultTokens = 800;
 /** As much as the model takes: for pages, files, and responses of other servers. */
 const endless = Number.POSITIVE_INFINITY;
 
@@ -224,6 +226,8 @@ export interface OtherModel {
   readonly calls: number;
   /** Tokens that it writes each time; null = it may write the whole answer. */
   readonly writes: number | null;
+  /** Tokens that a limit of its own allows. */
+  readonly most?: number;
 }
 
 /**
@@ -299,7 +303,9 @@ function typed(type: string, tool: Json): Hosted {
   if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
   if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool)))
     return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
-  const reads = calls * (found.reads ?? searchTokens);
+  const reads =
+    calls *
+    Math.max(found.reads ?? searchTokens, resultTokens * dearest(readingsOf(tool, 'maxnumresults').map(unitsIn), 0));
   const most = found.row?.max ?? defaultCalls;
   const { units: usual = 1 } = found.row ?? {};
   // What is sold by the result takes their number in an object.

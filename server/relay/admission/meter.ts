@@ -4,6 +4,7 @@ import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/de
 import { type ImageOrder, imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
+import { mostSearches, searchesFor, searchesOf } from '../../contract/pricing/searches.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
@@ -11,11 +12,12 @@ import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { anyAsks, looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
+import { searchUnitsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
 import { Feature, type RequestedFeatures } from '../../routing/features.ts';
+import { answersOf, longest, maxTimes, ordered } from '../../routing/multipliers.ts';
 import {
-  choicesOf,
   limitIn,
   namedLimit,
   type OfferedThought,
@@ -64,8 +66,9 @@ const noOthers: readonly OtherCost[] = [];
 /** Quota that a request of this size costs at most, with all models that may work on it. */
 function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCost[]): number {
   let sum = reserveEstimate(prices, size);
-  for (const { prices: own, calls, writes } of others)
-    sum += calls * reserveEstimate(own, { ...size, toolCalls: {}, maxTokens: writes ?? size.maxTokens });
+  for (const { prices: own, calls, writes, most = 0 } of others)
+    sum +=
+      calls * reserveEstimate(own, { ...size, toolCalls: {}, maxTokens: Math.max(writes ?? size.maxTokens, most) });
   return sum;
 }
 
@@ -118,7 +121,12 @@ export function estimate(
   counted: number | null,
 ): Estimate {
   const { operation, body, prompt } = parsed;
-  if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
+  if (operation === 'drawing' || operation === 'music')
+    return sized(
+      orderPrices(parsed, prices),
+      { promptTokens: Math.ceil(parsed.order?.work?.priceFactor ?? 1), maxTokens: 0 },
+      1,
+    );
   if (images.has(operation)) return pictureEstimate(parsed, prices, route, counted);
   if (recordings.has(operation)) return recordingEstimate(parsed, prices);
   if (operation === 'speech') return sized(prices, { promptTokens: speechLength(parsed), maxTokens: 0 });
@@ -128,13 +136,14 @@ export function estimate(
   if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, fallback);
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
-    const reads = operation === 'rerank' ? documentsIn(body) : 0;
+    const reads = operation === 'rerank' ? ordered(operation, 'documents', body, 0) : 0;
     const question = reads === 0 ? 0 : 3 * lengthOf(body.query);
     const files = filesWithin(prompt, 0, modelLimits(parsed.model).context);
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
-    return sized(prices, size, fallback);
+    return sized(prices.modelPrice === null ? prices : times(prices, callsAtMost(parsed, counted)), size, fallback);
   }
   const answer = answerLimit(parsed, route.offers);
+  const perAnswer = prices.modelPrice === null ? prices : times(prices, answer.choices);
   const context = contextOf(parsed, answer.model, { words, reads: requested.reads });
   const own = Math.min(words, context);
   // What the provider looks up is read besides.
@@ -149,20 +158,34 @@ export function estimate(
     hasAudio: hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
-  return { ...size, prices, reserveAmount: reserveAll(prices, size, others), fallback, answer, others };
+  return { ...size, prices: perAnswer, reserveAmount: reserveAll(perAnswer, size, others), fallback, answer, others };
 }
 
-/** The longest list besides the question, whatever it is called, in the request or in an object of it. */
-function documentsIn(body: ParsedRequest['body']): number {
-  let longest = 0;
-  for (const name in body) {
-    if (name === 'query') continue;
-    const value = body[name];
-    const lists = Array.isArray(value) ? [value] : Object.values(record(value) ?? {});
-    for (const list of lists) if (Array.isArray(list)) longest = Math.max(longest, list.length);
-  }
-  return longest;
+/** Where a call has a price, whatever is done several times costs it as often. */
+const times = (prices: Prices, priceFactor: number): Prices =>
+  priceFactor === prices.priceFactor ? prices : { ...prices, priceFactor };
+
+/** Calls that a request without an answer in words is, at most. @param counted tokens of its texts, or null. */
+function callsAtMost({ operation, body }: ParsedRequest, counted: number | null): number {
+  if (operation !== 'rerank') return ordered(operation, 'texts', body);
+  const most = searchesOf(rankingOf(body, (text) => Buffer.byteLength(text)));
+  if (counted === null) return most;
+  const documents = ordered('rerank', 'documents', body);
+  return Math.min(most, mostSearches(documents, counted + documents * Buffer.byteLength(textOf(body.query))));
 }
+
+/** @param tokensOf a text. */
+const rankingOf = (body: ParsedRequest['body'], tokensOf: (text: string) => number) => ({
+  question: tokensOf(textOf(body.query)),
+  documents: longest('rerank', 'documents', body).map((document) => tokensOf(textOf(document))),
+  perDocument: Math.max(0, ...valuesOf(body, 'maxtokensperdoc').map(limitIn)),
+});
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
+/** What was ordered is priced with the work that it takes. */
+const orderPrices = ({ order }: ParsedRequest, prices: Prices): Prices =>
+  order?.work === undefined ? prices : { ...prices, ...order.work };
 
 const lengthOf = (value: unknown): number =>
   typeof value === 'string' ? value.length : (JSON.stringify(value)?.length ?? 0);
@@ -205,7 +228,8 @@ export function answerLimit(
   const limit = limitOf({ operation, protocol });
   // An operator's override wins over what the client says.
   const named = Math.max(namedLimit(body, limit), overriddenLimit);
-  const choices = Math.max(choicesOf(body), overriddenChoices);
+  const several = operation === 'completions' || (prompt.features & Feature.answers) !== 0;
+  const choices = Math.max(several ? answersOf(operation, body) : 1, overriddenChoices);
   const limited = named > 0 ? named : unnamedLimit(body, limit, model.output);
   const mayThink = limit.nested === undefined && (prompt.features & Feature.thought) !== 0;
   const thought = mayThink ? thoughtOf(body, limit, model.countable, translation) : 0;
@@ -348,18 +372,37 @@ function tokensOfPicture({ size, quality }: ImageOrder, models: readonly string[
   return Math.ceil(tokens * Math.max(1, areaOf(size) / usualArea));
 }
 
-/** Pictures that an edit reads. */
-const imagesRead = 4 * 5000;
+/** Tokens of a picture that is shown while the next one is made. Source: OpenAI's image guide, streaming. */
+const previewTokens = 100;
+/** Tokens of a picture that an edit reads, and of those that most read. */
+const imageRead = 5000;
+const imagesRead = 4 * imageRead;
+/** Pictures of a film that does not say how many it has. Source: OpenAI's images, frame_count. */
+const usualFrames = 9;
+
+/** Pictures that a request orders. */
+const picturesOf = ({ operation, body }: ParsedRequest): number => ordered(operation, 'pictures', body);
+
+/** Pictures of each of its films; 1 = it orders none. */
+function framesOf({ operation, body }: ParsedRequest): number {
+  let films = false;
+  for (const format of valuesOf(body, 'outputformat')) films ||= typeof format === 'string' && /^gif$/i.test(format);
+  return films || valuesOf(body, 'framecount').length > 0
+    ? ordered(operation, 'frames', body, films ? usualFrames : 1)
+    : 1;
+}
 
 function pictureEstimate(parsed: ParsedRequest, prices: Prices, route: RoutePlan, counted: number | null): Estimate {
   const models = route.offers.kinds.map(({ upstreamModel }) => upstreamModel);
   const byImage = sized(picturePrices(parsed, prices, null, models), { promptTokens: 1, maxTokens: 0 });
   if (prices.modelPrice !== null) return byImage;
+  const { operation, body, form } = parsed;
   const each = Math.max(...ordersOf(parsed, null).map((order) => order.count * tokensOfPicture(order, models)));
+  const previews = ordered(operation, 'previews', body, 0) * previewTokens;
   const byTokens = sized(prices, {
     promptTokens: maxWords(parsed, counted),
-    media: parsed.form === null ? parsed.prompt.bound.media : { imageInput: imagesRead },
-    maxTokens: each,
+    media: form === null ? parsed.prompt.bound.media : { imageInput: Math.max(imagesRead, form.files() * imageRead) },
+    maxTokens: each + picturesOf(parsed) * previews,
   });
   return byTokens.reserveAmount > byImage.reserveAmount ? byTokens : byImage;
 }
@@ -388,16 +431,57 @@ export function reportedUsage(parsed: ParsedRequest, upstream: UpstreamHalf, bod
   return total === null || total === 0 ? null : { ...emptyUsage, input: total };
 }
 
-/** The prices the answer is charged by: pictures without a reported usage are paid by the piece. @param upstreamModel the one that made them. */
+/**
+ * The prices the answer is charged by: pictures without a reported usage are paid by the piece, calls as often as they were
+ * done.
+ * @param served what made it, and what of the request it never got. @param body the JSON of a whole answer, else null.
+ */
 export function finalPrices(
   parsed: ParsedRequest,
   prices: Prices,
-  upstreamModel: string,
+  served: { readonly upstreamModel: string; readonly dropped: readonly string[] },
   usage: Usage | null,
   body: unknown,
 ): Prices {
-  const byImage = images.has(parsed.operation) && (usage === null || prices.modelPrice !== null);
-  return byImage ? picturePrices(parsed, prices, countOf(body), [upstreamModel]) : prices;
+  if (images.has(parsed.operation))
+    return usage === null || prices.modelPrice !== null
+      ? picturePrices(parsed, prices, countOf(body), [served.upstreamModel])
+      : prices;
+  if (parsed.order !== undefined) return orderPrices(parsed, prices);
+  return prices.modelPrice === null ? prices : times(prices, callsDone(parsed, served.dropped, body));
+}
+
+/** A translation that asks for one answer alone. */
+const oneAnswer = /^\/n\b/;
+
+/** As often as the answer says that a call was done, else as often as it was requested. */
+function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly string[], answer: unknown): number {
+  const whole = record(answer);
+  if (operation === 'rerank') {
+    const documents = ordered(operation, 'documents', body);
+    const reported = searchUnitsIn(whole);
+    // Each document counts once at least, whatever is reported.
+    if (reported !== null) return Math.max(reported, searchesFor(documents));
+    return searchesOf(rankingOf(body, (text) => minCount([text])));
+  }
+  if (operation === 'embeddings' || operation === 'moderations')
+    return listed(whole, textLists) ?? ordered(operation, 'texts', body);
+  if (!textOut.has(operation)) return 1;
+  if (whole !== null) return listed(whole, answerLists) ?? 1;
+  if (dropped.some((note) => oneAnswer.test(note))) return 1;
+  return operation === 'completions' || (prompt.features & Feature.answers) !== 0 ? answersOf(operation, body) : 1;
+}
+
+/** Lists with an item for each text, or for each answer, in any dialect. */
+const textLists = ['data', 'embeddings', 'results'] as const;
+const answerLists = ['choices', 'candidates'] as const;
+
+function listed(answer: Readonly<Record<string, unknown>> | null, names: readonly string[]): number | null {
+  for (const name of names) {
+    const list = answer?.[name];
+    if (Array.isArray(list) && list.length > 0) return Math.min(list.length, maxTimes);
+  }
+  return null;
 }
 
 /** @returns what the client asked for and received, counted here. */
@@ -424,8 +508,10 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
 }
 
 /** `best_of` answers are written and paid for, of which `n` are delivered. */
-const attemptsPerChoice = ({ best_of: written, n: delivered }: ParsedRequest['body']): number =>
-  Math.max(1, (wholeNumber(written) ?? 1) / (wholeNumber(delivered) ?? 1));
+const attemptsPerChoice = (body: ParsedRequest['body']): number => {
+  const written = optionsOf(body).flatMap((place) => valuesOf(place, 'bestof').map((value) => wholeNumber(value) ?? 1));
+  return Math.max(1, Math.max(1, ...written) / (wholeNumber(body.n) ?? 1));
+};
 
 const wholeNumber = (value: unknown): number | null => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -447,18 +533,12 @@ function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): read
 }
 
 /** Every order that an upstream may read. @param delivered pictures in the answer; null = as many as were requested. */
-function ordersOf({ body }: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
-  const objects = optionsOf(body);
-  const counts = objects.flatMap((object) => readingsOf(object, 'n')).map(countIn);
-  const count = delivered ?? Math.min(dearest(counts, 1), mostPictures);
+function ordersOf(parsed: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
+  const objects = optionsOf(parsed.body);
+  const count = (delivered ?? picturesOf(parsed)) * framesOf(parsed);
   const qualities = wordsIn(objects, 'quality');
   return wordsIn(objects, 'size').flatMap((size) => qualities.map((quality) => ({ size, quality, count })));
 }
-/** More are ordered by nobody, and no field of a form takes a longer number. */
-const mostPictures = 9999;
-
-const countIn = ({ value, place }: Reading<unknown>): Reading => ({ value: wholeNumber(value) ?? 1, place });
-
 /** @param delivered pictures in the answer; null = as many as were requested. @param models what upstreams call it: some of them cost more by quality, whatever name they are sold under. */
 function picturePrices(
   parsed: ParsedRequest,
@@ -488,13 +568,18 @@ const speechLength = ({ body }: ParsedRequest): number => {
   const manner = objects.flatMap((object) => readingsOf(object, 'instructions'));
   return dearest(spoken.map(charactersIn), 1) + dearest(manner.map(charactersIn), 0);
 };
-/** Some hosts call it otherwise. Sources: https://docs.fish.audio/api-reference, https://platform.minimax.io/docs/api-reference */
-const spokenNames = ['input', 'text'] as const;
+/** Some hosts call it otherwise. Sources: https://docs.fish.audio/api-reference, https://platform.minimax.io/docs/api-reference, https://docs.cartesia.ai/api-reference */
+const spokenNames = ['input', 'text', 'transcript'] as const;
 
-const charactersIn = ({ value, place }: Reading<unknown>): Reading => ({
-  value: typeof value === 'string' ? [...value].length : value === null ? 0 : lengthOf(value),
-  place,
-});
+const charactersIn = ({ value, place }: Reading<unknown>): Reading => ({ value: charactersOf(value), place });
+
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return [...value].length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let sum = 0;
+  for (const item of Object.values(value)) sum += charactersOf(item);
+  return sum;
+}
 
 function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
   const reported = delivered === undefined ? null : reportedSeconds(delivered.body);

@@ -203,7 +203,7 @@ export function finishRequest(
     thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
-    prices: served === null ? prices : finalPrices(parsed, prices, served.upstreamModel, reported, body),
+    prices: served === null ? prices : finalPrices(parsed, prices, served, reported, body),
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],

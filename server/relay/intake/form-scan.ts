@@ -16,6 +16,8 @@ export interface FormScan {
   readonly fields: ReadonlyMap<string, string>;
   /** Where the model stands, and its part's headers where these name its length; null = not yet seen. */
   model(): (Span & { readonly headers: number | null }) | null;
+  /** Parts that are files, as far as they were seen. */
+  files(): number;
   /** Where the part `file` stands as far as it was seen; null = not yet. */
   file(): (Span & { readonly complete: boolean }) | null;
 }
@@ -40,6 +42,7 @@ export function scanForm(boundary: string): FormScan {
   let at = 0;
   let part: PartHead | null = null;
   let parts = 0;
+  let files = 0;
   let contentStart = 0;
   /** The content of a text field so far. */
   let value: Buffer[] = [];
@@ -79,6 +82,7 @@ export function scanForm(boundary: string): FormScan {
     part = readPartHead(text);
     if (part.single && seen.has(part.name)) throw rejected(`${part.name} appears twice`);
     if (part.single) seen.add(part.name);
+    if (part.isFile) files++;
     contentStart = at;
     value = [];
     valueSize = 0;
@@ -166,6 +170,7 @@ export function scanForm(boundary: string): FormScan {
     },
     fields,
     model: () => modelSpan,
+    files: () => files,
     file: () => (fileStart === null ? null : { start: fileStart, end: fileEnd ?? at, complete: fileEnd !== null }),
   };
 }

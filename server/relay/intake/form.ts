@@ -16,6 +16,8 @@ export interface Form {
   readonly replayable: boolean;
   /** The body with another model; call once, again only when replayable. */
   body(model: string | null): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** Files in what has been read. */
+  files(): number;
   /** Size of `file` in bytes, as far as it has been passed on. */
   fileSize(): number;
   /** What was found wrong with the body while it was passed on: the caller's mistake, not the upstream's. */
@@ -66,6 +68,7 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
     fields: scan.fields,
     file: file === null ? null : head.subarray(file.start, file.end),
     replayable: done,
+    files: () => scan.files(),
     formError: () => formError,
     onError(call) {
       notify = call;

@@ -1,6 +1,7 @@
 /** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
 import { smallPixels, usualPicture } from '../../contract/model-limits.ts';
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
+import { valuesOf } from '../../protocols/shared/member-name.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -161,7 +162,11 @@ function provenMedia(text: string, place: Place, kind: Kind): Found | null {
   const data = named === null ? text : text.slice(named[0].length);
   if (!base64.test(data)) return null;
   const mime = named?.[1]?.toLowerCase() ?? mimeOf(place);
-  const found = carried(text, data, { kind: declaredKind(mime, kind), frames: framesAt(place) });
+  const found = carried(text, data, {
+    kind: declaredKind(mime, kind),
+    frames: framesAt(place),
+    tokens: tokensAt(place),
+  });
   if (found === null || found.bucket !== 'words') return found;
   // Words are read out of what is a file of words for certain; else they may be read as they came.
   const isFile = kind === 'file' && (place.key === 'data' || place.key === 'file_data') && mime.startsWith('text/');
@@ -192,21 +197,42 @@ function framesAt({ owner, part }: Place): number {
   return frames;
 }
 
+/** Tokens of a picture, or of each of a film, that the request asks for; 0 = it does not say. Source: Gemini's part media resolution. */
+function tokensAt({ owner, part }: Place): number {
+  let tokens = 0;
+  for (const place of [owner, part])
+    for (const level of valuesOf(place, 'mediaresolution')) {
+      if (typeof level !== 'object' || level === null) continue;
+      for (const named of valuesOf(level as Members, 'numtokens')) {
+        const count = Math.ceil(Number(named));
+        if (Number.isFinite(count)) tokens = Math.max(tokens, count);
+      }
+    }
+  return tokens;
+}
+
+interface Carried {
+  readonly kind: Kind;
+  readonly frames: number;
+  readonly tokens: number;
+}
+
 /** @param text as it stands in the request. @param data the base64 in it. */
-function carried(text: string, data: string, { kind, frames }: { kind: Kind; frames: number }): Found | null {
+function carried(text: string, data: string, { kind, frames, tokens: named }: Carried): Found | null {
   const units = text.length;
   const head = Buffer.from(data.slice(0, 64), 'base64');
   if (kind === 'image') {
     if (!isImage(head)) return null;
     const pixels = pixelsOf(head, data);
     const small = pixels !== null && pixels <= smallPixels;
-    return { bucket: 'imageInput', max: usualPicture, fallback: defaultMediaTokens, units, words: null, small };
+    const max = Math.max(usualPicture, named);
+    return { bucket: 'imageInput', max, fallback: defaultMediaTokens, units, words: null, small: small && named === 0 };
   }
   if (kind === 'file') return fileOf(data, units);
   if (!(kind === 'audio' ? isAudio(head) : isVideo(head))) return null;
   const bytes = Buffer.from(data, 'base64');
   const { tokens: each, bytes: rate } = kind === 'audio' ? audioRate : videoRate;
-  const tokens = kind === 'audio' ? each : each * frames;
+  const tokens = kind === 'audio' ? each : Math.max(each, named) * frames;
   const seconds = audioSeconds(bytes, bytes.length);
   const fallback = Math.max(defaultMediaTokens, Math.ceil(seconds * tokens));
   const max = Math.max(fallback, Math.ceil((bytes.length / rate) * tokens));

@@ -171,7 +171,17 @@ export function checkFieldName(name: string): boolean {
 }
 
 const limits = definitions.map(({ limit }) => limit);
-const numbers = ['n', 'best_of', ...new Set(limits.flatMap(({ names }) => names))];
+const numbers = ['n', 'best_of', 'partial_images', 'frame_count', ...new Set(limits.flatMap(({ names }) => names))];
+/** Numbers at the top, and where clients and hosts merge the same ones into the request. */
+const numbered: ReadonlySet<string> = new Set([...numbers, ...limits.flatMap(({ others = [] }) => others)]);
+/** Numbers in the objects below. */
+const innerNumbers: ReadonlySet<string> = new Set(
+  limits.flatMap(({ nested, thoughts }) => [
+    ...(nested?.names ?? []),
+    ...(nested?.choices ?? []),
+    ...thoughts.map(([, member]) => member),
+  ]),
+);
 /** Objects with numbers that are billed. */
 const configs = new Map(
   limits.flatMap(({ nested }) =>
@@ -190,10 +200,17 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 export function checkMembers({ text, shape }: JsonText, body: Body, { route, model }: MatchedRoute): void {
   checkNames(shape.members, inBody);
   for (const { key, valueStart, valueEnd } of shape.members) {
-    if (!containers.has(key)) continue;
-    const inner = outline(text.slice(valueStart, valueEnd), maxMembers);
-    if (inner.ok) checkNames(inner.members, inContainers);
-    else if (inner.reason === 'too_deep') throw new AppError('body_too_deep');
+    const isWrapper = looseName(key) === 'extrabody';
+    if (numbered.has(key)) checkWhole(key, text.slice(valueStart, valueEnd));
+    if (!isWrapper && !containers.has(key)) continue;
+    const innerText = text.slice(valueStart, valueEnd);
+    const inner = outline(innerText, maxMembers);
+    if (inner.ok) {
+      if (!isWrapper) checkNames(inner.members, inContainers);
+      const names = isWrapper ? numbered : innerNumbers;
+      for (const { key: name, valueStart: start, valueEnd: end } of inner.members)
+        if (names.has(name)) checkWhole(name, innerText.slice(start, end));
+    } else if (inner.reason === 'too_deep') throw new AppError('body_too_deep');
   }
   checkNumbers(body, numbers);
   for (const [name, inner] of configs) {
@@ -238,9 +255,25 @@ export function checkModelName(model: string): void {
 
 /** Fields of a form are text. @throws AppError body_invalid. */
 export function checkFields(body: Body, operation: Operation): void {
-  const { n } = body;
-  if (n !== undefined && !/^[0-9]{1,4}$/.test(String(n))) throw rejected('n must be a whole number');
+  const { n, partial_images, frame_count } = body;
+  for (const [name, value] of Object.entries({ n, partial_images, frame_count }))
+    if (value !== undefined && !/^[0-9]{1,4}$/.test(String(value))) throw rejected(`${name} must be a whole number`);
   if (images.has(operation)) checkPicture(body);
+}
+
+const number = /^-?\d+(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Of a number that is not whole as it is written, whatever a double makes of it, some parser makes 0, which may mean that
+ * there is no bound. @throws AppError body_invalid.
+ */
+function checkWhole(name: string, source: string): void {
+  const found = number.exec(source.trim());
+  if (found === null) return;
+  const [, decimals = '', exponent = '0'] = found;
+  let digits = decimals.length;
+  while (digits > 0 && decimals[digits - 1] === '0') digits--;
+  if (digits > Number(exponent)) throw rejected(`${name} must be a whole number`);
 }
 
 /** Text and numbers beyond all bounds are read differently, or dropped, by less strict parsers. */

@@ -1,4 +1,5 @@
 /** Facts about a request once it is authenticated and read: its caller, its body, and its operation. */
+import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
@@ -74,6 +75,8 @@ export interface Compaction {
 /** Work as its upstream's own interface wants it. */
 export interface Order {
   readonly path: string;
+  /** How often its work is done, and at what terms; absent = once, at the ordinary ones. */
+  readonly work?: Partial<Pick<Prices, 'priceFactor' | 'surcharges'>>;
   /** null = it is only queried. */
   bodyFor(channel: ChannelSnapshot): Readonly<Record<string, unknown>> | null;
 }

@@ -19,12 +19,12 @@ import {
   type TasksCore,
   taskError,
 } from './submission.ts';
+import { modeWords, workOf } from './work.ts';
 
 const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
 
 /** Codes of midjourney-proxy: accepted, exists already, queued. */
 const accepted = new Set([1, 21, 22]);
-const modeWords = /--(fast|relax|turbo)\b/g;
 
 function bodyFor(core: TasksCore, body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) {
   const { keepAccountFilter, forwardsCallbacks, clearsMode, serverAddress } = core.state.settings.drawing;
@@ -55,10 +55,18 @@ export async function submitMidjourney(
   const mustBeDone = core.state.settings.drawing.checksSuccess && action !== 'MODAL';
   if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
     return taskError(400, 4, 'task_status_not_success');
+  const { drawing, priceTables } = core.state.settings;
+  const model = drawingModel(action);
+  const mode = modeOf(route.mode);
+  const work = workOf({ action, model, body, mode }, drawing, priceTables.termRules);
   const requested: ParsedRequest = {
     ...parsed,
-    model: drawingModel(action),
-    order: { path: route.path, bodyFor: (channel) => bodyFor(core, body, modeOf(route.mode), channel) },
+    model,
+    order: {
+      path: route.path,
+      bodyFor: (channel) => bodyFor(core, body, mode, channel),
+      ...(work === undefined ? {} : { work }),
+    },
   };
   // A follow-up of a drawing goes to the channel that made it.
   const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);

@@ -144,7 +144,7 @@ export async function orderTask<T>(
   // Money first: a row without its charge would be a gift, a charge without its row would never be refunded.
   await finishRequest(one, outcome.prepared, {
     endReason: paid ? 'completed' : 'upstream_failed',
-    usage: paid ? { ...emptyUsage, input: 1 } : null,
+    usage: paid ? { ...emptyUsage, input: Math.ceil(one.parsed.order?.work?.priceFactor ?? 1) } : null,
     usageSource: paid ? 'reported' : 'none',
     firstByteMs: core.now(),
     attempts: outcome.attempts,
