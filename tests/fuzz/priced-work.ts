@@ -591,7 +591,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     channel: plain,
     start: {},
     priced: {
-      prompt: ['hi', [1, 2, 3]],
+      prompt: ['hi', ['hi', 'ho', 'ha'], [1, 2, 3], [[1], [2]]],
       max_tokens: limits,
       n: [1, 3],
       best_of: [2, 5],
@@ -619,7 +619,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     model: 'ranker',
     channel: { type: 38, setting: {} },
     start: { query: 'q' },
-    priced: { documents: [['a', 'b'], ['x']], top_n: [1, 5] },
+    priced: { documents: [['a', 'b'], Array.from({ length: 250 }, () => 'x')], top_n: [1, 5] },
     work: rerank,
     answer: rerankAnswer,
   },

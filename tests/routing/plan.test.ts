@@ -9,10 +9,11 @@ import {
   mediaBuckets,
   weightOf,
 } from '../../server/contract/pricing/bucket.ts';
-import { pricesFor, quote, toolPrice } from '../../server/contract/pricing/charge.ts';
+import { pricesFor, promptTokensOf, toolPrice } from '../../server/contract/pricing/charge.ts';
 import { pricedMembers } from '../../server/contract/pricing/modifiers.ts';
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/reserve.ts';
+import { exactCharge, roundedUpOf, sharesOf } from '../../server/contract/pricing/share.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
@@ -154,7 +155,7 @@ const words: Readonly<Record<string, readonly BucketName[]>> = {
   '1h': ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'],
 };
 
-/** Bucket by bucket, in whole numbers of any size. */
+/** Bucket by bucket, in whole numbers of any size, rounded up. */
 function exactHold(base: Prices, size: ReserveSize): number {
   const { promptTokens, media = {}, files = 0, caches = 'none', maxTokens, hasAudio = false, toolCalls = {} } = size;
   const carried = mediaBuckets.reduce((sum, name) => sum + (media[name] ?? 0), 0);
@@ -165,7 +166,8 @@ function exactHold(base: Prices, size: ReserveSize): number {
   for (const name of mediaBuckets) usage[weightOf(prices, name) > 1 ? name : dearest(prices, read)] += media[name] ?? 0;
   if (files > 0) usage[dearest(prices, [...read, ...mediaBuckets])] += files;
   usage[dearest(prices, hasAudio ? answerBuckets : ['output', 'reasoning'])] += maxTokens;
-  return quote({ ...usage, toolCalls, raw: null }, base).quota;
+  const whole = { ...usage, toolCalls, raw: null };
+  return roundedUpOf(exactCharge(sharesOf(whole, base), toolCalls, pricesFor(base, promptTokensOf(whole))));
 }
 
 /** What one channel charges for at most: read from its settings and the body, as if nothing were known of either. */
