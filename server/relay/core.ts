@@ -21,6 +21,7 @@ import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { type Affinity, createAffinity } from './routing/affinity.ts';
+import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
@@ -60,6 +61,7 @@ export class RelayCore {
 
   // Channels.
   readonly health: Health;
+  readonly firstBytes = new FirstBytes();
   readonly affinity: Affinity;
   readonly planDeps: PlanDeps;
   readonly compactions: NativeCompactions;

@@ -153,7 +153,7 @@ export class RelayRequest implements ReservationOwner, Seen {
     if (route.session) await this.passInGroup(principal);
     const reserved = this.reserve(parsed, principal);
     const reservation = reserved instanceof Promise ? await reserved : reserved;
-    this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
+    this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains, core.now);
     core.running.add(this.disconnect);
     const sending = new RequestSender(core, reservation, this.disconnect).send();
     const response = await deliver(core, reservation, sending, this.disconnect);

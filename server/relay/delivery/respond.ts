@@ -78,7 +78,7 @@ async function closeFailed(
   const { attempts, left } = outcome;
   const circumstances = { clientGone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
-    const { prepared, usage } = left;
+    const { prepared, usage, answered } = left;
     // What the upstream read is paid for.
     await closeRequest(
       core,
@@ -89,7 +89,8 @@ async function closeFailed(
         usage,
         usageSource: usage === null ? null : 'partial',
         delivered: nothingDelivered,
-        firstByteMs: core.now(),
+        firstByteMs: answered ? core.now() : null,
+        sent: true,
       },
     );
     return refusalOf(one, outcome, circumstances);

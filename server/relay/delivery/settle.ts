@@ -49,6 +49,8 @@ export interface StreamEnd {
   /** Set where the upstream may have thought unseen and never reported it. */
   readonly thought?: ThoughtTime | null;
   readonly firstByteMs: number | null;
+  /** The upstream had been given the request and had not failed, although no byte of its answer came. */
+  readonly sent?: true;
   readonly failure?: string;
   /** The finish reason that the upstream reported. */
   readonly finishReason?: () => FinishReason | null;
@@ -57,7 +59,7 @@ export interface StreamEnd {
 /** Settles what a response cost and ends its request. Resolves when the bill is durable. */
 export function closeRequest(core: SettleCore, one: Reservation, input: SettleInput, end: StreamEnd): Promise<void> {
   const isReported = end.usage !== null && end.usageSource === 'reported';
-  const isNothing = end.endReason !== 'completed' && end.firstByteMs === null;
+  const isNothing = end.endReason !== 'completed' && end.firstByteMs === null && end.sent !== true;
   const settled =
     isReported || isNothing
       ? finish(one, input, end, isReported ? end.usage : null, null)

@@ -14,6 +14,8 @@ export interface Form {
   /** The content of `file` in what has been read, for its length in seconds. */
   readonly file: Uint8Array | null;
   readonly replayable: boolean;
+  /** All of the body has been passed on. */
+  isPassedOn(): boolean;
   /** The body with another model; call once, again only when replayable. */
   body(model: string | null): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /** Files in what has been read. */
@@ -61,6 +63,7 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
   }
   const head = Buffer.concat(chunks);
   const file = scan.file();
+  let isOver = done;
   let formError: AppError | null = null;
   let notify: () => void = () => undefined;
   return {
@@ -69,6 +72,7 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
     file: file === null ? null : head.subarray(file.start, file.end),
     replayable: done,
     files: () => scan.files(),
+    isPassedOn: () => isOver,
     formError: () => formError,
     onError(call) {
       notify = call;
@@ -90,8 +94,10 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
           }
           try {
             const chunk = await next();
-            if (chunk === null) controller.close();
-            else controller.enqueue(chunk);
+            if (chunk === null) {
+              isOver = true;
+              controller.close();
+            } else controller.enqueue(chunk);
           } catch (error) {
             if (error instanceof AppError) formError = error;
             // First of all the upstream must not take the broken body for a whole one.

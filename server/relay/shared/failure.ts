@@ -29,6 +29,8 @@ export interface UpstreamFailure {
   readonly named?: true;
   /** The client has got a part of it. */
   readonly delivered?: true;
+  /** It was on its way, and nothing had gone wrong, when the call was ended from our side. */
+  readonly sent?: true;
   /** It may have been carried out all the same: it is not retried at another channel. */
   readonly ordered?: true;
   /** What the words mean, where a row knows them. */

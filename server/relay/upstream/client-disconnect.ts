@@ -50,6 +50,8 @@ export class ClientDisconnect implements Cuttable {
   readonly upstream = new UpstreamSide();
   /** The client left. */
   isDisconnected = false;
+  /** When it did, in milliseconds of the given clock; null = it has not, or there is no clock. */
+  leftMs: number | null = null;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
   forUsageOnly = false;
   private current: ChannelSnapshot | null = null;
@@ -58,11 +60,12 @@ export class ClientDisconnect implements Cuttable {
   private reason: AppError | null = null;
   private waiting: ReturnType<typeof setTimeout> | null = null;
 
-  /** @param billMs how long a bill is waited for. @param drains of all requests of this relay. */
+  /** @param billMs how long a bill is waited for. @param drains of all requests of this relay. @param now milliseconds; absent = nobody asks when the client left. */
   constructor(
     client: AbortSignal,
     private readonly billMs: number,
     private readonly drains: Drains = { open: 0 },
+    private readonly now: (() => number) | null = null,
   ) {
     if (client.aborted) this.leave();
     else client.addEventListener('abort', this, { once: true });
@@ -86,6 +89,7 @@ export class ClientDisconnect implements Cuttable {
   leave(): void {
     if (this.isDisconnected) return;
     this.isDisconnected = true;
+    this.leftMs = this.now?.() ?? null;
     const drain = this.current === null ? 0 : drainOf(this.current);
     this.forUsageOnly = drain === 0 && this.drains.open < maxDrains && this.isNearEnd();
     const ms = this.forUsageOnly ? this.billMs : drain;

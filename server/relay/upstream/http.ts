@@ -39,6 +39,9 @@ const starvedSeconds = 2;
 
 const isSocket = /^wss?:/;
 
+/** Ended by its signal, and by nothing that went wrong before. */
+const isAbort = (cause: unknown): boolean => cause instanceof DOMException && cause.name === 'AbortError';
+
 /** Why a call ends itself. */
 const headersTimeout = new Error('no headers in time');
 
@@ -59,6 +62,7 @@ export class UpstreamHttp {
     const requestedMs = now();
     let response: Response | null = null;
     let cause: unknown = null;
+    const isSent = !abort.signal.aborted;
     for (const fresh of connections) {
       if (fresh && (response !== null || abort.signal.aborted || !this.wasEnded(cause, call, requestedMs))) break;
       try {
@@ -71,7 +75,8 @@ export class UpstreamHttp {
     if (response === null) {
       if (abort.signal.reason === headersTimeout) return failed({ ...unreachable, reason: 'timeout' });
       if (!abort.signal.aborted && exhausted?.() === true) return failed(exhaustion);
-      return failed({ ...unreachable, error: causeOf(cause, call) });
+      const failure: UpstreamFailure = { ...unreachable, error: causeOf(cause, call) };
+      return failed(isSent && isAbort(cause) ? { ...failure, sent: true } : failure);
     }
     this.firstByteMs.set(call.channel.id, requestedMs);
     if (response.headers.has('content-encoding')) {

@@ -7,6 +7,7 @@ import { rejectsSignature } from '../../providers/knowledge/signature.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
+import type { FirstBytes } from '../routing/first-bytes.ts';
 import type { Health } from '../routing/health.ts';
 import {
   type AttemptSummary,
@@ -29,6 +30,7 @@ export interface SendCore {
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   readonly health: Health;
+  readonly firstBytes: FirstBytes;
   readonly token: AuthInput['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
@@ -52,9 +54,11 @@ export interface Failed {
 export interface Left {
   readonly prepared: Prepared;
   readonly usage: Usage | null;
+  /** Headers of a good answer had come. */
+  readonly answered: boolean;
 }
 
-/** Why an attempt failed, and whether the upstream had taken the request. */
+/** Why an attempt failed, and whether the upstream had begun to answer. */
 export interface FailedAttempt {
   readonly failure: UpstreamFailure;
   readonly hasResponse: boolean;
@@ -121,14 +125,15 @@ export abstract class Sender<T extends { readonly kind: string }> {
         parsed.form?.onError(() => call.abort());
         const reached = await this.attempt(prepared, call);
         if ('kind' in reached) {
+          core.firstBytes.note(channel.id, prepared.upstreamModel, parsed.stream, core.now() - requestedMs);
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
           if (plan.candidates.length > 1) core.affinity.store(plan.conversation, channel.id);
           return reached;
         }
         if (disconnect.upstream.aborted) {
           core.health.released(channel);
-          if (disconnect.isDisconnected && reached.hasResponse)
-            this.left = { prepared, usage: reached.failure.usage ?? null };
+          if (this.isOwed(reached, prepared, requestedMs))
+            this.left = { prepared, usage: reached.failure.usage ?? null, answered: reached.hasResponse };
         }
         // The body failed on its way in: it is the caller's fault.
         const error =
@@ -146,6 +151,24 @@ export abstract class Sender<T extends { readonly kind: string }> {
       if (!this.mayGoOn()) break;
     }
     return this.failed();
+  }
+
+  /**
+   * Whether the client pays for a call that was ended because it left: the upstream had begun to answer, or had been given the
+   * request and was not silent for so long that anybody would have left.
+   */
+  private isOwed(
+    { failure, hasResponse }: FailedAttempt,
+    { channel, upstreamModel }: Prepared,
+    sentMs: number,
+  ): boolean {
+    const { core, disconnect, reservation } = this;
+    const { form, stream } = reservation.parsed;
+    if (!disconnect.isDisconnected || disconnect.cutBy() !== null) return false;
+    if (hasResponse) return true;
+    if (failure.sent !== true || form?.isPassedOn() === false) return false;
+    const waitedMs = (disconnect.leftMs ?? core.now()) - sentMs;
+    return waitedMs <= core.firstBytes.hangsAfterMs(channel.id, upstreamModel, stream);
   }
 
   private failed(error: AppError | null = null): Failed {

@@ -1,0 +1,318 @@
+/** Who leaves before the first byte: what the upstream had taken is paid once, what it had not, or never would have answered, is free. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+let clock = 0;
+const now = () => Date.now() + clock;
+
+beforeAll(async () => {
+  gateway = await createTestGateway({ now, relay: { now } });
+  upstream = await startUpstream(() => undefined);
+  key = (await gateway.token()).key;
+});
+afterEach(async () => {
+  upstream.script(() => undefined);
+  upstream.requests.length = 0;
+  const { items } = await gateway.services.channels.list({}, 0, 100);
+  for (const { id } of items) await gateway.services.channels.remove(id);
+  await gateway.sync();
+});
+afterAll(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+interface Call {
+  readonly path?: string;
+  readonly body?: unknown;
+  readonly upstreams?: number;
+}
+
+const prompt = 'word '.repeat(1000);
+/** The words, the role and the frame of a chat. */
+const promptTokens = 1007;
+const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: prompt }] };
+
+/** Sends, waits until the upstream has so many requests, and leaves. @returns the row. */
+async function leave({ path = '/v1/chat/completions', body = chat, upstreams = 1 }: Call = {}, waited = 0) {
+  const client = new AbortController();
+  const form = body instanceof FormData;
+  const answered = gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, ...(form ? {} : { 'content-type': 'application/json' }) },
+      body: form ? body : JSON.stringify(body),
+      signal: client.signal,
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+  await expect.poll(() => upstream.requests.length, { timeout: 5000 }).toBe(upstreams);
+  clock += waited;
+  client.abort();
+  await answered;
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  return gateway.lastLog();
+}
+
+/** gpt-4o-mini: 0.075 a token read. */
+const owed = Math.round(promptTokens * 0.075);
+
+test.each([
+  ['a stream', { ...chat, stream: true }],
+  ['an answer in one piece', chat],
+])('who leaves %s before the first byte pays the prompt, once', async (_name, body) => {
+  await gateway.channel(upstream.url);
+  await gateway.channel(upstream.url);
+  await gateway.option('RetryTimes', '3');
+  const before = await gateway.balance();
+  const row = await leave({ body });
+  expect(row).toMatchObject({
+    type: 2,
+    end_reason: 'client_gone',
+    usage_source: 'estimated',
+    prompt_tokens: promptTokens,
+    completion_tokens: 0,
+    quota: owed,
+  });
+  expect(JSON.parse(row?.other ?? '')).toMatchObject({ frt: -1000 });
+  expect(before - (await gateway.balance())).toBe(owed);
+  expect(upstream.requests).toHaveLength(1);
+  await gateway.option('RetryTimes', '0');
+});
+
+const recording = () => {
+  const form = new FormData();
+  const bytes = Buffer.alloc(44 + 2 * 16_000 * 60);
+  bytes.write('RIFF', 0);
+  bytes.writeUInt32LE(bytes.length - 8, 4);
+  bytes.write('WAVEfmt ', 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(1, 22);
+  bytes.writeUInt32LE(16_000, 24);
+  bytes.writeUInt32LE(32_000, 28);
+  bytes.writeUInt16LE(2, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write('data', 36);
+  bytes.writeUInt32LE(bytes.length - 44, 40);
+  form.set('file', new File([bytes], 'a.wav'));
+  form.set('model', 'whisper-1');
+  return form;
+};
+
+test.each([
+  ['embeddings', 'text-embedding-3-small', '/v1/embeddings', { input: prompt }, 13],
+  ['pictures by the piece', 'dall-e-3', '/v1/images/generations', { prompt: 'a cat', n: 2 }, 40_000],
+  ['speech by its letters', 'tts-1', '/v1/audio/speech', { input: 'x'.repeat(1000), voice: 'alloy' }, 7500],
+  ['moderations', 'text-moderation-stable', '/v1/moderations', { input: prompt }, 125],
+
+  ['completions', 'gpt-3.5-turbo-instruct', '/v1/completions', { prompt }, 938],
+])('%s: the prompt is paid', async (_name, model, path, body, quota) => {
+  await gateway.channel(upstream.url, { models: model });
+  const row = await leave({ path, body: { model, ...body } });
+  expect(row).toMatchObject({ type: 2, end_reason: 'client_gone', quota });
+});
+
+test('documents put in order are paid by their words', async () => {
+  await gateway.channel(upstream.url, { type: 38 });
+  const body = { model: 'gpt-4o-mini', query: 'q', documents: [prompt, prompt] };
+  expect(await leave({ path: '/v1/rerank', body })).toMatchObject({ type: 2, end_reason: 'client_gone', quota: 150 });
+});
+
+test('a recording that was handed over is paid by its length', async () => {
+  await gateway.channel(upstream.url, { models: 'whisper-1' });
+  expect(await leave({ path: '/v1/audio/transcriptions', body: recording() })).toMatchObject({
+    type: 2,
+    end_reason: 'client_gone',
+    quota: 15_000,
+  });
+});
+
+test('what is translated for another upstream is paid as well', async () => {
+  await gateway.channel(upstream.url, { type: 14 });
+  const row = await leave({ body: { ...chat, stream: true } });
+  expect(row).toMatchObject({ type: 2, prompt_tokens: promptTokens, end_reason: 'client_gone' });
+});
+
+const free = { type: 5, quota: 0 };
+
+test('an upstream that could not be reached costs nothing, although the client leaves meanwhile', async () => {
+  await gateway.channel('http://127.0.0.1:1', { setting: '{"drain":true}' });
+  const client = new AbortController();
+  const answered = gateway.chat(key, chat, {}, client.signal);
+  client.abort();
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject(free);
+});
+
+test('an attempt that failed before the client left costs nothing, and the one after it is paid once', async () => {
+  await gateway.channel(upstream.url);
+  await gateway.channel(upstream.url);
+  upstream.script((response) => {
+    if (upstream.requests.length === 1) sendJson(response, { error: { message: 'busy' } }, 503);
+  });
+  expect(await leave({ upstreams: 2 })).toMatchObject({ type: 2, quota: owed, prompt_tokens: promptTokens });
+});
+
+test('an upstream that refuses before the client leaves costs nothing', async () => {
+  await gateway.channel(upstream.url);
+  upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 400));
+  const client = new AbortController();
+  await gateway.chat(key, chat, {}, client.signal);
+  client.abort();
+  expect(await gateway.lastLog()).toMatchObject(free);
+});
+
+test('an upstream that is read on and refuses after the client left costs nothing', async () => {
+  await gateway.channel(upstream.url, { setting: '{"drain":true}' });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  upstream.script((response) => void promise.then(() => sendJson(response, { error: { message: 'no' } }, 429)));
+  const client = new AbortController();
+  const answered = gateway.chat(key, chat, {}, client.signal);
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  client.abort();
+  resolve();
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject({ ...free, end_reason: 'client_gone' });
+});
+
+test('an upstream that is read on and drops the call after the client left costs nothing', async () => {
+  await gateway.channel(upstream.url, { setting: '{"drain":true}' });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  upstream.script((response) => void promise.then(() => response.destroy()));
+  const client = new AbortController();
+  const answered = gateway.chat(key, chat, {}, client.signal);
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  client.abort();
+  resolve();
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject({ ...free, end_reason: 'client_gone' });
+});
+
+test('an upstream that is read on and never answers is paid the prompt', async () => {
+  await gateway.channel(upstream.url, { setting: '{"drain":0.05}' });
+  expect(await leave()).toMatchObject({ type: 2, quota: owed });
+});
+
+test('the time after the client left does not make an upstream hang', async () => {
+  await gateway.channel(upstream.url, { setting: '{"drain":0.1}' });
+  const client = new AbortController();
+  const answered = gateway.chat(key, chat, {}, client.signal);
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  client.abort();
+  clock += 40_000;
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject({ type: 2, quota: owed });
+});
+
+test('a connection that fails while its client leaves costs nothing', async () => {
+  const calling = Promise.withResolvers<void>();
+  const refusing = await createTestGateway({
+    upstreamFetch: ((_url: string, { signal }: { signal: AbortSignal }) =>
+      new Promise((_, fail) => {
+        const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+        signal.addEventListener('abort', () => fail(refused));
+        calling.resolve();
+      })) as never,
+  });
+  await refusing.channel('http://127.0.0.1:1');
+  const client = new AbortController();
+  const answered = refusing.chat((await refusing.token()).key, chat, {}, client.signal);
+  await calling.promise;
+  client.abort();
+  await answered;
+  expect(await refusing.lastLog()).toMatchObject(free);
+  await refusing.close();
+});
+
+test('who leaves before anything was sent pays nothing', async () => {
+  await gateway.channel(upstream.url);
+  const client = new AbortController();
+  client.abort();
+  await gateway.chat(key, chat, {}, client.signal);
+  expect(upstream.requests).toHaveLength(0);
+  expect(await gateway.lastLog()).toMatchObject(free);
+});
+
+test('who leaves in the middle of an upload pays nothing', async () => {
+  await gateway.channel(upstream.url, { models: 'whisper-1' });
+  const client = new AbortController();
+  const head =
+    '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+  const pieces = [Buffer.from(head), new Uint8Array(9 * 1024 * 1024)];
+  const sending = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces.shift();
+        if (piece !== undefined) return controller.enqueue(new Uint8Array(piece));
+        // What was read ahead is on its way, and the rest is asked for.
+        sending.resolve();
+        return new Promise((_, fail) => client.signal.addEventListener('abort', () => fail(new Error('gone'))));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const answered = gateway.relay.handle(
+    new Request('http://gateway/v1/audio/transcriptions', {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'multipart/form-data; boundary=b' },
+      body,
+      signal: client.signal,
+      duplex: 'half',
+    } as RequestInit),
+    '/v1/audio/transcriptions',
+    { ip: () => '127.0.0.1' },
+  );
+  await sending.promise;
+  client.abort();
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject(free);
+});
+
+test('a request that we end costs nothing, also where its client leaves then', async () => {
+  await gateway.channel(upstream.url);
+  const client = new AbortController();
+  const answered = gateway.chat(key, chat, {}, client.signal);
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  gateway.relay.cut(new AppError('shutting_down'));
+  client.abort();
+  await answered;
+  expect(await gateway.lastLog()).toMatchObject(free);
+});
+
+test('the owner who uses it alone is not charged for leaving', async () => {
+  await gateway.channel(upstream.url);
+  await gateway.option('SelfUseModeEnabled', 'true');
+  const before = await gateway.balance();
+  await leave();
+  expect(await gateway.balance()).toBe(before);
+  await gateway.option('SelfUseModeEnabled', 'false');
+});
+
+test('an upstream that hangs for longer than 30 s costs nothing, one second less costs the prompt', async () => {
+  await gateway.channel(upstream.url);
+  expect(await leave({}, 29_000)).toMatchObject({ type: 2, quota: owed });
+  expect(await leave({ upstreams: 2 }, 30_500)).toMatchObject({ ...free, end_reason: 'client_gone' });
+});
+
+test('a model that usually takes long is waited for twice as long as usual', async () => {
+  await gateway.channel(upstream.url);
+  upstream.script((response) => {
+    clock += 40_000;
+    sendJson(response, completion(11, 2));
+  });
+  expect((await gateway.chat(key, chat)).status).toBe(200);
+  upstream.script(() => undefined);
+  expect(await leave({ upstreams: 2 }, 75_000)).toMatchObject({ type: 2, quota: owed });
+  // What streams take is another matter.
+  expect(await leave({ upstreams: 3, body: { ...chat, stream: true } }, 75_000)).toMatchObject(free);
+  expect(await leave({ upstreams: 4 }, 90_000)).toMatchObject(free);
+});
