@@ -102,6 +102,22 @@ export function modelModalities(name: string): readonly string[] {
   return longestKnown(modalitiesByModel, name) ?? (modelLimits(name).known ? ['text'] : []);
 }
 
+/** Pictures that models write: tokens of the finest one. */
+const writtenPictures: readonly (readonly [model: RegExp, tokens: number])[] = [
+  // 1,024 x 1,536 in high quality. Source: developers.openai.com/api/docs/guides/image-generation
+  [/^(?:chatgpt|gpt).*image/, 6240],
+  // 4K. Source: ai.google.dev/gemini-api/docs/pricing
+  [/^gemini-3.*image/, 2520],
+];
+/** The same source, any size; also of models without a row. */
+const usualWrittenPicture = 1290;
+
+/** Tokens that a picture counts for in an answer that reports none. */
+export const writtenPicture = (name: string): number => {
+  const bare = bareName(name);
+  return writtenPictures.find(([model]) => model.test(bare))?.[1] ?? usualWrittenPicture;
+};
+
 export function modelLimits(name: string): ModelLimits {
   const known = cached.get(name);
   if (known !== undefined) return known;

@@ -103,6 +103,9 @@ export type Part = (
   | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
 ) & { readonly cache?: '5m' | '1h' };
 
+/** What an answer delivers besides words and calls. */
+export type DeliveredPart = Extract<Part, { readonly type: 'image' | 'audio' | 'file' }>;
+
 export interface Message {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly parts: readonly Part[];
@@ -204,7 +207,9 @@ export type ChatEvent =
     }
   | { readonly type: 'refusal-delta'; readonly text: string }
   /** `hosted`: the tool of the provider's that made it, where that is paid by the call. */
-  | { readonly type: 'media'; readonly part: Part; readonly hosted?: string | null }
+  | { readonly type: 'media'; readonly part: DeliveredPart; readonly hosted?: string | null }
+  /** An unfinished state of the media that follow. */
+  | { readonly type: 'media-draft'; readonly part: DeliveredPart }
   | {
       readonly type: 'usage';
       readonly usage: Usage;

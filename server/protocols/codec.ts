@@ -15,7 +15,9 @@ export type FrameKind =
   /** It carries usage and nothing else; it is removed again when we asked for it and the client did not. */
   | 'usage-only'
   /** After an end more of the answer follows after all: another candidate goes on. */
-  | 'more';
+  | 'more'
+  /** The answer is whole with it: at most an end mark follows, or another part of the order. */
+  | 'complete';
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {

@@ -3,7 +3,7 @@ import type { ChatEvent, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';
 import { guardedLookup } from '../shared/json.ts';
-import { mediaUrl } from '../shared/media.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { markSignature } from '../shared/signature.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
 import { encodeCitations } from './citations.ts';
@@ -54,7 +54,8 @@ function encodeBlock(part: Part): Record<string, unknown>[] {
     case 'refusal':
       return [{ type: 'text', text: part.text }];
     case 'image':
-      return [{ type: 'text', text: `![image](${mediaUrl(part.source)})` }];
+    case 'file':
+      return [{ type: 'text', text: mediaMarkdown(part) }];
     case 'reasoning':
       return [encodeThought(part)];
     case 'tool-call': {

@@ -1,7 +1,7 @@
 /** Answers as an Anthropic event stream: one block open at a time, in rising order. */
 import type { ChatEvent, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
-import { mediaUrl } from '../shared/media.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeThought, messageId, stopReason } from './encode-response.ts';
@@ -161,7 +161,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'refusal-delta':
           return reject(event.text);
         case 'media':
-          return event.part.type === 'image' ? image(`![image](${mediaUrl(event.part.source)})`) : '';
+          return event.part.type === 'audio' ? '' : image(mediaMarkdown(event.part));
         case 'unknown':
           return event.dialect === 'anthropic-messages' ? block(event, own--) : '';
         case 'finish': {
@@ -173,6 +173,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         }
         case 'error':
         case 'other-choice':
+        case 'media-draft':
           return '';
         default:
           return block(event, event.index);

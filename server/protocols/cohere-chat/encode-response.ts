@@ -1,10 +1,10 @@
 /** Answers in Cohere's form, whole. */
 import type { ChatEvent, Citation, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { mediaText } from '../openai-chat/encode-response.ts';
 import { collect } from '../shared/blocks.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { guardedLookup, present, record, text } from '../shared/json.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
 import { finishReasons } from './reader.ts';
 import { encodeUsage } from './usage.ts';
@@ -69,7 +69,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
       citations.push(...citationsOf(part.citations, words.length, part.text));
       words += part.text;
     } else if (part.type === 'refusal') words += part.text;
-    else words += mediaText(part);
+    else words += mediaMarkdown(part);
   }
   const content = [...thoughts, ...(words === '' || hasToolCall ? [] : [{ type: 'text', text: words }])];
   return {

@@ -1,7 +1,7 @@
 /** Answers as Cohere's stream of events: one block open at a time, the last event with the bill. */
 import type { ChatEvent, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
-import { mediaText } from '../openai-chat/encode-response.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { oneAtATime } from '../shared/one-at-a-time.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
 import { citationsOf, finishWord } from './encode-response.ts';
@@ -95,7 +95,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
       case 'refusal-delta':
         return emit('text', event.text);
       case 'media':
-        return mediaText(event.part) === '' ? '' : emit('text', mediaText(event.part));
+        return mediaMarkdown(event.part) === '' ? '' : emit('text', mediaMarkdown(event.part));
       case 'usage':
         usage = event.usage;
         return '';

@@ -49,6 +49,8 @@ export function encodePart(part: Part): Record<string, unknown>[] {
     }
     case 'image':
     case 'audio':
+    case 'file':
+      if (part.source.kind === 'id') return [];
       return part.source.kind === 'base64'
         ? [{ inlineData: { mimeType: part.source.mimeType, data: part.source.data } }]
         : [{ fileData: { mimeType: part.source.mimeType ?? 'image/png', fileUri: part.source.url } }];

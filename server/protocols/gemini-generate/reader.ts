@@ -1,10 +1,11 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
 
-import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
+import type { ChatEvent, DeliveredPart, FinishReason, Media, UnifiedFinish, Usage } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { deliveredPart } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import type { SseFrame } from '../shared/sse.ts';
@@ -259,15 +260,16 @@ function reasonOf(raw: string, message: string | null): FinishReason {
 
 const shortId = (id: string | null): string => (id === null ? '' : `${Bun.hash(id).toString(36).slice(0, 8)}_`);
 
-function mediaOf(part: Record<string, unknown>): Part | null {
+function mediaOf(part: Record<string, unknown>): DeliveredPart | null {
   const inline = record(part.inlineData) ?? record(part.inline_data);
+  const file = record(part.fileData) ?? record(part.file_data);
   const data = text(inline?.data);
-  if (data === null) return null;
-  const mimeType = text(inline?.mimeType) ?? text(inline?.mime_type) ?? 'image/png';
-  const source = { kind: 'base64', data, mimeType } as const;
-  return mimeType.startsWith('audio/')
-    ? { type: 'audio', source, format: mimeType.slice(6) }
-    : { type: 'image', source };
+  const url = text(file?.fileUri) ?? text(file?.file_uri);
+  const named = inline ?? file;
+  const mimeType = text(named?.mimeType) ?? text(named?.mime_type) ?? 'image/png';
+  const source: Media | null =
+    data !== null ? { kind: 'base64', data, mimeType } : url !== null ? { kind: 'url', url, mimeType } : null;
+  return source === null ? null : deliveredPart(source, mimeType);
 }
 
 /** A whole answer, as if it had been streamed in one piece; a list is a stream that came as a whole. */

@@ -2,8 +2,8 @@
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/bucket.ts';
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
-import { mediaText } from '../openai-chat/encode-response.ts';
 import { collect } from '../shared/blocks.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { argumentsObject, wrapCustom } from '../shared/tools.ts';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
@@ -36,7 +36,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     if (part.type === 'text' || part.type === 'refusal') content += part.text;
     else if (part.type === 'reasoning') thinking += part.text;
     else if (part.type === 'tool-call') calls.push(encodeCall(part, calls.length));
-    else content += mediaText(part);
+    else content += mediaMarkdown(part);
   }
   const message = {
     role: 'assistant',

@@ -1,7 +1,7 @@
 /** Reads Ollama's answers, whole and streamed: lines of JSON with words, thoughts and whole calls; the last one has the counts. */
 import type { UnifiedFinish, Usage } from '../canonical.ts';
 import type { UpstreamHalf } from '../codec.ts';
-import { guardedLookup, type Json, number, record, records, text } from '../shared/json.ts';
+import { guardedLookup, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { ndjsonFraming } from '../shared/ndjson.ts';
 import { simpleWire, type WireChunk } from '../shared/simple-wire.ts';
@@ -43,6 +43,11 @@ function readChunk(body: Item): WireChunk {
     thought: text(message?.thinking),
     text: text(message?.content),
     calls,
+    media: [...list(message?.images), body.image].flatMap((data) =>
+      typeof data === 'string' && data !== ''
+        ? [{ type: 'image', source: { kind: 'base64', data, mimeType: 'image/png' } } as const]
+        : [],
+    ),
     usage: countsIn(body),
     ...(done ? { end: guardedLookup(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
   };

@@ -1,7 +1,7 @@
 /** Answers as Ollama's stream, an object an event; clients get them as lines. Calls are written whole. */
 import type { ChatEvent, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
-import { mediaText } from '../openai-chat/encode-response.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { encodeCall, head, tail } from './encode-response.ts';
 
 export function createWriter(context: ResponseContext): StreamWriter {
@@ -22,7 +22,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'reasoning-delta':
           return event.text === '' ? '' : emit({ thinking: event.text });
         case 'media':
-          return words(mediaText(event.part));
+          return words(mediaMarkdown(event.part));
         case 'tool-call-start': {
           const { id, name, custom } = event;
           const kind = custom === true ? { custom } : {};

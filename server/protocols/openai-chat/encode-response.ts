@@ -5,7 +5,7 @@ import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { present, record } from '../shared/json.ts';
-import { mediaUrl } from '../shared/media.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { encodeCall, reasoningDetail } from './encode-messages.ts';
 
 const finishReasons: Readonly<Record<UnifiedFinish, string>> = {
@@ -51,9 +51,6 @@ export function encodeUsage(usage: Usage): Record<string, unknown> {
   };
 }
 
-/** Pictures in an answer have no place of their own here; clients of this family read them as markdown. */
-export const mediaText = (part: Part): string => (part.type === 'image' ? `![image](${mediaUrl(part.source)})` : '');
-
 /** @param offset of the cited text in the answer. */
 export const annotationsOf = (citations: readonly Citation[] = [], offset: number, length: number): unknown[] =>
   citations.flatMap((citation) =>
@@ -86,7 +83,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     } else if (part.type === 'tool-call') calls.push(encodeCall(part));
     else if (part.type === 'refusal') refusal = (refusal ?? '') + part.text;
     else if (part.type === 'audio') audio = speech(part, context);
-    else content += mediaText(part);
+    else content += mediaMarkdown(part);
   }
   return present({
     id: answerId(id, context.responseId),

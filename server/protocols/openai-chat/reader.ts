@@ -5,7 +5,7 @@ import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, list, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
-import { audioMime, mediaFrom } from '../shared/media.ts';
+import { audioMime, deliveredPart, mediaFrom } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signature.ts';
@@ -70,6 +70,16 @@ function hasMore(choices: readonly unknown[]): boolean {
 /** As `record` says, of what stands in every chunk: numbers that matter are no objects of their own there. */
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Where parts of an answer have what is neither words nor calls, and what it is taken for where it does not say so. */
+const mediaMembers = [
+  { member: 'image_url', mimeType: 'image/png' },
+  { member: 'image', mimeType: 'image/png' },
+  { member: 'b64_json', mimeType: 'image/png' },
+  { member: 'video_url', mimeType: 'video/mp4' },
+  { member: 'video', mimeType: 'video/mp4' },
+  { member: 'file', mimeType: 'application/octet-stream' },
+] as const;
 
 const noChoices: readonly unknown[] = [];
 const unsealed = { signature: null, redacted: null, origin: null } as const;
@@ -322,11 +332,7 @@ class OpenAiChatReader implements StreamReader {
     }
     if (delta.annotations !== undefined) this.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
     if (delta.audio !== undefined) this.readAudio(record(delta.audio), events);
-    if (delta.images !== undefined)
-      for (const image of records(delta.images)) {
-        const url = text(record(image.image_url)?.url);
-        if (url !== null) events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url) } });
-      }
+    if (delta.images !== undefined) for (const image of records(delta.images)) this.readMedia(image, events);
     if (delta.tool_calls !== undefined) for (const call of records(delta.tool_calls)) this.readToolCall(call, events);
     if (delta.function_call !== undefined) {
       const legacy = record(delta.function_call);
@@ -339,11 +345,30 @@ class OpenAiChatReader implements StreamReader {
   /** Some relatives send a list of parts, thoughts among them. */
   private readPart(part: Record<string, unknown>, events: ChatEvent[]): void {
     if (part.type !== 'thinking') this.readText(text(part.text) ?? '', events);
+    this.readMedia(part, events);
     for (const chunk of records(part.thinking)) {
       const words = text(chunk.text);
       if (words !== null)
         events.push({ type: 'reasoning-delta', index: this.openReasoning(events, null), text: words });
     }
+  }
+
+  /** A picture, video or file in whichever member the relative has it. */
+  private readMedia(part: Record<string, unknown>, events: ChatEvent[]): void {
+    for (const { member, mimeType } of mediaMembers) {
+      const value = part[member];
+      if (value === undefined) continue;
+      const held = record(value);
+      const url = text(value) ?? text(held?.url) ?? text(held?.file_data);
+      if (url === null) continue;
+      const source =
+        member === 'b64_json' ? ({ kind: 'base64', data: url, mimeType } as const) : mediaFrom(url, mimeType);
+      events.push({ type: 'media', part: deliveredPart(source, source.mimeType ?? mimeType) });
+      return;
+    }
+    // Sound of a list of parts: samples, or a recording that names its form.
+    const sound = record(part.input_audio) ?? record(part.audio);
+    if (part.type !== undefined && sound !== null) this.readAudio(sound, events);
   }
 
   /** Speech and what it says; streamed speech is bare samples. */

@@ -2,9 +2,10 @@
 import type { ChatEvent, EventOf } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { present } from '../shared/json.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { portableId, portableName } from '../shared/tools.ts';
 import { reasoningDetail } from './encode-messages.ts';
-import { annotationsOf, answerId, encodeUsage, finishWord, mediaText } from './encode-response.ts';
+import { annotationsOf, answerId, encodeUsage, finishWord } from './encode-response.ts';
 
 /** Google's own place for it; clients look for it on the piece with id and name. */
 const signatureOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'tool-call-end'>) =>
@@ -109,7 +110,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return chunk(`{"refusal":${JSON.stringify(event.text)}}`);
         case 'media': {
           const { part } = event;
-          if (part.type !== 'audio') return chunk(JSON.stringify({ content: mediaText(part) }));
+          if (part.type !== 'audio') return chunk(JSON.stringify({ content: mediaMarkdown(part) }));
           if (part.source.kind !== 'base64') return '';
           return chunk(JSON.stringify({ audio: { id: `audio_${context.responseId}`, data: part.source.data } }));
         }

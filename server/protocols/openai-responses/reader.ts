@@ -252,6 +252,12 @@ export function createReader(): StreamReader {
         case 'response.custom_tool_call_input.delta':
           chunkOf(String(output), 'tool-call', text(event.delta), events);
           break;
+        case 'response.image_generation_call.partial_image': {
+          const data = text(event.partial_image_b64);
+          const source = { kind: 'base64', data: data ?? '', mimeType: 'image/png' } as const;
+          if (data !== null) events.push({ type: 'media-draft', part: { type: 'image', source } });
+          break;
+        }
         case 'response.output_item.done':
           endItem(output, item, events);
           break;

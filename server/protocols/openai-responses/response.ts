@@ -3,7 +3,6 @@ import type { Citation, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { urlCitations } from '../shared/citations.ts';
 import { records } from '../shared/json.ts';
-import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signature.ts';
 import { portableId } from '../shared/tools.ts';
 import { encodeUsage } from './usage.ts';
@@ -104,5 +103,3 @@ export function callItem(id: string, part: Extract<Part, { type: 'tool-call' }>,
     ? { id, type: 'custom_tool_call', ...call, input: part.arguments }
     : { id, type: 'function_call', ...call, arguments: part.arguments };
 }
-
-export const imageText = (part: Part): string => (part.type === 'image' ? `![image](${mediaUrl(part.source)})` : '');

@@ -1,17 +1,10 @@
 /** Answers as a response event stream: the whole life of every item, numbered. */
+
 import type { ChatEvent, Citation, EventOf, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
+import { mediaMarkdown } from '../shared/media.ts';
 import { madeOf } from './references.ts';
-import {
-  callItem,
-  type Item,
-  imageText,
-  messageItem,
-  responseObject,
-  statusOf,
-  textPart,
-  thoughtItem,
-} from './response.ts';
+import { callItem, type Item, messageItem, responseObject, statusOf, textPart, thoughtItem } from './response.ts';
 
 type Thought = Extract<Part, { type: 'reasoning' }>;
 type Call = Extract<Part, { type: 'tool-call' }>;
@@ -164,7 +157,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'refusal-delta':
           return emit('refusal', 'refusal', event.text);
         case 'media':
-          return emit(-1, 'text', imageText(event.part)) + closeMessage(-1);
+          return emit(-1, 'text', mediaMarkdown(event.part)) + closeMessage(-1);
         case 'reasoning-start': {
           const id = event.id ?? idOf('rs');
           const part: Thought = { type: 'reasoning', text: '', signature: null, redacted: null, id };

@@ -1,5 +1,5 @@
 /** Pictures, sound and files: data URLs in both directions. */
-import type { Media } from '../canonical.ts';
+import type { DeliveredPart, Media, Part } from '../canonical.ts';
 import { guardedLookup } from './json.ts';
 
 /** @returns the bytes of a data URL or the address itself. */
@@ -17,6 +17,18 @@ export function mediaFrom(url: string, mimeType: string | null = null): Media {
 
 export const mediaUrl = (source: Media): string =>
   source.kind === 'url' ? source.url : `data:${source.mimeType};base64,${source.data}`;
+
+/** What is neither sound nor a picture is a file: videos, documents. */
+export function deliveredPart(source: Media, mimeType: string): DeliveredPart {
+  if (mimeType.startsWith('audio/')) return { type: 'audio', source, format: mimeType.slice(6) };
+  return mimeType.startsWith('image/') ? { type: 'image', source } : { type: 'file', source, name: null };
+}
+
+/** A part in Markdown, for dialects that have no place of their own for it; '' = it cannot be shown. */
+export function mediaMarkdown(part: Part): string {
+  if (part.type === 'image') return `![image](${mediaUrl(part.source)})`;
+  return part.type === 'file' && part.source.kind !== 'id' ? `[${part.name ?? 'file'}](${mediaUrl(part.source)})` : '';
+}
 
 const audioFormats: Readonly<Record<string, string>> = {
   'audio/wav': 'wav',

@@ -1,6 +1,14 @@
 /** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
 
-import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
+import type {
+  ChatEvent,
+  ChatRequest,
+  Citation,
+  DeliveredPart,
+  UnifiedFinish,
+  UpstreamError,
+  Usage,
+} from '../canonical.ts';
 import type { Dropped, FrameKind, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
 import { endedEarly } from './ended-early.ts';
 import { type Json, parseExact, parseJson, record } from './json.ts';
@@ -10,6 +18,8 @@ import type { SseFrame } from './sse.ts';
 export interface WireChunk {
   readonly text?: string | null;
   readonly thought?: string | null;
+  /** Pictures and the like, each whole. */
+  readonly media?: readonly DeliveredPart[];
   /** Calls of tools, each in one chunk. `id` null = the upstream gives none. */
   readonly calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[];
   /** What the text so far rests on. */
@@ -96,6 +106,10 @@ function createReader(
       }
       emit('reasoning', chunk.thought, events);
       emit('text', chunk.text, events);
+      for (const part of chunk.media ?? []) {
+        close(events);
+        events.push({ type: 'media', part });
+      }
       if (chunk.citations !== undefined) citations = [...citations, ...chunk.citations];
       for (const one of chunk.calls ?? []) call(one, events);
       if (usage !== null) events.push({ type: 'usage', usage });

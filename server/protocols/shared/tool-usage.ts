@@ -85,6 +85,20 @@ export function hostedCall(raw: unknown): string | null {
   return name === 'shell' && containerOf(block) === null ? null : name;
 }
 
+/** Members in which a model writes what a tool of its provider's is to do. */
+const written = ['input', 'code', 'arguments', 'action', 'queries', 'executableCode', 'operation'] as const;
+
+/** What the model wrote for a tool that its provider ran: words like any others. @param raw as the upstream wrote it. */
+export function writtenFor(raw: unknown): string {
+  const block = record(raw);
+  let words = '';
+  for (const name of written) {
+    const value = block?.[name];
+    if (value !== undefined && value !== null) words += typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  return words;
+}
+
 export const containerOf = (block: Readonly<Record<string, unknown>>): string | null =>
   text(block.container_id) ?? text(record(block.environment)?.container_id);
 

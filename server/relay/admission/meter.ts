@@ -1,5 +1,6 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
-import { type ModelLimits, modelLimits, usualPicture } from '../../contract/model-limits.ts';
+import { type ModelLimits, modelLimits, usualPicture, writtenPicture } from '../../contract/model-limits.ts';
+import { quotaOf } from '../../contract/pricing/charge.ts';
 import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
 import { type ImageOrder, imagePrices } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
@@ -92,6 +93,8 @@ export interface Delivered {
   readonly body: unknown;
   /** Words the client received. */
   readonly text: DeliveredText;
+  /** It did not wait for the end. */
+  readonly left?: boolean;
 }
 
 /** Tokens that a conversation must be able to pay for when it opens. */
@@ -441,11 +444,11 @@ export function finalPrices(
   prices: Prices,
   served: { readonly upstreamModel: string; readonly dropped: readonly string[] },
   usage: Usage | null,
-  body: unknown,
+  { body, left, counted }: AnsweredPictures,
 ): Prices {
   if (images.has(parsed.operation))
     return usage === null || prices.modelPrice !== null
-      ? picturePrices(parsed, prices, countOf(body), [served.upstreamModel])
+      ? deliveredPictures(parsed, prices, served.upstreamModel, { body, left, counted })
       : prices;
   if (parsed.order !== undefined) return orderPrices(parsed, prices);
   return prices.modelPrice === null ? prices : times(prices, callsDone(parsed, served.dropped, body));
@@ -484,10 +487,39 @@ function listed(answer: Readonly<Record<string, unknown>> | null, names: readonl
   return null;
 }
 
+/** Prices of the pictures that an answer delivered, and of those that were ordered by who left. */
+function deliveredPictures(
+  parsed: ParsedRequest,
+  prices: Prices,
+  upstreamModel: string,
+  { body, left, counted }: AnsweredPictures,
+): Prices {
+  const delivered = countOf(body);
+  const count = delivered === null || !left ? delivered : Math.max(delivered, picturesOf(parsed));
+  const each = picturePrices(parsed, prices, count, [upstreamModel]);
+  // Only models that are paid by the token stream their pictures.
+  const byTokens =
+    counted !== null &&
+    parsed.stream &&
+    prices.modelPrice === null &&
+    quotaOf(counted, prices) > quotaOf(counted, each);
+  return byTokens ? prices : each;
+}
+
+/** What is known of an answer when pictures are priced. */
+export interface AnsweredPictures {
+  /** The JSON of a whole answer, or what a stream would have been as one. */
+  readonly body: unknown;
+  /** The client did not wait for all of it: what was ordered is made all the same. */
+  readonly left: boolean;
+  /** Its tokens as counted here; null = they were not. */
+  readonly counted: Usage | null;
+}
+
 /** @returns what the client asked for and received, counted here. */
 export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
   const { operation, prompt } = parsed;
-  if (images.has(operation)) return { ...emptyUsage, input: 1 };
+  if (images.has(operation)) return streamedPictures(parsed, delivered);
   if (operation === 'speech') return { ...emptyUsage, input: speechLength(parsed) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
   const { units } = delivered.text;
@@ -503,8 +535,18 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   const framing = operation === 'chat' ? 6 : 0;
   // What was not kept is counted like what was.
   const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
-  const output = operation === 'completions' ? Math.ceil(all * attemptsPerChoice(parsed.body)) : all;
+  const { pictures, fileTokens } = delivered.text;
+  const media = pictures === 0 ? fileTokens : pictures * writtenPicture(parsed.model) + fileTokens;
+  const output = media + (operation === 'completions' ? Math.ceil(all * attemptsPerChoice(parsed.body)) : all);
   return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
+}
+
+/** Tokens of what was ordered, for streams; in one piece it is paid by the piece. */
+function streamedPictures(parsed: ParsedRequest, { body, left }: Delivered): Usage {
+  if (!parsed.stream || body === null) return { ...emptyUsage, input: 1 };
+  const count = Math.max(countOf(body) ?? 0, left === true ? picturesOf(parsed) : 0);
+  const written = ordersOf(parsed, count).map((order) => order.count * tokensOfPicture(order, [parsed.model]));
+  return { ...emptyUsage, input: Math.max(1, estimatedPromptTokens(parsed.prompt)), output: Math.max(0, ...written) };
 }
 
 /** `best_of` answers are written and paid for, of which `n` are delivered. */
@@ -558,7 +600,9 @@ function picturePrices(
 
 const countOf = (body: unknown): number | null => {
   const data = (body as { data?: unknown } | null)?.data;
-  return Array.isArray(data) && data.length > 0 ? data.length : null;
+  if (!Array.isArray(data) || data.length === 0) return null;
+  // Of several one may have failed.
+  return data.filter((item) => record(record(item)?.error) === null).length;
 };
 
 /** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */

@@ -1,4 +1,4 @@
-/** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
+/** Carries an answer that is neither JSON nor events, such as sound, as it comes; its last byte waits for the bill. */
 import { createDeadlines, type Deadline } from '../shared/deadline.ts';
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
@@ -31,7 +31,8 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   private readonly decoder = new TextDecoder();
   private words = '';
   private firstByteMs: number | null = null;
-  private buffered: Uint8Array | null = null;
+  /** The last byte so far. */
+  private held: Uint8Array | null = null;
   private silence: Deadline | null = null;
   private isIdle = false;
   private over: Promise<void> | null = null;
@@ -54,18 +55,20 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
         const read = await reader?.read();
         if (read === undefined || read.done) {
           await this.end('completed');
-          if (this.buffered !== null) controller.enqueue(this.buffered);
+          if (this.held !== null) controller.enqueue(this.held);
           controller.close();
           return;
         }
         this.firstByteMs ??= options.now();
         if (this.isText && this.words.length < textLimit)
           this.words += this.decoder.decode(read.value, { stream: true });
-        const ready = this.buffered;
-        this.buffered = read.value;
-        if (ready === null) continue;
-        controller.enqueue(ready);
-        return;
+        const { value } = read;
+        if (value.length === 0) continue;
+        const before = this.held;
+        this.held = value.subarray(-1);
+        if (before !== null) controller.enqueue(before);
+        if (value.length > 1) controller.enqueue(value.subarray(0, -1));
+        if (before !== null || value.length > 1) return;
       }
     } catch (error) {
       const left = options.abort.aborted && !this.isIdle;

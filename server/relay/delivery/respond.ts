@@ -9,7 +9,7 @@ import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, safeType } from '../shared/safe-headers.ts';
-import { changeFor, contextOf, isCollected, type Outcome } from '../upstream/attempt.ts';
+import { changeFor, contextOf, isCollected, type Outcome, soundForm } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
 import type { Failed } from '../upstream/send.ts';
@@ -143,7 +143,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
     endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? textOfEvents(events) : nothingDelivered,
+    delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
   const shape = text === null ? null : transformFor(one);
@@ -190,7 +190,7 @@ async function collected(
   const { stream } = outcome;
   const { prepared } = outcome;
   const isThinking = () => hasHiddenThinking(one, prepared, stream.frameRelay);
-  disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking());
+  disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking() || stream.frameRelay.deliversMedia());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage;
   one.received = stream.frameRelay.receivedBytes;
@@ -209,8 +209,14 @@ async function collected(
     ...(failed ? { failure: 'broken' } : {}),
   };
   const attempts = reportOutcome(core, one, outcome, end);
-  const text = broken ? '' : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
-  const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts }, end);
+  const { operation } = one.parsed;
+  const body = operation === 'chat' ? undefined : stream.frameRelay.answer();
+  const text = broken
+    ? ''
+    : body !== undefined
+      ? JSON.stringify(body)
+      : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
+  const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts, body }, end);
   disconnect.upstream.abort();
   if (broken) {
     await durable;

@@ -116,7 +116,11 @@ interface Counted {
 }
 
 async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
-  const words = await countLocally(counter, one.parsed, { body, text: end.delivered });
+  const words = await countLocally(counter, one.parsed, {
+    body,
+    text: end.delivered,
+    left: end.endReason === 'client_gone',
+  });
   const { audioSeconds, calls } = end.delivered;
   const withAudio = audioSeconds === 0 ? words : { ...words, audioOutput: audioTokens(audioSeconds) };
   const local = withCalls(withAudio, calls ?? (body === null ? noCalls : hostedCallsIn(body)));
@@ -205,7 +209,14 @@ export function finishRequest(
     thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
-    prices: served === null ? prices : finalPrices(parsed, prices, served, reported, body),
+    prices:
+      served === null
+        ? prices
+        : finalPrices(parsed, prices, served, reported, {
+            body,
+            left: ended.endReason === 'client_gone',
+            counted: reported === null ? ended.usage : null,
+          }),
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],

@@ -1,6 +1,7 @@
 /** One upstream event stream on its way to its client: what is sent, what waits for the bill, and how the stream ends. */
 import type { EndReason } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { writtenPicture } from '../../contract/model-limits.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { ClientError, ClientHalf, StreamTransform } from '../../protocols/codec.ts';
@@ -20,7 +21,7 @@ import { clientError, localizedError } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
-import { type Bytes, isWholeBill, type OpenStream, readTrailing } from '../upstream/open-stream.ts';
+import { type Bytes, isWholeBill, type OpenStream, readTrailing, trailingMs } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { noteKept } from './response-items.ts';
@@ -229,7 +230,7 @@ export class ResponseStream implements Looking {
     const { reader, framing, frameRelay } = stream;
     this.reader = reader;
     this.lastByteMs = deps.now();
-    disconnect.expecting(() => frameRelay.nearEnd() || this.isThinking());
+    disconnect.expecting(() => frameRelay.nearEnd() || this.isThinking() || frameRelay.deliversMedia());
     if (await this.deliverOpening(stream)) return;
     for (;;) {
       const { done, value } = await reader.read();
@@ -407,7 +408,8 @@ export class ResponseStream implements Looking {
   private goesOn(): false {
     const frameRelay = this.outcome?.stream.frameRelay;
     if (frameRelay === undefined || !this.disconnect.forUsageOnly) return false;
-    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.isThinking()) throw new Error('client gone');
+    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.isThinking() && !frameRelay.deliversMedia())
+      throw new Error('client gone');
     return false;
   }
 
@@ -473,6 +475,11 @@ export class ResponseStream implements Looking {
 
   /** Held frames are sent after a while even without the bill. */
   private awaitBill(): void {
+    if (this.outcome?.stream.frameRelay.isComplete === true) {
+      // Nothing is lacking but the upstream's hanging up: then it is done by us.
+      this.billDeadline ??= deadlines.start(trailingMs, () => void this.reader?.cancel().catch(() => undefined));
+      return;
+    }
     this.billDeadline ??= deadlines.start(this.deps.billMs, () => {
       this.billOverdue = true;
       this.release();
@@ -583,13 +590,14 @@ export class ResponseStream implements Looking {
   }
 
   /** @param durably what is owed is written down too. */
-  private isAffordable({ units, audioSeconds }: DeliveredText, durably: boolean): boolean {
+  private isAffordable({ units, audioSeconds, pictures, fileTokens }: DeliveredText, durably: boolean): boolean {
     const { reservation, channel } = this;
     if (channel === null) return true;
     const guess: Usage = {
       ...emptyUsage,
       input: Math.ceil(reservation.plan.promptTokens),
-      output: Math.ceil(units / 2),
+      output:
+        Math.ceil(units / 2) + fileTokens + (pictures === 0 ? 0 : pictures * writtenPicture(reservation.parsed.model)),
       audioOutput: audioTokens(audioSeconds),
     };
     if (durably) reservation.checkpoint(guess, channel);
@@ -657,7 +665,8 @@ export class ResponseStream implements Looking {
       pings.restart(deps.commitPingMs);
     });
     try {
-      await closeRequest(deps, reservation, { prepared, attempts }, end);
+      const body = reservation.parsed.operation === 'chat' ? null : frameRelay.answer();
+      await closeRequest(deps, reservation, { prepared, attempts, body }, end);
     } finally {
       pings.end();
     }

@@ -4,6 +4,10 @@ import { number, record, text } from '../../protocols/shared/json.ts';
 /** The size of audio of unknown format: 16 bits at 24 kHz. */
 export const defaultRate = 48_000;
 
+/** Bytes that base64 text stands for. */
+export const base64Bytes = (text: string): number =>
+  Math.floor((text.length * 3) / 4) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+
 export const secondsIn = (base64: unknown, rate: number): number =>
   typeof base64 === 'string' ? (base64.length * 3) / 4 / rate : 0;
 

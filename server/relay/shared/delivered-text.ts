@@ -1,7 +1,11 @@
-/** Words and sound on their way to a client: words are kept for counting as far as an answer of any model reaches, measured beyond. */
-import type { ChatEvent } from '../../protocols/canonical.ts';
-import { addCall, hostedCall } from '../../protocols/shared/tool-usage.ts';
-import { defaultRate, secondsIn } from './audio.ts';
+/**
+ * What is on its way to a client, counted for answers without a usage. Words are kept for counting as far as an answer of any
+ * model reaches, measured beyond. Every kind of event and of part has a counter here: one without does not compile.
+ */
+import type { ChatEvent, DeliveredPart } from '../../protocols/canonical.ts';
+import { addCall, hostedCall, writtenFor } from '../../protocols/shared/tool-usage.ts';
+import { base64Bytes } from './audio.ts';
+import { Sound } from './sound.ts';
 
 export interface DeliveredText {
   readonly texts: readonly string[];
@@ -12,6 +16,10 @@ export interface DeliveredText {
   /** Those of them that are thoughts. */
   readonly thoughtUnits: number;
   readonly audioSeconds: number;
+  /** Pictures, begun ones too: what each counts for depends on the model. */
+  readonly pictures: number;
+  /** Tokens of videos and documents. */
+  readonly fileTokens: number;
   /** Calls of tools that the provider ran, by tool; absent = none were seen. */
   readonly calls?: Readonly<Record<string, number>>;
 }
@@ -25,7 +33,13 @@ export const nothingDelivered: DeliveredText = {
   units: 0,
   thoughtUnits: 0,
   audioSeconds: 0,
+  pictures: 0,
+  fileTokens: 0,
 };
+
+/** Anything but words. */
+export const hasMedia = ({ audioSeconds, pictures, fileTokens }: DeliveredText): boolean =>
+  audioSeconds + pictures + fileTokens > 0;
 
 export const deliveredTextOf = (texts: readonly string[]): DeliveredText => ({
   ...nothingDelivered,
@@ -35,18 +49,20 @@ export const deliveredTextOf = (texts: readonly string[]): DeliveredText => ({
 
 /** The same without the texts from a place on. */
 export const textBefore = (
-  { texts, choices, thoughtUnits, audioSeconds }: DeliveredText,
+  { texts, choices, thoughtUnits, audioSeconds, pictures, fileTokens }: DeliveredText,
   place: number,
 ): DeliveredText => ({
   ...deliveredTextOf(texts.slice(0, place)),
   thoughtUnits,
   choices: choices === null ? null : choices.slice(0, place),
   audioSeconds,
+  pictures,
+  fileTokens,
 });
 
-/** What a whole answer delivers. */
-export function textOfEvents(events: readonly ChatEvent[]): DeliveredText {
-  const tally = new DeliveredTextTally();
+/** What a whole answer delivers. @param form of sound that was asked for; null = none was named. */
+export function textOfEvents(events: readonly ChatEvent[], form: string | null = null): DeliveredText {
+  const tally = new DeliveredTextTally(form);
   for (const event of events) tally.take(event);
   return tally;
 }
@@ -62,13 +78,65 @@ export function textByChoice({ texts, choices }: DeliveredText): readonly string
   return [...joined.values()];
 }
 
+/** A second of video as a model reads it, and what the thinnest one takes. Source: ai.google.dev/gemini-api/docs/video-understanding. */
+const videoTokensPerSecond = 263;
+const thinnestVideo = 16_000;
+/** A page of a document; the same source's guide on documents. */
+const pageTokens = 258;
+/** As of words: a token for each so many bytes. */
+const bytesPerToken = 4;
+/** Of what lies elsewhere the length is not known. */
+const unseenSeconds = 8;
+
+function fileTokensOf({ source }: Extract<DeliveredPart, { type: 'file' }>): number {
+  const isVideo = source.kind !== 'id' && source.mimeType?.startsWith('video/') === true;
+  if (source.kind !== 'base64') return isVideo ? unseenSeconds * videoTokensPerSecond : pageTokens;
+  const bytes = base64Bytes(source.data);
+  if (isVideo) return Math.ceil((bytes / thinnestVideo) * videoTokensPerSecond);
+  return Math.max(pageTokens, Math.ceil(bytes / bytesPerToken));
+}
+
+/** Counts one part. @returns whether it may be seen or heard. */
+type Counter<Type extends DeliveredPart['type']> = (
+  tally: DeliveredTextTally,
+  part: Extract<DeliveredPart, { readonly type: Type }>,
+  isDraft: boolean,
+) => boolean;
+
+const counters: { readonly [Type in DeliveredPart['type']]: Counter<Type> } = {
+  audio: (tally, { source, format }) => {
+    if (source.kind !== 'base64') return false;
+    tally.speak(source.data, format);
+    return true;
+  },
+  image: (tally, _part, isDraft) => {
+    tally.draw(isDraft);
+    return true;
+  },
+  file: (tally, part, isDraft) => {
+    if (!isDraft) tally.fileTokens += fileTokensOf(part);
+    return true;
+  },
+};
+
 export class DeliveredTextTally implements DeliveredText {
   readonly texts: string[] = [];
   choices: number[] | null = null;
   units = 0;
   thoughtUnits = 0;
-  audioSeconds = 0;
+  pictures = 0;
+  fileTokens = 0;
   calls?: Record<string, number>;
+  private sound: Sound | null = null;
+  /** The last picture is a draft of one that has not come yet. */
+  private isDrawing = false;
+
+  /** @param form of sound that the client asked for; null = it named none. */
+  constructor(private readonly form: string | null = null) {}
+
+  get audioSeconds(): number {
+    return this.sound === null ? 0 : this.sound.seconds();
+  }
 
   add(text: string, choice = 0): void {
     if (this.units < keptUnits) {
@@ -79,12 +147,19 @@ export class DeliveredTextTally implements DeliveredText {
     this.units += text.length;
   }
 
-  /** @param base64 samples of 16 bits at 24 kHz, the one form in which speech is streamed. */
-  speak(base64: string): void {
-    this.audioSeconds += secondsIn(base64, defaultRate);
+  /** @param form as the answer names it. */
+  speak(base64: string, form: string): void {
+    this.sound ??= new Sound();
+    this.sound.add(base64, form, this.form);
   }
 
-  /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has words, written or spoken. */
+  /** A picture counts once, its drafts with it. */
+  draw(isDraft: boolean): void {
+    if (!this.isDrawing) this.pictures++;
+    this.isDrawing = isDraft;
+  }
+
+  /** What an event delivers. The name of a call is written by the model like its arguments. @returns whether it has something to read, see or hear. */
   take(event: ChatEvent, choice = 0): boolean {
     switch (event.type) {
       case 'text-delta':
@@ -104,19 +179,36 @@ export class DeliveredTextTally implements DeliveredText {
         return true;
       case 'other-choice':
         return this.take(event.event, event.choice);
-      case 'unknown':
+      case 'unknown': {
         this.count(hostedCall(event.raw));
-        return false;
-      case 'media': {
-        const { part } = event;
-        this.count(event.hosted ?? null);
-        if (part.type !== 'audio' || part.source.kind !== 'base64') return false;
-        this.speak(part.source.data);
+        const words = writtenFor(event.raw);
+        if (words === '') return false;
+        this.add(words, choice);
         return true;
       }
-      default:
+      case 'media':
+        this.count(event.hosted ?? null);
+        return this.takePart(event.part, false);
+      case 'media-draft':
+        return this.takePart(event.part, true);
+      case 'response-start':
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-start':
+      case 'reasoning-end':
+      case 'tool-call-end':
+      case 'usage':
+      case 'finish':
+      case 'error':
         return false;
+      default:
+        return event satisfies never;
     }
+  }
+
+  private takePart(part: DeliveredPart, isDraft: boolean): boolean {
+    // The table has one row for each type; the checker cannot see that both are the same.
+    return (counters[part.type] as Counter<DeliveredPart['type']>)(this, part, isDraft);
   }
 
   /** @param tool that the provider ran; null = it ran none. */

@@ -1,11 +1,13 @@
 /** One attempt at an upstream: the call, and what its response is: a stream, a whole response, or bytes. */
 import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
 import type { ResponseContext } from '../../protocols/codec.ts';
+import { operationEvents } from '../../protocols/openai-chat/operation-events.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
+import type { Operation } from '../intake/routes.ts';
 import { type AttemptSummary, redacted, statusFailure, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, missesCompaction, uncompacted } from './compact.ts';
 import { finished, inlined } from './custom-operation.ts';
@@ -87,12 +89,13 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     let response = original;
     const type = response.headers.get('content-type') ?? '';
     const isStreaming = stream && operation === 'chat';
+    const isExpected = isStreaming || (stream && hasEvents(operation));
     let framing =
       prepared.framing?.(type) ??
       prepared.upstream.framing?.(type, isStreaming) ??
       (type.includes('text/event-stream') ? new SseSplitter() : null);
     // Some relays stream under another content type, or under none.
-    if (framing === null && response.body !== null && operation === 'chat' && (isStreaming || !isJson(type))) {
+    if (framing === null && response.body !== null && (isExpected || (operation === 'chat' && !isJson(type)))) {
       const timer = setTimeout(() => abort.abort(), this.firstByteMs(call));
       try {
         const { first, body } = await peeked(response.body);
@@ -204,7 +207,11 @@ const isJson = (type: string): boolean => type.includes('json');
 /** What answers of custom forms are made into. */
 const openAi = codecFor(commonProtocol).upstream;
 
-const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
+/** Operations whose streams are no chats. */
+const hasEvents = (operation: Operation): boolean =>
+  operation === 'speech' || isPicture(operation) || isRecording(operation);
+const isPicture = (operation: Operation): boolean => operation.startsWith('image');
+const isRecording = (operation: Operation): boolean => operation === 'transcriptions' || operation === 'translations';
 
 /** The content type goes into the log: it is often the reason why a response cannot be read. */
 const hostFailure = (response: Response, reason: UpstreamFailure['reason']): UpstreamFailure => ({
@@ -242,18 +249,32 @@ const statusOfType = (error: UpstreamError): number => {
 /** How this upstream's frames reach this client. */
 function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {
   const { parsed } = reservation;
-  const { upstream } = prepared;
-  if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared));
+  const upstream = hasEvents(parsed.operation) ? operationEvents(prepared.upstream) : prepared.upstream;
+  if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared), soundForm(parsed));
   // Nothing is sent to the client before this upstream is known to support compaction.
   const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
   if (proves !== null || !prepared.needsTranslation)
-    return new PassthroughRelay(upstream, prepared.usageRequested, now, proves);
+    return new PassthroughRelay(upstream, prepared.usageRequested, now, proves, soundForm(parsed));
   const { writer } = codecFor(parsed.protocol).translation;
-  return new TranslatingRelay(upstream, writer(contextOf(reservation, now())), now, changeFor(prepared));
+  return new TranslatingRelay(
+    upstream,
+    writer(contextOf(reservation, now())),
+    now,
+    changeFor(prepared),
+    soundForm(parsed),
+  );
+}
+
+/** Streamed speech does not say what it is: the request does. @returns null = it names no form. */
+export function soundForm({ body }: Pick<ParsedRequest, 'body'>): string | null {
+  if (body.audio === undefined) return null;
+  const format = record(body.audio)?.format;
+  return typeof format === 'string' && format !== '' ? format.slice(0, 32) : null;
 }
 
 /** Some upstreams stream although a single response was requested. */
-export const isCollected = (parsed: ParsedRequest): boolean => !parsed.stream && parsed.operation === 'chat';
+export const isCollected = ({ operation, stream }: ParsedRequest): boolean =>
+  !stream && (operation === 'chat' || isPicture(operation) || isRecording(operation));
 
 /** What happens to an answer's events between the two dialects. */
 export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {

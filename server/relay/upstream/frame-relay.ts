@@ -2,7 +2,7 @@
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { FrameKind, StreamReader, StreamWriter, UpstreamHalf } from '../../protocols/codec.ts';
 import { type FrameRun, framesIn, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import { type DeliveredText, DeliveredTextTally } from '../shared/delivered-text.ts';
+import { type DeliveredText, DeliveredTextTally, hasMedia } from '../shared/delivered-text.ts';
 import { failureIn } from './whole.ts';
 
 /** Output for the client: whole frames. */
@@ -29,6 +29,8 @@ export abstract class FrameRelay {
   isLast = false;
   /** The frames just returned end the answer, and its usage was not reported yet. */
   awaitsBill = false;
+  /** The answer is whole with the piece just returned; an end mark may follow, or another part of what was ordered. */
+  isComplete = false;
   /** Bytes of frames whose words were not read yet. */
   unreadBytes = 0;
   /** Bytes of all frames. */
@@ -37,15 +39,17 @@ export abstract class FrameRelay {
   protected content = false;
   protected reason: Finish | null = null;
   protected readonly reader: StreamReader;
-  protected readonly delivered = new DeliveredTextTally();
+  protected readonly delivered: DeliveredTextTally;
   /** How much of it there was when the last usage was read. */
   protected deliveredAtUsage = 0;
 
-  /** @param now epoch milliseconds. */
+  /** @param now epoch milliseconds. @param soundForm that the client asked for; null = it named none. */
   constructor(
     upstream: UpstreamHalf,
     protected readonly now: () => number,
+    soundForm: string | null,
   ) {
+    this.delivered = new DeliveredTextTally(soundForm);
     this.reader = upstream.reader();
   }
 
@@ -55,6 +59,11 @@ export abstract class FrameRelay {
   abstract close(rest: Uint8Array): Piece | null;
   /** Little but the bill is left to come. */
   abstract nearEnd(): boolean;
+  /** Pictures, sound or files were delivered: what they cost is reported a little later. */
+  deliversMedia(): boolean {
+    return hasMedia(this.words());
+  }
+
   /** Words followed the last usage: it is not the whole bill. */
   abstract deliveredSinceUsage(): boolean;
   /** Words the client received so far. */
@@ -140,7 +149,8 @@ function isCountedIn(text: string, name: string): boolean {
 }
 
 /** Grows with all text. */
-const deliveredAmount = ({ units, audioSeconds }: DeliveredText): number => units + audioSeconds;
+const deliveredAmount = ({ units, audioSeconds, pictures, fileTokens }: DeliveredText): number =>
+  units + audioSeconds + pictures + fileTokens;
 
 /** Frames are kept unread up to this many bytes. */
 export const unreadLimit = 16 * 1024;
@@ -174,8 +184,9 @@ export class PassthroughRelay extends FrameRelay {
     private readonly dropUsageFrame: boolean,
     now: () => number,
     private readonly proves: ((frame: string) => boolean) | null = null,
+    soundForm: string | null = null,
   ) {
-    super(upstream, now);
+    super(upstream, now, soundForm);
     this.proven = proves === null;
   }
 
@@ -216,7 +227,11 @@ export class PassthroughRelay extends FrameRelay {
       if (this.error !== null) return null;
     }
     this.isLast = kind === 'terminal';
-    if (this.isLast || !isStopped) {
+    this.isComplete = kind === 'complete';
+    if (this.isComplete) {
+      this.billed = isReported;
+      this.awaitsBill = true;
+    } else if (this.isLast || !isStopped) {
       this.billed ||= this.isLast && isReported;
       this.awaitsBill = false;
     } else {
@@ -335,8 +350,9 @@ export class TranslatingRelay extends FrameRelay {
     private readonly writer: StreamWriter | null,
     now: () => number,
     private readonly change: ((event: ChatEvent) => readonly ChatEvent[]) | null = null,
+    soundForm: string | null = null,
   ) {
-    super(upstream, now);
+    super(upstream, now, soundForm);
   }
 
   pass(frame: RawFrame): string | null {

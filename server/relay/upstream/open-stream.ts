@@ -106,8 +106,8 @@ export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean 
   // Words that are read to find out may bring a usage.
   (frameRelay.billed || (complete && !frameRelay.deliveredSinceUsage())) && frameRelay.usage !== null;
 
-/** How long a stream without usage is read on after its end. */
-const trailingMs = 500;
+/** How long a stream without usage is read on after its end, and one without an end mark when its answer is whole. */
+export const trailingMs = 500;
 
 /** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */
 export async function readTrailing({ reader, framing, frameRelay, done }: OpenStream, early: readonly RawFrame[]) {
@@ -149,13 +149,13 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
     for (let done = stream.done; !done && !frameRelay.isLast; ) {
       const read = await reader.read();
       done = read.done;
-      silence.restart(idleMs);
       size += read.value?.length ?? 0;
       if (size > collectedLimit) {
         cut();
         return false;
       }
       if (read.value !== undefined) for (const frame of framing.advance(read.value).frames()) frameRelay.pass(frame);
+      silence.restart(frameRelay.isComplete ? trailingMs : idleMs);
     }
     if (frameRelay.isLast) await readTrailing(stream, []);
     else if (!stream.done) frameRelay.close(framing.end());

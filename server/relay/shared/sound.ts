@@ -1,0 +1,43 @@
+/** How long sound is that reaches a client in pieces: plain samples by their rate, any other form as a recording of that beginning and size. */
+import { base64Bytes, defaultRate } from './audio.ts';
+import { measuredSeconds, thinnestSeconds } from './recordings/length.ts';
+
+/** So much of it shows its form. */
+const headSize = 64 * 1024;
+/** What a dialect means that names no form. */
+const unnamed = 'pcm16';
+
+const plainForm = /^(?:l16|pcm|raw)/i;
+const telephoneForm = /g711|ulaw|alaw|mulaw|pcmu|pcma|basic/i;
+
+/** @returns bytes of a second; null = its packets say it. */
+function plainRate(form: string): number | null {
+  // 8 bits at 8 kHz.
+  if (telephoneForm.test(form)) return 8000;
+  if (!plainForm.test(form)) return null;
+  const rate = Number(/rate=(\d{3,6})/i.exec(form)?.[1] ?? Number.NaN);
+  return Number.isFinite(rate) ? 2 * rate : defaultRate;
+}
+
+export class Sound {
+  private bytes = 0;
+  private readonly head: Uint8Array[] = [];
+  private headBytes = 0;
+  private form = unnamed;
+
+  /** @param named by the answer. @param asked for by the client: it holds where the answer names none. */
+  add(base64: string, named: string, asked: string | null): void {
+    if (this.bytes === 0) this.form = named === unnamed ? (asked ?? unnamed) : named;
+    this.bytes += base64Bytes(base64);
+    if (this.headBytes >= headSize) return;
+    const piece = Buffer.from(base64.slice(0, Math.ceil(headSize / 3) * 4), 'base64');
+    this.head.push(piece);
+    this.headBytes += piece.length;
+  }
+
+  seconds(): number {
+    const rate = plainRate(this.form);
+    if (rate !== null) return this.bytes / rate;
+    return measuredSeconds(new Uint8Array(Buffer.concat(this.head)), this.bytes) ?? thinnestSeconds(this.bytes);
+  }
+}
