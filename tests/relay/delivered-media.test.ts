@@ -176,7 +176,7 @@ test.each(pairs)(
 test('who leaves after a picture is charged by the bill that comes a little later', async () => {
   const { channel, stream } = wires['openai-chat'];
   await gateway.channel(upstream.url, channel);
-  const { promise, resolve } = Promise.withResolvers<{ end(text: string): unknown }>();
+  const { promise, resolve } = Promise.withResolvers<{ write(text: string): unknown; end(text: string): unknown }>();
   upstream.script((answer) => {
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
     answer.write(stream);
@@ -188,10 +188,33 @@ test('who leaves after a picture is charged by the bill that comes a little late
   await reader?.read();
   client.abort();
   const usage = { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 };
-  (await promise).end(
-    `${data({ choices: [{ index: 0, delta: { content: 'a cat' } }] })}${data({ choices: [], usage })}data: [DONE]\n\n`,
-  );
+  const up = await promise;
+  up.write(data({ choices: [{ index: 0, delta: { content: 'a cat' } }] }));
+  // The bill comes in a chunk of its own.
+  await Bun.sleep(20);
+  up.end(`${data({ choices: [], usage })}data: [DONE]\n\n`);
   await reader?.read().catch(() => undefined);
+  expect(await row()).toMatchObject({ usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' });
+});
+
+test('so is who asked for one piece, of which the upstream made a stream', async () => {
+  const { channel, stream } = wires['openai-chat'];
+  await gateway.channel(upstream.url, channel);
+  const { promise, resolve } = Promise.withResolvers<{ end(text: string): unknown }>();
+  upstream.script((answer) => {
+    answer.writeHead(200, { 'content-type': 'text/event-stream' });
+    answer.write(stream);
+    resolve(answer);
+  });
+  const client = new AbortController();
+  const asked = ask('openai-chat', false, client.signal);
+  const up = await promise;
+  // Nothing shows when the piece was read.
+  await Bun.sleep(20);
+  client.abort();
+  const usage = { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 };
+  up.end(`${data({ choices: [], usage })}data: [DONE]\n\n`);
+  await asked;
   expect(await row()).toMatchObject({ usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' });
 });
 
@@ -285,4 +308,28 @@ test('what a model writes for tools of its provider counts as words', () => {
   );
   expect(words({ type: 'code_interpreter_call', code: 'print(1)' })).toBe(8);
   expect(words({ type: 'web_search_tool_result', content: [{ url: 'https://cats.example' }] })).toBe(0);
+});
+
+test('searches of an answer count without a usage, each once, and not what they found', () => {
+  const grounded = { groundingMetadata: { webSearchQueries: ['cats', 'dogs'] } };
+  const reader = codecs['gemini-generate'].upstream.reader();
+  const seen = [
+    { candidates: [{ content: { parts: [{ text: 'x' }] }, ...grounded }] },
+    { candidates: [{ content: { parts: [{ text: 'y' }] }, ...grounded, finishReason: 'STOP' }] },
+  ].flatMap((body) => reader.feed({ event: '', data: JSON.stringify(body) }));
+  expect(textOfEvents(seen)).toMatchObject({ units: 2, calls: { google_search: 2, google_search_prompt: 1 } });
+  const action = { type: 'search', query: 'cats', sources: [{ url: 'https://cats.example' }] };
+  const raw = { type: 'web_search_call', action };
+  const found = textOfEvents([{ type: 'unknown', dialect: 'openai-responses', raw }]);
+  expect(found).toMatchObject({ units: '{"type":"search","query":"cats"}'.length, calls: { web_search: 1 } });
+});
+
+test('pictures of every choice count', () => {
+  const choice = (index: number) => ({
+    index,
+    message: { images: [{ image_url: { url: dataUrl } }] },
+    finish_reason: 'stop',
+  });
+  const all = codecs['openai-chat'].upstream.decodeResponse({ choices: [choice(0), choice(1), choice(2)] });
+  expect(textOfEvents(all).pictures).toBe(3);
 });

@@ -1,6 +1,9 @@
 /** Who leaves before the first byte: what the upstream had taken is paid once, what it had not, or never would have answered, is free. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
+import type { UpstreamCall } from '../../server/relay/upstream/call.ts';
+import { UpstreamHttp } from '../../server/relay/upstream/http.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -315,4 +318,30 @@ test('a model that usually takes long is waited for twice as long as usual', asy
   // What streams take is another matter.
   expect(await leave({ upstreams: 3, body: { ...chat, stream: true } }, 75_000)).toMatchObject(free);
   expect(await leave({ upstreams: 4 }, 90_000)).toMatchObject(free);
+});
+
+test('a call that was ended before it was made was not sent', async () => {
+  const dispatched = async (early: boolean) => {
+    const abort = new AbortController();
+    if (early) abort.abort();
+    const asked = Promise.withResolvers<void>();
+    const { dispatch } = new UpstreamHttp({
+      now: Date.now,
+      headersTimeoutMs: 60_000,
+      fetch: ((_url: string, { signal }: { signal: AbortSignal }) => {
+        asked.resolve();
+        if (signal.aborted) return Promise.reject(signal.reason);
+        return new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
+      }) as never,
+    });
+    const channel = { id: 1, keys: [], baseUrl: '', setting: {} };
+    const call = { url: 'http://127.0.0.1:1/', headers: {}, body: '{}', channel } as unknown as UpstreamCall;
+    const answer = dispatch(call, abort);
+    await asked.promise;
+    abort.abort();
+    const { failure } = (await answer) as { failure: UpstreamFailure };
+    return failure.sent === true;
+  };
+  expect(await dispatched(true)).toBe(false);
+  expect(await dispatched(false)).toBe(true);
 });

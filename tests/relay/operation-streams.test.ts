@@ -260,6 +260,8 @@ test('pictures with a price are paid by the piece, whether their client waits or
   await channels(one.model);
   await leaving(one, one.begin);
   expect((await row())?.quota).toBe(20_000);
+  await leaving({ ...one, body: { ...(one.body as Body), n: 3 } }, one.begin);
+  expect((await row())?.quota).toBe(60_000);
   const stream = playing();
   const asked = ask({ ...one, body: { ...(one.body as Body), n: 2 } });
   (await stream).end(one.begin + one.end() + one.end());
@@ -411,4 +413,32 @@ test('sound as bytes is passed on as it comes, but for its last byte, which wait
   await over;
   expect(text()).toBe('onetwo');
   expect(await row()).toMatchObject({ end_reason: 'completed', prompt_tokens: 5 });
+});
+
+test('an upstream that drops the connection behind the last event had sent all of it', async () => {
+  const one = operations.pictures as Operation;
+  const pieces = [one.begin, one.end({ usage })];
+  const body = () =>
+    new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const piece = pieces.shift();
+          if (piece === undefined) controller.error(new Error('reset'));
+          else controller.enqueue(Buffer.from(piece));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  const dropping = await createTestGateway({
+    upstreamFetch: (async () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } })) as never,
+  });
+  await dropping.channel('http://127.0.0.1:1', { models: one.model });
+  const headers = { authorization: `Bearer sk-${(await dropping.token()).key}`, 'content-type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify({ ...(one.body as Body), model: one.model }) };
+  const response = await dropping.relay.handle(new Request(`http://gateway${one.path}`, request), one.path, {
+    ip: () => '127.0.0.1',
+  });
+  expect(await response.text()).toBe(one.begin + one.end({ usage }));
+  expect(await dropping.lastLog()).toMatchObject({ end_reason: 'completed', completion_tokens: 4000 });
+  await dropping.close();
 });

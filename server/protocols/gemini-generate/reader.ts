@@ -58,6 +58,8 @@ function createAnswerReader(): AnswerReader {
   let searches: Usage['toolCalls'] = {};
   /** What was reported of them with the counts. */
   let reported = searches;
+  /** What was said of them without counts. */
+  const noted: Record<string, number> = {};
   let called = 0;
   /** A call whose arguments are still coming. */
   let calling: { readonly index: number; readonly partial: PartialArguments; readonly signature: object } | null = null;
@@ -101,6 +103,14 @@ function createAnswerReader(): AnswerReader {
       open = { kind: 'reasoning', index: next++, signature };
       events.push({ type: 'reasoning-start', index: open.index });
     } else open.signature = signature;
+  };
+  /** Each search as a call of a tool, for answers that report no usage at all. */
+  const noteSearches = (events: ChatEvent[]) => {
+    for (const [tool, count] of Object.entries(searches))
+      for (let known = noted[tool] ?? 0; known < count; known++) {
+        noted[tool] = known + 1;
+        events.push({ type: 'unknown', dialect: 'gemini-generate', raw: { type: `${tool}_call` } });
+      }
   };
   const endCall = (events: ChatEvent[]) => {
     if (calling === null) return;
@@ -219,6 +229,7 @@ function createAnswerReader(): AnswerReader {
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
       if (candidate?.groundingMetadata !== undefined) searches = mostCalls(searches, groundingIn(body));
       state(body.usageMetadata, events);
+      if (stated.members === null && searches !== reported) noteSearches(events);
       return events;
     },
     progress: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),

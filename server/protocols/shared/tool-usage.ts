@@ -88,13 +88,17 @@ export function hostedCall(raw: unknown): string | null {
 /** Members in which a model writes what a tool of its provider's is to do. */
 const written = ['input', 'code', 'arguments', 'action', 'queries', 'executableCode', 'operation'] as const;
 
+/** What was found stands beside what was looked for. */
+const unfound = (name: string, value: unknown): unknown => (name === 'sources' ? undefined : value);
+
 /** What the model wrote for a tool that its provider ran: words like any others. @param raw as the upstream wrote it. */
 export function writtenFor(raw: unknown): string {
   const block = record(raw);
   let words = '';
   for (const name of written) {
     const value = block?.[name];
-    if (value !== undefined && value !== null) words += typeof value === 'string' ? value : JSON.stringify(value);
+    if (value !== undefined && value !== null)
+      words += typeof value === 'string' ? value : JSON.stringify(value, unfound);
   }
   return words;
 }

@@ -498,11 +498,7 @@ function deliveredPictures(
   const count = delivered === null || !left ? delivered : Math.max(delivered, picturesOf(parsed));
   const each = picturePrices(parsed, prices, count, [upstreamModel]);
   // Only models that are paid by the token stream their pictures.
-  const byTokens =
-    counted !== null &&
-    parsed.stream &&
-    prices.modelPrice === null &&
-    quotaOf(counted, prices) > quotaOf(counted, each);
+  const byTokens = counted !== null && prices.modelPrice === null && quotaOf(counted, prices) > quotaOf(counted, each);
   return byTokens ? prices : each;
 }
 

@@ -205,11 +205,14 @@ export class ResponseStream implements Looking {
       // Either the upstream broke off or the client left; the abort signal shows which.
       const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
       upstream.abort();
-      await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
+      // All of it had come: how the upstream hangs up is no matter.
+      const isWhole = this.outcome?.stream.frameRelay.isComplete === true;
+      if (isWhole && !left) await this.end('completed');
+      else await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
       try {
         if (!left) {
           this.release();
-          this.fail(this.breakError());
+          if (!isWhole) this.fail(this.breakError());
         }
         return this.close();
       } catch {

@@ -24,6 +24,8 @@ export class Sound {
   private readonly head: Uint8Array[] = [];
   private headBytes = 0;
   private form = unnamed;
+  /** Of so many bytes. */
+  private measured = { bytes: 0, seconds: 0 };
 
   /** @param named by the answer. @param asked for by the client: it holds where the answer names none. */
   add(base64: string, named: string, asked: string | null): void {
@@ -38,6 +40,11 @@ export class Sound {
   seconds(): number {
     const rate = plainRate(this.form);
     if (rate !== null) return this.bytes / rate;
-    return measuredSeconds(new Uint8Array(Buffer.concat(this.head)), this.bytes) ?? thinnestSeconds(this.bytes);
+    const { bytes } = this;
+    if (this.measured.bytes !== bytes) {
+      const seconds = measuredSeconds(new Uint8Array(Buffer.concat(this.head)), bytes) ?? thinnestSeconds(bytes);
+      this.measured = { bytes, seconds };
+    }
+    return this.measured.seconds;
   }
 }
