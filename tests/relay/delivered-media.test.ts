@@ -1,6 +1,6 @@
 /** Pictures, sound and files inside of chat answers: paid for although no usage is reported, in every dialect, whether the client waits or leaves. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ChatEvent } from '../../server/protocols/canonical.ts';
+import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { textOfEvents } from '../../server/relay/shared/delivered-text.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -26,8 +26,8 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-type Spoken = 'openai-chat' | 'gemini-generate' | 'openai-responses' | 'ollama-chat';
-type Heard = Spoken | 'anthropic-messages' | 'cohere-chat';
+type Spoken = ProtocolId;
+type Heard = ProtocolId;
 const model = 'gpt-4o-mini';
 /** Of a picture by a model without a row. */
 const pictureTokens = 1290;
@@ -36,6 +36,7 @@ const dataUrl = `data:image/png;base64,${picture}`;
 const data = (body: unknown) => `data: ${JSON.stringify(body)}\n\n`;
 const named = (type: string, body: Record<string, unknown>) => `event: ${type}\n${data({ type, ...body })}`;
 const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: picture };
+const drawn = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } };
 const response = (status: string, output: unknown[]) => ({ id: 'resp_1', object: 'response', model, status, output });
 
 interface Wire {
@@ -81,6 +82,31 @@ const wires: Readonly<Record<Spoken, Wire>> = {
       named('response.output_item.done', { output_index: 0, item }),
     end: named('response.completed', { response: response('completed', [item]) }),
     whole: response('completed', [item]),
+  },
+  'anthropic-messages': {
+    channel: { type: 14 },
+    stream:
+      named('message_start', { message: { id: 'm', type: 'message', role: 'assistant', model, content: [] } }) +
+      named('content_block_start', { index: 0, content_block: drawn }) +
+      named('content_block_stop', { index: 0 }),
+    end: named('message_delta', { delta: { stop_reason: 'end_turn' } }) + named('message_stop', {}),
+    whole: { id: 'm', type: 'message', role: 'assistant', model, content: [drawn], stop_reason: 'end_turn' },
+  },
+  'cohere-chat': {
+    channel: { type: 34 },
+    stream:
+      named('message-start', { id: 'm' }) +
+      named('content-start', {
+        index: 0,
+        delta: { message: { content: { type: 'image_url', image_url: { url: dataUrl } } } },
+      }) +
+      named('content-end', { index: 0 }),
+    end: named('message-end', { delta: { finish_reason: 'COMPLETE' } }),
+    whole: {
+      id: 'm',
+      message: { role: 'assistant', content: [{ type: 'image_url', image_url: { url: dataUrl } }] },
+      finish_reason: 'COMPLETE',
+    },
   },
   'ollama-chat': {
     channel: { type: 4 },

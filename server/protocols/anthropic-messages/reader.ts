@@ -1,10 +1,11 @@
 /** Reads Anthropic message streams and whole messages into events. */
 
-import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
+import type { ChatEvent, Citation, DeliveredPart, FinishReason, Media, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { deliveredPart } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
@@ -261,6 +262,11 @@ class AnthropicReader implements StreamReader {
           events.push({ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' });
           return;
         }
+        const part = mediaIn(block.raw);
+        if (part !== null) {
+          events.push({ type: 'media', part });
+          return;
+        }
         const input = block.input === '' ? undefined : parseExact(block.input);
         const raw = input === undefined ? block.raw : { ...block.raw, input };
         events.push({ type: 'unknown', dialect: 'anthropic-messages', raw });
@@ -271,6 +277,17 @@ class AnthropicReader implements StreamReader {
   private stopBlocks(events: ChatEvent[]): void {
     for (const index of this.blocks.keys()) this.stopBlock(index, events);
   }
+}
+
+/** Models of the maker draw nothing; relatives that speak its dialect may. */
+function mediaIn({ type, source: given }: Record<string, unknown>): DeliveredPart | null {
+  const from = type === 'image' || type === 'document' ? record(given) : null;
+  const mimeType = text(from?.media_type) ?? (type === 'image' ? 'image/png' : 'application/pdf');
+  const data = text(from?.data);
+  const url = text(from?.url);
+  const source: Media | null =
+    data !== null ? { kind: 'base64', data, mimeType } : url === null ? null : { kind: 'url', url, mimeType };
+  return source === null ? null : deliveredPart(source, mimeType);
 }
 
 export const createReader = (): StreamReader => new AnthropicReader();

@@ -5,6 +5,7 @@ import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
+import { mediaFrom } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readUsage } from './usage.ts';
@@ -80,6 +81,11 @@ export function createReader(): StreamReader {
   const content = (block: Item | null, events: ChatEvent[]) => {
     emit('reasoning', text(block?.thinking), events);
     emit('text', text(block?.text), events);
+    const url = text(record(block?.image_url)?.url);
+    if (url === null) return;
+    close(events);
+    settle(events);
+    events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url, 'image/png') } });
   };
   const call = (found: Item | null, events: ChatEvent[]) => {
     const name = text(record(found?.function)?.name) ?? '';
