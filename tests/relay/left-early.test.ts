@@ -1,6 +1,7 @@
 /** Who leaves before the first byte: what the upstream had taken is paid once, what it had not, or never would have answered, is free. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import type { UpstreamCall } from '../../server/relay/upstream/call.ts';
 import { UpstreamHttp } from '../../server/relay/upstream/http.ts';
@@ -233,6 +234,55 @@ test('a connection that fails while its client leaves costs nothing', async () =
   await answered;
   expect(await refusing.lastLog()).toMatchObject(free);
   await refusing.close();
+});
+
+test('who breaks off while the request is read pays nothing', async () => {
+  await gateway.channel(upstream.url);
+  const before = await gateway.balance();
+  const half = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(Buffer.from(JSON.stringify(chat).slice(0, 100)));
+      controller.error(new Error('gone'));
+    },
+  });
+  const request = new Request('http://gateway/v1/chat/completions', {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: half,
+    duplex: 'half',
+  } as RequestInit);
+  expect(
+    (await gateway.relay.handle(request, '/v1/chat/completions', { ip: () => '127.0.0.1' })).status,
+  ).toBeGreaterThanOrEqual(400);
+  expect(upstream.requests).toHaveLength(0);
+  expect(await gateway.balance()).toBe(before);
+});
+
+test('a drawing that was ordered is made and paid, whether its client waits or not', async () => {
+  await gateway.channel(upstream.url, { type: providerBySlug('midjourney')?.type, models: 'mj_imagine' });
+  await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
+  const before = await gateway.balance();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  upstream.script(
+    (response) => void promise.then(() => sendJson(response, { code: 1, description: 'ok', result: 'mj' })),
+  );
+  const client = new AbortController();
+  const path = '/mj/submit/imagine';
+  const ordered = gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { 'mj-api-secret': `sk-${key}` },
+      body: JSON.stringify({ prompt: 'a cat' }),
+      signal: client.signal,
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  client.abort();
+  resolve();
+  await ordered;
+  expect(before - (await gateway.balance())).toBe(50_000);
 });
 
 test('who leaves before anything was sent pays nothing', async () => {
