@@ -185,7 +185,7 @@ test('M4A names its duration, in front of the sound or behind', () => {
         : Buffer.concat([be(0), Buffer.alloc(8), be(scale), be(duration), Buffer.alloc(80)]),
     );
   const type = box('ftyp', text('M4A '), be(0));
-  const sound = box('mdat', Buffer.alloc(5_000));
+  const sound = box('mdat', Buffer.alloc(100));
   for (const wide of [false, true]) {
     const movie = box('moov', box('udta', Buffer.alloc(300)), head(wide, 44_100, 44_100));
     expect([seconds(Buffer.concat([type, movie, sound])), seconds(Buffer.concat([type, sound, movie]))]).toEqual([

@@ -5,6 +5,18 @@ export const ascii = (bytes: Uint8Array, start: number, length: number): string 
 
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
+export const noBytes: Uint8Array = new Uint8Array(0);
+
+/** One copy of all parts, made once: copying whenever one comes takes the square of their size. */
+export const joined = (parts: readonly Uint8Array[]): Uint8Array => {
+  const [only = noBytes] = parts;
+  return parts.length < 2 ? only : new Uint8Array(Buffer.concat(parts));
+};
+
+/** @returns where a word of Latin letters stands next; -1 = nowhere. */
+export const indexOfWord = (bytes: Uint8Array, word: string, from: number): number =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(word, from, 'latin1');
+
 /**
  * Length of the whole where only its beginning was measured: the rest goes on at the same rate.
  * @param start where the sound begins. @param measured end of what was measured.
@@ -19,12 +31,12 @@ const trimmed = 0.25;
 export const atLeast = (named: number, counted: number): number =>
   counted - named <= trimmed && named > 0 ? named : Math.max(named, counted);
 
-/** Bytes of an ID3 tag in front of the sound. */
-export function tagLength(bytes: Uint8Array): number {
-  let at = 0;
+/** Bytes of ID3 tags that begin here. */
+export function tagLength(bytes: Uint8Array, from = 0): number {
+  let at = from;
   while (bytes.length >= at + 10 && ascii(bytes, at, 3) === 'ID3') {
     const [flags = 0, a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at + 5, at + 10);
-    at += 10 + ((a << 21) | (b << 14) | (c << 7) | d) + ((flags & 0x10) === 0 ? 0 : 10);
+    at += 10 + (((a & 127) << 21) | ((b & 127) << 14) | ((c & 127) << 7) | (d & 127)) + ((flags & 0x10) === 0 ? 0 : 10);
   }
-  return at;
+  return at - from;
 }

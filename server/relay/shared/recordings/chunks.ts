@@ -1,233 +1,177 @@
-/** Sound in chunks and pages: WAVE, AIFF, FLAC, Ogg. */
-import { ascii, extrapolated, tagLength, viewOf } from './bytes.ts';
-import { opusSamples, type PacketSamples, vorbisSamples } from './codec.ts';
+/** Sound in chunks: WAVE and AIFF. */
+import { ascii, noBytes, viewOf } from './bytes.ts';
+import { namedFormat, waveFormat } from './formats.ts';
+import { disguisedSeconds } from './frames.ts';
+import { type Format, finestRate, maxChannels, soundOf } from './sound.ts';
+import { thinnestSeconds } from './thinnest.ts';
 
 const unknownLength = 0xffffffff;
-/** Finer sound than this is not recorded; a header that says so makes it shorter than it is. */
-const finestRate = 384_000;
-const maxChannels = 32;
 const chunkName = /^[\w \u00a9-]{4}$/;
 
-/** Bytes per second at the format's own parameters, at most as many as the header says. */
-function waveRate(view: DataView, start: number): number {
-  const format = view.getUint16(start, true);
-  const channels = Math.min(Math.max(1, view.getUint16(start + 2, true)), maxChannels);
-  const rate = Math.min(view.getUint32(start + 4, true), finestRate);
-  const named = view.getUint32(start + 8, true);
-  const bits = start + 16 <= view.byteLength ? view.getUint16(start + 14, true) : 0;
-  // GSM 06.10 packs 320 samples in 65 bytes; MPEG layer III in WAVE has no width.
-  const counted = format === 0x31 ? (rate * 65) / 320 : (rate * channels * Math.min(bits, 64)) / 8;
-  return counted > 0 ? Math.min(named > 0 ? named : counted, counted) : Math.min(named, finestRate);
+/** Headers of one file that are taken seriously; with more of them it may be anything. */
+const maxFormats = 4;
+
+/** Where the sound lies. */
+interface Range {
+  readonly start: number;
+  readonly length: number;
 }
 
-/** RIFF/WAVE: all `data` chunks, at the rate of `fmt `; what was streamed leaves their length open. */
-export function waveSeconds(bytes: Uint8Array, size: number): number | null {
-  if (bytes.length < 20 || !['RIFF', 'RF64'].includes(ascii(bytes, 0, 4)) || ascii(bytes, 8, 4) !== 'WAVE') return null;
+interface Chunks {
+  readonly ranges: Range[];
+  readonly formats: Format[];
+  /** Bytes per second at least, as headers say; 0 = they do not. */
+  named: number;
+  /** Behind the last chunk. */
+  end: number;
+}
+
+const soundBytes = ({ ranges }: Chunks): number => ranges.reduce((sum, { length }) => sum + length, 0);
+
+/**
+ * Some writers leave out the byte that makes a length even, and decoders differ in where they go on.
+ * @param padded goes on behind it where both places may begin a chunk.
+ */
+function behind(bytes: Uint8Array, end: number, length: number, padded: boolean): number {
+  if (length % 2 === 0) return end;
+  const isPlain = chunkName.test(ascii(bytes, end, 4));
+  return isPlain && !(padded && chunkName.test(ascii(bytes, end + 1, 4))) ? end : end + 1;
+}
+
+/** @param padded one of the two ways to read a file, of which the longer one counts. */
+function waveChunks(bytes: Uint8Array, size: number, padded: boolean): Chunks {
   const view = viewOf(bytes);
-  let rate = 0;
-  let sound = 0;
-  let seen = false;
+  const found: Chunks = { ranges: [], formats: [], named: 0, end: 12 };
+  /** RF64 keeps the length of the sound apart, and then the chunk's own does not count. */
+  let large = 0;
   let at = 12;
   while (at + 8 <= bytes.length) {
-    const name = ascii(bytes, at, 4);
+    const name = view.getUint32(at);
     const length = view.getUint32(at + 4, true);
     const start = at + 8;
     // What is no chunk goes on sounding.
-    if (seen && !chunkName.test(name)) {
-      sound += size - at;
+    if (found.ranges.length > 0 && !chunkName.test(ascii(bytes, at, 4))) {
+      found.ranges.push({ start: at, length: size - at });
       at = size;
       break;
     }
-    if (name === 'fmt ' && start + 12 <= bytes.length) {
-      const own = waveRate(view, start);
-      rate = rate === 0 ? own : Math.min(rate, own);
+    let taken = length;
+    if (name === 0x64733634 && start + 16 <= bytes.length) large = Number(view.getBigUint64(start + 8, true));
+    if (name === 0x666d7420 && found.formats.length <= maxFormats && start + 14 <= bytes.length) {
+      found.formats.push(waveFormat(bytes, start, length));
+      const rate = view.getUint32(start + 8, true);
+      if (rate > 0) found.named = found.named === 0 ? rate : Math.min(found.named, rate);
     }
-    if (name === 'data') {
+    if (name === 0x64617461) {
       const left = size - start;
-      seen = true;
-      sound += length === 0 || length === unknownLength ? left : Math.min(length, left);
-      if (length === 0 || length === unknownLength) at = size;
+      if (length === 0 || length === unknownLength) taken = left;
+      taken = Math.min(Math.max(taken, large), left);
+      found.ranges.push({ start, length: taken });
+      large = 0;
     }
-    const end = start + length;
-    // Some writers leave out the byte that makes a length even.
-    const padded = length % 2 === 1 && !chunkName.test(ascii(bytes, end, 4));
-    at = Math.max(at, padded ? end + 1 : end);
+    at = behind(bytes, start + taken, taken, padded);
   }
-  if (rate === 0) return null;
-  // Whatever stands in front of the sound is longer than what could be seen.
-  if (!seen) return Math.max(0, size - at) / rate;
-  return sound / rate;
+  found.end = at;
+  return found;
 }
 
-/** Frames of `COMM`, and never less than the sound that is there at its parameters. Source: Apple, AIFF 1.3. */
-export function aiffSeconds(bytes: Uint8Array, size: number): number | null {
-  if (bytes.length < 54 || ascii(bytes, 0, 4) !== 'FORM' || !ascii(bytes, 8, 4).startsWith('AIF')) return null;
+/** The longest way to read a format for these chunks. */
+function chunkSeconds(bytes: Uint8Array, { ranges, formats, named }: Chunks, all: number): number {
+  let most = formats.length > maxFormats ? thinnestSeconds(all) : 0;
+  for (const format of formats) {
+    const sound = soundOf(format);
+    for (const { start, length } of ranges) sound.add(bytes.subarray(start, start + length), length);
+    most = Math.max(most, sound.seconds());
+    const isLinear = format.codec === 'pcm' || format.codec === 'bits';
+    if (isLinear && named > 0 && named < finestRate * maxChannels) most = Math.max(most, all / named);
+    if (format.codec === 'pcm' && format.depth === 16) most = Math.max(most, disguised(bytes, ranges));
+  }
+  return most;
+}
+
+/** A burst of IEC 61937 in samples of two channels. */
+const burst = [0x72, 0xf8, 0x1f, 0x4e] as const;
+/** Bytes per second of such samples, at the lowest rate that its codecs have. */
+const burstRate = 32_000 * 4;
+
+function disguised(bytes: Uint8Array, ranges: readonly Range[]): number {
+  let most = 0;
+  for (const { start, length } of ranges) {
+    const part = bytes.subarray(start, start + length);
+    const row = disguisedSeconds(part);
+    most +=
+      row > 0
+        ? row * Math.max(1, length / part.length)
+        : burst.every((byte, at) => part[at] === byte)
+          ? length / burstRate
+          : 0;
+  }
+  return most;
+}
+
+/** RIFF/WAVE: all `data` chunks, as `fmt ` says that they are to be played. */
+export function waveSeconds(bytes: Uint8Array, size: number): number | null {
+  if (bytes.length < 20 || ascii(bytes, 8, 4) !== 'WAVE') return null;
+  if (!['RIFF', 'RF64', 'BW64'].includes(ascii(bytes, 0, 4))) return null;
+  let most: number | null = null;
+  for (const padded of [true, false]) {
+    const chunks = waveChunks(bytes, size, padded);
+    if (chunks.formats.length === 0) continue;
+    // Whatever stands in front of the sound is longer than what could be seen.
+    if (chunks.ranges.length === 0) {
+      if (bytes.length >= size) continue;
+      chunks.ranges.push({ start: bytes.length, length: Math.max(0, size - chunks.end) });
+    }
+    most = Math.max(most ?? 0, chunkSeconds(bytes, chunks, soundBytes(chunks)));
+  }
+  return most;
+}
+
+function aiffChunks(bytes: Uint8Array, size: number, padded: boolean): Chunks & { seconds: number } {
   const view = viewOf(bytes);
-  for (let at = 12; at + 26 <= bytes.length; ) {
+  const found = { ranges: [] as Range[], formats: [] as Format[], named: 0, end: 12, seconds: 0 };
+  let at = 12;
+  while (at + 8 <= bytes.length) {
+    const name = view.getUint32(at);
     const length = view.getUint32(at + 4);
-    if (ascii(bytes, at, 4) === 'COMM') {
-      const channels = Math.min(Math.max(1, view.getUint16(at + 8)), maxChannels);
-      const bits = Math.min(Math.max(1, view.getUint16(at + 14)), 64);
+    const start = at + 8;
+    if (name === 0x434f4d4d && start + 18 <= bytes.length && found.formats.length <= maxFormats) {
       // A float of ten bytes: exponent and the upper half of the fraction.
-      const rate = Math.min(
-        view.getUint32(at + 18) * 2 ** ((view.getUint16(at + 16) & 0x7fff) - 16_383 - 31),
-        finestRate,
-      );
-      const width = Math.ceil(bits / 8) * channels;
-      return rate > 0 ? Math.max(view.getUint32(at + 10), (size - at) / width) / rate : null;
+      const rate = view.getUint32(start + 10) * 2 ** ((view.getUint16(start + 8) & 0x7fff) - 16_383 - 31);
+      const isCompressed = length >= 22 && start + 22 <= bytes.length;
+      const own = isCompressed ? ascii(bytes, start + 18, 4) : 'NONE';
+      const bits = view.getUint16(start + 6);
+      const format = namedFormat(own, rate, view.getUint16(start), bits);
+      found.formats.push(format ?? { codec: 'unknown', rate, channels: 1, depth: 0, setup: noBytes });
+      // Of packets it counts the packets.
+      const within = Math.min(rate, finestRate);
+      if (within > 0) found.seconds = Math.max(found.seconds, view.getUint32(start + 2) / within);
     }
-    at += 8 + length + (length % 2);
+    let taken = length;
+    if (name === 0x53534e44) {
+      const left = size - start;
+      taken = length === 0 || length === unknownLength ? left : Math.min(length, left);
+      // An offset and a block size stand in front.
+      found.ranges.push({ start: start + 8, length: Math.max(0, taken - 8) });
+    }
+    at = behind(bytes, start + taken, taken, padded);
   }
-  return null;
+  found.end = at;
+  return found;
 }
 
-/** Samples of a FLAC frame whose head begins here; 0 = none does. Source: RFC 9639, section 9.1. */
-function flacFrame(bytes: Uint8Array, at: number, rate: number): number {
-  const sizes = bytes[at + 2] ?? 0;
-  const code = sizes >> 4;
-  const fourth = bytes[at + 3] ?? 0;
-  if (code === 0 || (sizes & 15) === 15 || fourth >> 4 > 10 || (fourth & 1) === 1 || ((fourth >> 1) & 7) === 3)
-    return 0;
-  // The number of the frame or sample is written like a character of UTF-8.
-  const first = bytes[at + 4] ?? 0;
-  let end = at + 5;
-  if (first >= 0x80) {
-    const more = Math.clz32(~(first << 24)) - 1;
-    if (more < 1 || more > 6) return 0;
-    for (let left = more; left > 0; left--) if (((bytes[end++] ?? 0) & 0xc0) !== 0x80) return 0;
-  }
-  let samples = code === 1 ? 192 : code <= 5 ? 576 << (code - 2) : code >= 8 ? 256 << (code - 8) : 0;
-  if (code === 6) samples = (bytes[end++] ?? 0) + 1;
-  if (code === 7) {
-    samples = (((bytes[end] ?? 0) << 8) | (bytes[end + 1] ?? 0)) + 1;
-    end += 2;
-  }
-  const own = flacRates[sizes & 15] ?? 0;
-  if (own > 0 && own !== rate) return 0;
-  if ((sizes & 15) === 12) end += 1;
-  else if ((sizes & 15) > 12) end += 2;
-  let check = 0;
-  for (let byte = at; byte < end; byte++) {
-    check ^= bytes[byte] ?? 0;
-    for (let bit = 0; bit < 8; bit++) check = ((check << 1) ^ ((check & 0x80) === 0 ? 0 : 0x07)) & 0xff;
-  }
-  return end < bytes.length && check === bytes[end] ? samples : 0;
-}
-const flacRates = [0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000] as const;
-
-/** The first metadata block counts the samples, and each frame its own. */
-export function flacSeconds(bytes: Uint8Array, size: number): number | null {
-  const head = tagLength(bytes);
-  if (bytes.length < head + 26 || ascii(bytes, head, 4) !== 'fLaC') return null;
-  const view = viewOf(bytes);
-  const rate = view.getUint32(head + 18) >>> 12;
-  if (rate === 0) return null;
-  const named = (view.getUint8(head + 21) & 0x0f) * 2 ** 32 + view.getUint32(head + 22);
-  let start = head + 4;
-  for (let last = false; !last && start + 4 <= bytes.length; ) {
-    last = ((bytes[start] ?? 0) & 0x80) !== 0;
-    start += 4 + (view.getUint32(start) & 0xffffff);
-  }
-  let samples = 0;
-  for (let at = bytes.indexOf(0xff, start); at >= 0 && at + 6 < bytes.length; at = bytes.indexOf(0xff, at + 1))
-    if (((bytes[at + 1] ?? 0) & 0xfe) === 0xf8) samples += flacFrame(bytes, at, rate);
-  const counted =
-    bytes.length >= size ? samples / rate : (extrapolated(samples / rate, start, bytes.length, size) ?? 0);
-  const seconds = Math.max(named / rate, counted);
-  return seconds > 0 ? seconds : null;
-}
-
-/** What is known of the stream whose packets are read. */
-interface OggStream {
-  readonly rate: number;
-  readonly skipped: number;
-  samplesOf: PacketSamples | null;
-  readonly identification: Uint8Array;
-  /** The longest of its packets, in samples. */
-  maxLength: number;
-}
-
-const none = new Uint8Array(0);
-
-function oggStream(packet: Uint8Array): OggStream | null {
-  const view = viewOf(packet);
-  const head = { identification: packet, maxLength: 0 };
-  if (packet.length >= 19 && ascii(packet, 0, 8) === 'OpusHead')
-    return { ...head, rate: 48_000, skipped: view.getUint16(10, true), samplesOf: opusSamples };
-  if (packet.length < 16 || ascii(packet, 0, 7) !== '\u0001vorbis') return null;
-  return { ...head, rate: Math.min(view.getUint32(12, true), finestRate), skipped: 0, samplesOf: null };
-}
-
-const isHeader = (packet: Uint8Array): boolean =>
-  ascii(packet, 0, 8) === 'OpusTags' || ascii(packet, 1, 6) === 'vorbis';
-
-/** The last page says up to which sample it goes, and each packet how long it is. */
-export function oggSeconds(bytes: Uint8Array, size: number): number | null {
-  if (bytes.length < 60 || ascii(bytes, 0, 4) !== 'OggS') return null;
-  const view = viewOf(bytes);
-  let stream: OggStream | null = null;
-  let before = 0;
-  let granule = 0;
-  let samples = 0;
-  let end = 0;
-  let carried: Uint8Array = none;
-  /** One stream may follow another. */
-  const finished = (): number => {
-    if (stream === null || stream.rate === 0) return 0;
-    const named = Math.max(0, granule - stream.skipped) / stream.rate;
-    const counted = Math.max(0, samples - stream.skipped) / stream.rate;
-    return samples - granule <= stream.maxLength && named > 0 ? named : Math.max(named, counted);
-  };
-  const take = (packet: Uint8Array): void => {
-    const next = oggStream(packet);
-    if (next !== null) {
-      before += finished();
-      stream = next;
-      granule = 0;
-      samples = 0;
-      return;
+/** Frames of `COMM`, and never less than the sound that is there. Source: Apple, AIFF 1.3. */
+export function aiffSeconds(bytes: Uint8Array, size: number): number | null {
+  if (bytes.length < 38 || ascii(bytes, 0, 4) !== 'FORM' || !ascii(bytes, 8, 4).startsWith('AIF')) return null;
+  let most: number | null = null;
+  for (const padded of [true, false]) {
+    const chunks = aiffChunks(bytes, size, padded);
+    if (chunks.formats.length === 0) continue;
+    if (chunks.ranges.length === 0) {
+      if (bytes.length >= size && chunks.seconds === 0) continue;
+      chunks.ranges.push({ start: bytes.length, length: Math.max(0, size - chunks.end) });
     }
-    if (stream === null) return;
-    if (isHeader(packet)) {
-      if (packet[0] === 5) stream.samplesOf ??= vorbisSamples(stream.identification, packet);
-      return;
-    }
-    const length = stream.samplesOf?.(packet) ?? 0;
-    stream.maxLength = Math.max(stream.maxLength, length);
-    samples += length;
-  };
-  for (let at = 0; at + 27 <= bytes.length; ) {
-    if (ascii(bytes, at, 4) !== 'OggS') {
-      const next = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf('OggS', at + 1, 'latin1');
-      if (next < 0) break;
-      at = next;
-      continue;
-    }
-    const count = view.getUint8(at + 26);
-    let start = at + 27 + count;
-    let length = 0;
-    for (const lace of bytes.subarray(at + 27, at + 27 + count)) {
-      length += lace;
-      if (lace === 255) continue;
-      const part = bytes.subarray(start, start + length);
-      take(carried.length === 0 ? part : new Uint8Array(Buffer.concat([carried, part])));
-      carried = none;
-      start += length;
-      length = 0;
-    }
-    if (length > 0) {
-      const part = bytes.subarray(start, start + length);
-      carried = carried.length === 0 ? part : new Uint8Array(Buffer.concat([carried, part]));
-      start += length;
-    }
-    const position = view.getBigInt64(at + 6, true);
-    // -1: no packet ends on this page.
-    if (position > 0n) granule = Math.max(granule, Number(position));
-    end = Math.min(start, bytes.length);
-    at = start;
+    most = Math.max(most ?? 0, chunks.seconds, chunkSeconds(bytes, chunks, soundBytes(chunks)));
   }
-  if (stream === null) return null;
-  const seconds = before + finished();
-  if (seconds === 0 && (stream as OggStream).rate === 0) return null;
-  return bytes.length >= size ? seconds : extrapolated(seconds, 0, end, size);
+  return most !== null && most > 0 ? most : null;
 }

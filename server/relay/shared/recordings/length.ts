@@ -1,11 +1,13 @@
 /** How long a recording is, for bills by the minute: from the sound that is in it. What a header says may lengthen it, never shorten it. */
+import { aiffSeconds, waveSeconds } from './chunks.ts';
+import { flacSeconds } from './flac.ts';
+import { ac3Seconds, adtsSeconds, amrSeconds, loasSeconds, mpegSeconds } from './frames.ts';
+import { matroskaSeconds } from './matroska.ts';
+import { mp4Seconds } from './mp4.ts';
+import { oggSeconds } from './ogg.ts';
+import { thinnestSeconds } from './thinnest.ts';
 
-import { aiffSeconds, flacSeconds, oggSeconds, waveSeconds } from './chunks.ts';
-import { matroskaSeconds, mp4Seconds } from './container.ts';
-import { adtsSeconds, mpegSeconds } from './frames.ts';
-
-/** Bytes per second of the thinnest speech in use: Opus at 6 kbit/s. Source: RFC 6716, section 2. */
-const thinnestRate = 750;
+export { thinnestSeconds };
 
 const readers = [
   waveSeconds,
@@ -14,6 +16,9 @@ const readers = [
   oggSeconds,
   mp4Seconds,
   matroskaSeconds,
+  amrSeconds,
+  ac3Seconds,
+  loasSeconds,
   mpegSeconds,
   adtsSeconds,
 ] as const;
@@ -26,9 +31,6 @@ export function measuredSeconds(file: Uint8Array, size: number): number | null {
   }
   return null;
 }
-
-/** As much sound as so many bytes can hold. */
-export const thinnestSeconds = (size: number): number => size / thinnestRate;
 
 /** The length, of an unknown form as much as there may be. */
 export const audioSeconds = (file: Uint8Array, size: number): number =>

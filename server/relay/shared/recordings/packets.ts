@@ -1,5 +1,5 @@
-/** How long one packet of a codec sounds, from the packet itself and from what the decoder is set up with. */
-import { ascii, viewOf } from './bytes.ts';
+/** How long one packet of Opus or Vorbis sounds, from the packet itself and from what the decoder is set up with. */
+import { ascii } from './bytes.ts';
 
 /** @returns samples of one packet. */
 export type PacketSamples = (packet: Uint8Array) => number;
@@ -13,8 +13,9 @@ function opusFrame(config: number): number {
 
 /** Source: RFC 6716, section 3.2. */
 export const opusSamples: PacketSamples = (packet) => {
-  const [first = 0, second = 0] = packet;
   if (packet.length === 0) return 0;
+  const first = packet[0] ?? 0;
+  const second = packet[1] ?? 0;
   const count = (first & 3) === 0 ? 1 : (first & 3) === 3 ? second & 63 : 2;
   return Math.min(count * opusFrame(first >> 3), 5760);
 };
@@ -40,7 +41,7 @@ export function vorbisSamples(identification: Uint8Array, setup: Uint8Array): Pa
   if (modes === null) return (packet) => (packet.length === 0 ? 0 : next(long));
   const bits = Math.ceil(Math.log2(modes.length));
   return (packet) => {
-    const [first] = packet;
+    const first = packet[0];
     // Odd packets are headers.
     if (first === undefined || (first & 1) === 1) return 0;
     return next((modes[(first >> 1) & ((1 << bits) - 1)] ?? true) ? long : short);
@@ -82,15 +83,28 @@ function modesOf(setup: Uint8Array): readonly boolean[] | null {
   return modes;
 }
 
-const aacRates = [
-  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
-] as const;
-
-/** Rate of the core that decodes 1,024 samples of each packet. Source: ISO/IEC 14496-3, AudioSpecificConfig. */
-export function aacRate(config: Uint8Array): number | null {
-  if (config.length < 2) return null;
-  const view = viewOf(config);
-  const index = (view.getUint16(0) >> 7) & 15;
-  if (index !== 15) return aacRates[index] ?? null;
-  return config.length < 5 ? null : ((view.getUint32(1) & 0x7fffffff) >> 7) & 0xffffff;
+/** The three headers in a row, the lengths of two in front, as containers other than Ogg keep them. */
+export function vorbisIn(setup: Uint8Array): { readonly rate: number; readonly samplesOf: PacketSamples } {
+  const lengths = [0, 0];
+  let at = 1;
+  for (const index of [0, 1]) {
+    while (setup[at] === 255) {
+      lengths[index] = (lengths[index] ?? 0) + 255;
+      at++;
+    }
+    lengths[index] = (lengths[index] ?? 0) + (setup[at++] ?? 0);
+  }
+  const [first = 0, second = 0] = lengths;
+  const identification = setup.subarray(at, at + first);
+  const found = vorbisSamples(identification, setup.subarray(at + first + second));
+  return { rate: vorbisRate(identification), samplesOf: found ?? longestVorbis };
 }
+
+/** @returns 0 where it is none. */
+export const vorbisRate = (identification: Uint8Array): number => {
+  const [a = 0, b = 0, c = 0, d = 0] = identification.subarray(12, 16);
+  return ((d << 24) | (c << 16) | (b << 8) | a) >>> 0;
+};
+
+/** Half of the largest block. */
+export const longestVorbis: PacketSamples = (packet) => (packet.length === 0 ? 0 : 4096);
