@@ -31,12 +31,13 @@ const trimmed = 0.25;
 export const atLeast = (named: number, counted: number): number =>
   counted - named <= trimmed && named > 0 ? named : Math.max(named, counted);
 
-/** Bytes of ID3 tags that begin here. */
+/** Bytes of ID3 tags that begin here. A length whose bytes have their highest bit is none. Source: id3.org, ID3v2.4, 3.1. */
 export function tagLength(bytes: Uint8Array, from = 0): number {
   let at = from;
   while (bytes.length >= at + 10 && ascii(bytes, at, 3) === 'ID3') {
     const [flags = 0, a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at + 5, at + 10);
-    at += 10 + (((a & 127) << 21) | ((b & 127) << 14) | ((c & 127) << 7) | (d & 127)) + ((flags & 0x10) === 0 ? 0 : 10);
+    if (((a | b | c | d) & 0x80) !== 0 || bytes[at + 3] === 0xff || bytes[at + 4] === 0xff) break;
+    at += 10 + ((a << 21) | (b << 14) | (c << 7) | d) + ((flags & 0x10) === 0 ? 0 : 10);
   }
   return at - from;
 }

@@ -37,7 +37,7 @@ const speechBits: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** ADPCM of four bits, with two at least where a decoder asks the header. */
-const adpcm: ReadonlySet<number> = new Set([0x02, 0x11, 0x20, 0x45, 0x64, 0x140]);
+const adpcm: ReadonlySet<number> = new Set([0x02, 0x11, 0x20, 0x45, 0x64, 0x140, 0x5346]);
 
 /** @param at where a WAVEFORMAT begins. Source: Microsoft, mmreg.h. */
 export function waveFormat(bytes: Uint8Array, at: number, length: number): Format {
@@ -179,7 +179,7 @@ export function entryFormats(bytes: Uint8Array, at: number, end: number, isSound
   const version = view.getUint16(at + 16);
   let channels = view.getUint16(at + 24);
   let bits = view.getUint16(at + 26);
-  let rate = view.getUint32(at + 32) / 65_536;
+  let rate = view.getUint16(at + 32);
   if (version === 2 && end >= at + 72) {
     rate = view.getFloat64(at + 40);
     channels = view.getUint32(at + 48);
@@ -205,7 +205,11 @@ export function entryFormats(bytes: Uint8Array, at: number, end: number, isSound
     return found.length === 0 ? [format('aac', rate, channels)] : found;
   }
   let setup = noBytes;
-  if (name === 'alac') setup = box('alac').subarray(4);
+  if (name === 'alac') {
+    // QuickTime has the name in other boxes as well; the one that sets up a decoder has 36 bytes.
+    for (let where = text.indexOf(name, 36, 'latin1'); where >= 4; where = text.indexOf(name, where + 4, 'latin1'))
+      if (text.readUInt32BE(where - 4) === 36) setup = inside.subarray(where + 8, where + 32);
+  }
   if (name === 'fLaC') setup = box('dfLa').subarray(4);
   if (name === 'ipcm' || name === 'fpcm') {
     const own = box('pcmC')[5] ?? 0;

@@ -173,7 +173,8 @@ const marks: ReadonlyMap<FrameReader, number> = new Map([
 
 interface Row {
   readonly seconds: number;
-  readonly frames: number;
+  /** Bytes of frames. */
+  readonly framed: number;
   /** Where the last frame ends. */
   readonly end: number;
   /** Bytes that are in no frame and in no tag. */
@@ -183,7 +184,7 @@ interface Row {
 }
 
 /** Bytes between frames that cost nothing: what was cut at both ends, and what a damaged file has lost. */
-const free = 4096;
+const freeOf = (framed: number): number => Math.min(4096, framed / 8);
 
 /**
  * All frames from here on. A decoder goes on behind whatever is no frame, and may find sound there that is none for us.
@@ -192,7 +193,7 @@ const free = 4096;
 function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0): Row {
   const mark = marks.get(read);
   let seconds = 0;
-  let frames = 0;
+  let framed = 0;
   let apart = 0;
   let tagged = 0;
   let end = start;
@@ -209,7 +210,7 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
     if (frame !== null && goesOn) {
       if (frame.rate > 0) known = frame.rate;
       if (known > 0) seconds += frame.samples / known;
-      frames++;
+      framed += frame.bytes;
       kind = frame.kind;
       at = next;
       end = at;
@@ -223,7 +224,7 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
     tagged += to - at - outside;
     at = to;
   }
-  return { seconds, frames, end: Math.min(end, bytes.length), apart, tagged };
+  return { seconds, framed, end: Math.min(end, bytes.length), apart, tagged };
 }
 
 /**
@@ -231,8 +232,8 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
  * @param rate of frames that name none.
  */
 export function rowSeconds(bytes: Uint8Array, read: FrameReader, rate = 0): number {
-  const { seconds, apart, tagged } = countRow(bytes, 0, read, rate);
-  return seconds + thinnestSeconds(Math.max(0, apart + tagged - free));
+  const { seconds, framed, apart, tagged } = countRow(bytes, 0, read, rate);
+  return seconds + thinnestSeconds(Math.max(0, apart + tagged - freeOf(framed)));
 }
 
 /** Tags behind the sound: ID3v1, APE, Lyrics3. Sources: id3.org; wiki.hydrogenaud.io, APEv2. */
@@ -274,6 +275,7 @@ function rowOf(bytes: Uint8Array, size: number, read: FrameReader): Beginning | 
   const behind = isWhole ? trailer(bytes) : 0;
   const row = countRow(bytes, start, read);
   const lead = start - sound;
+  const free = freeOf(row.framed);
   const apart = Math.max(0, lead === 0 ? row.apart - free - behind : row.apart + row.tagged + lead - free);
   const frames = isWhole ? row.seconds : extrapolated(row.seconds, start, row.end, size);
   if (frames === null) return null;
@@ -282,6 +284,8 @@ function rowOf(bytes: Uint8Array, size: number, read: FrameReader): Beginning | 
 }
 
 export function mpegSeconds(bytes: Uint8Array, size: number): number | null {
+  // Among frames of AAC something may look like one of MPEG.
+  if (beginsWith(bytes, adtsFrame)) return null;
   const row = rowOf(bytes, size, mpegFrame);
   if (row === null) return null;
   const named = namedSamples(bytes, row.start, row.first);
@@ -315,7 +319,7 @@ function silence(bytes: Uint8Array, xing: number, end: number): number {
 export const adtsSeconds = (bytes: Uint8Array, size: number): number | null =>
   rowOf(bytes, size, adtsFrame)?.all ?? null;
 
-/** A mark of two bytes is not enough to look for: they have to begin the file. */
+/** Whether the file is a row from its beginning on. */
 const beginsWith = (bytes: Uint8Array, read: FrameReader): boolean => {
   const at = tagLength(bytes);
   const frame = read(bytes, at);

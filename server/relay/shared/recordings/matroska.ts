@@ -178,6 +178,9 @@ function laced(content: Uint8Array, lacing: number, track: MatroskaTrack): void 
   if (lacing !== 2) track.add(content.subarray(at));
 }
 
+const tracksMark = new Uint8Array([0x16, 0x54, 0xae, 0x6b]);
+const clusterMark = new Uint8Array([0x1f, 0x43, 0xb6, 0x75]);
+
 class MatroskaReader {
   readonly tracks: MatroskaTrack[] = [];
   scale = 1_000_000;
@@ -193,24 +196,20 @@ class MatroskaReader {
 
   constructor(private readonly bytes: Uint8Array) {}
 
-  /** Where a cluster or a list of tracks begins next. What an element claims to hold ends there: a decoder that has lost its way goes on there. */
-  private nextMark = -1;
+  /** Where tracks and a cluster begin next; read once each. */
+  private nextTracks = -1;
+  private nextCluster = -1;
 
+  /** What an element claims to hold ends where a cluster or a list of tracks begins: a decoder that has lost its way goes on there. */
   private mark(from: number): number {
-    if (this.nextMark >= from) return this.nextMark;
     const { bytes } = this;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let at = from; ; at++) {
-      at = bytes.indexOf(0x43, at);
-      // 1F 43 B6 75; tracks begin with 16 54 AE 6B and stand in front.
-      if (at < 0) break;
-      if (at > from && text.readUInt8(at - 1) === 0x1f && bytes[at + 1] === 0xb6 && bytes[at + 2] === 0x75) {
-        this.nextMark = at - 1;
-        return this.nextMark;
-      }
-    }
-    this.nextMark = bytes.length;
-    return this.nextMark;
+    const find = (mark: Uint8Array): number => {
+      const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(mark, from);
+      return at < 0 ? bytes.length : at;
+    };
+    if (this.nextTracks < from) this.nextTracks = find(tracksMark);
+    if (this.nextCluster < from) this.nextCluster = find(clusterMark);
+    return Math.min(this.nextTracks, this.nextCluster);
   }
 
   read(): void {
@@ -228,7 +227,7 @@ class MatroskaReader {
       }
       const start = this.at + idLength + vintLength;
       const own = start + length;
-      const end = entered.has(id) ? own : Math.min(own, Math.max(start, this.mark(start)));
+      const end = entered.has(id) ? own : Math.min(own, this.mark(start));
       this.element(id, start, Math.min(end, bytes.length), length);
       this.at = entered.has(id) ? start : end;
     }

@@ -1,4 +1,6 @@
 /** Sound in nested boxes: MP4, M4A, QuickTime. Source: ISO/IEC 14496-12. */
+
+import { aacConfig } from './aac.ts';
 import { ascii, atLeast, noBytes, viewOf } from './bytes.ts';
 import { entryFormats } from './formats.ts';
 import { type Format, type Sound, soundOf } from './sound.ts';
@@ -267,7 +269,11 @@ class Mp4Reader {
           track.isCrowded = true;
           return;
         }
-        track.formats.push(...entryFormats(this.bytes, next, last, isSound));
+        for (const format of entryFormats(this.bytes, next, last, isSound)) {
+          // An entry has no room for a rate above 65,535; the track's own scale has.
+          const isScale = format.codec === 'aac' && aacConfig(format.setup)?.rate === track.scale;
+          track.formats.push(isScale ? { ...format, rate: track.scale } : format);
+        }
         next = last;
       }
   }

@@ -1,6 +1,6 @@
 /** How long the packets of one track sound, whatever container holds them: by what is in them, never by what the container says of them. */
 import { type AacConfig, aacConfig } from './aac.ts';
-import { joined, viewOf } from './bytes.ts';
+import { ascii, joined, viewOf } from './bytes.ts';
 import { FlacPackets } from './flac.ts';
 import {
   ac3Frame,
@@ -195,7 +195,7 @@ function aac({ rate, setup }: Format): Sound {
 function alac({ rate, setup }: Format): Sound {
   let samples = 4096;
   let own = rate;
-  const at = setup.length >= 36 ? 12 : setup.length >= 24 ? 0 : -1;
+  const at = setup.length < 24 ? -1 : setup.length >= 36 && ascii(setup, 4, 4) === 'alac' ? 12 : 0;
   if (at >= 0) {
     const view = viewOf(setup);
     samples = Math.min(Math.max(1, view.getUint32(at)), 2 ** 24);
