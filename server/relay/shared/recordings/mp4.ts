@@ -270,9 +270,10 @@ class Mp4Reader {
           return;
         }
         for (const format of entryFormats(this.bytes, next, last, isSound)) {
-          // An entry has no room for a rate above 65,535; the track's own scale has.
-          const isScale = format.codec === 'aac' && aacConfig(format.setup)?.rate === track.scale;
-          track.formats.push(isScale ? { ...format, rate: track.scale } : format);
+          // An entry has no room for a rate above 65,535: half of it stands there.
+          const own = format.codec === 'aac' ? (aacConfig(format.setup)?.rate ?? 0) : 0;
+          const isLarger = own > 65_535 && (own === track.scale || own === 2 * format.rate);
+          track.formats.push(isLarger ? { ...format, rate: own } : format);
         }
         next = last;
       }

@@ -1,0 +1,752 @@
+/** Recordings that a decoder plays for a minute while their headers say less: rates, widths, tables and codecs of every container that is read. */
+import { describe, expect, test } from 'vitest';
+import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
+
+const text = (value: string) => Buffer.from(value, 'latin1');
+const be = (value: number, bytes = 4) => {
+  const out = Buffer.alloc(bytes);
+  out.writeUIntBE(value, 0, bytes);
+  return out;
+};
+const le = (value: number, bytes = 4) => {
+  const out = Buffer.alloc(bytes);
+  out.writeUIntLE(value, 0, bytes);
+  return out;
+};
+const double = (value: number) => {
+  const out = Buffer.alloc(8);
+  out.writeDoubleBE(value);
+  return out;
+};
+const times = (count: number, one: (at: number) => Buffer) =>
+  Buffer.concat(Array.from({ length: count }, (_, at) => one(at)));
+const seconds = (file: Buffer, size = file.length) => audioSeconds(new Uint8Array(file), size);
+
+/** MPEG-2.5 layer III at 8 kbit/s and 8 kHz: 576 samples in 72 bytes. */
+const thinFrame = Buffer.concat([Buffer.from([0xff, 0xe3, 0x18, 0xc4]), Buffer.alloc(68, 1)]);
+const thinFrames = Math.ceil((60 * 8000) / 576);
+const thin = times(thinFrames, () => thinFrame);
+/** MPEG-2 layer III at 16 kHz and 32 kbit/s: 576 samples in 144 bytes. */
+const halfFrame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x48, 0xc4]), Buffer.alloc(140, 1)]);
+const halfFrames = Math.ceil((60 * 16_000) / 576);
+
+const crc8 = (bytes: Buffer): number => {
+  let sum = 0;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum & 0x80) === 0 ? sum << 1 : ((sum << 1) ^ 0x107) & 0xff;
+  }
+  return sum & 0xff;
+};
+/** A frame of 4,096 samples that names 16 kHz. */
+const flacFrame = (at: number, rateCode = 5) => {
+  const number = at < 128 ? Buffer.from([at]) : Buffer.from([0xc0 | (at >> 6), 0x80 | (at & 63)]);
+  const head = Buffer.concat([Buffer.from([0xff, 0xf8, 0xc0 | rateCode, 0x08]), number]);
+  return Buffer.concat([head, Buffer.from([crc8(head), 0, 0, 0, 0, 0])]);
+};
+const flacFrames = Math.ceil((60 * 16_000) / 4096);
+const streamInfo = (rate: number, samples: number) => {
+  const info = Buffer.alloc(34);
+  info.writeUInt32BE(((rate << 12) | (15 << 4)) >>> 0, 10);
+  info.writeUInt32BE(samples, 14);
+  return Buffer.concat([text('fLaC'), Buffer.from([0x80, 0, 0, 34]), info]);
+};
+
+interface WaveFormat {
+  readonly tag: number;
+  readonly bits: number;
+  readonly channels?: number;
+  readonly rate?: number;
+  readonly named?: number;
+}
+const riff = (kind: string, ...chunks: Buffer[]) => {
+  const body = Buffer.concat([text('WAVE'), ...chunks]);
+  return Buffer.concat([text(kind), le(body.length), body]);
+};
+const chunk = (name: string, body: Buffer, length = body.length) => Buffer.concat([text(name), le(length), body]);
+const fmt = ({ tag, bits, channels = 1, rate = 16_000, named = 0xffffffff }: WaveFormat) =>
+  chunk('fmt ', Buffer.concat([le(tag, 2), le(channels, 2), le(rate), le(named), le(4, 2), le(bits, 2), le(0, 2)]));
+const wave = (format: WaveFormat, sound: Buffer) => riff('RIFF', fmt(format), chunk('data', sound));
+
+const finest = { channels: 32, rate: 384_000, named: 0xffffffff };
+
+describe('a WAVE header makes it no shorter:', () => {
+  test.each<readonly [string, Buffer]>([
+    ['MP3 of 64 bits and 32 channels at 384 kHz', wave({ tag: 0x55, bits: 64, ...finest }, thin)],
+    ['MP3 of no bits and 384,000 bytes a second', wave({ tag: 0x55, bits: 0, named: 384_000 }, thin)],
+    ['layer II called by its own tag', wave({ tag: 0x50, bits: 64, ...finest }, thin)],
+    ['MP3 that is called samples of 16 bits', wave({ tag: 1, bits: 16, ...finest }, thin)],
+    ['MS-ADPCM with 64 bits', wave({ tag: 2, bits: 64 }, Buffer.alloc(16_000 * 30, 3))],
+    ['IMA-ADPCM with 64 bits', wave({ tag: 0x11, bits: 64 }, Buffer.alloc(16_000 * 30, 3))],
+    ['A-law with 64 bits', wave({ tag: 6, bits: 64 }, Buffer.alloc(16_000 * 60, 3))],
+    ['µ-law with 64 bits', wave({ tag: 7, bits: 64 }, Buffer.alloc(16_000 * 60, 3))],
+    [
+      'GSM with 32 channels',
+      wave({ tag: 0x31, bits: 0, channels: 32, rate: 8000 }, Buffer.alloc((65 * 8000 * 60) / 320, 3)),
+    ],
+    ['G.722 with 32 channels', wave({ tag: 0x28f, bits: 64, channels: 32 }, Buffer.alloc(8000 * 60, 3))],
+    ['samples of a width that nobody knows', wave({ tag: 1, bits: 48 }, Buffer.alloc(16_000 * 60, 3))],
+    ['a codec that nobody knows', wave({ tag: 0x4321, bits: 64, ...finest }, Buffer.alloc(750 * 60, 3))],
+    [
+      'a longer RF64 than its chunk says',
+      riff(
+        'RF64',
+        chunk('ds64', Buffer.concat([le(0), le(0), le(16_000 * 120), le(0), Buffer.alloc(12)])),
+        fmt({ tag: 1, bits: 16 }),
+        chunk('data', Buffer.alloc(16_000 * 120, 3), 4),
+      ),
+    ],
+    [
+      'sound behind a chunk of odd length that looks like another',
+      riff(
+        'RIFF',
+        fmt({ tag: 1, bits: 16 }),
+        chunk('LIST', text('a')),
+        text('X'),
+        chunk('data', Buffer.alloc(16_000 * 120, 3)),
+      ),
+    ],
+  ])('%s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+
+  test('where no sound is to be found, its bytes decide', () =>
+    expect(
+      seconds(riff('RIFF', fmt({ tag: 1, bits: 16 }), chunk('junk', Buffer.alloc(45_000), 0x7fffffff))),
+    ).toBeGreaterThan(59));
+});
+
+/** A float of ten bytes. */
+const extended = (rate: number) => {
+  const power = Math.floor(Math.log2(rate));
+  return Buffer.concat([be(16_383 + power, 2), be(Math.floor(rate * 2 ** (31 - power))), be(0)]);
+};
+const aifc = (kind: string, sound: Buffer, rate = 16_000, channels = 1) => {
+  const common = Buffer.concat([be(channels, 2), be(1), be(64, 2), extended(rate), text(kind), be(0, 2)]);
+  const one = (name: string, body: Buffer) => Buffer.concat([text(name), be(body.length), body]);
+  const body = Buffer.concat([text('AIFC'), one('COMM', common), one('SSND', Buffer.concat([be(0), be(0), sound]))]);
+  return Buffer.concat([text('FORM'), be(body.length), body]);
+};
+test.each<readonly [string, Buffer]>([
+  ['ulaw', Buffer.alloc(16_000 * 60, 3)],
+  ['alaw', Buffer.alloc(16_000 * 60, 3)],
+  ['ima4', Buffer.alloc((34 * 16_000 * 60) / 64, 3)],
+  ['in24', Buffer.alloc(3 * 16_000 * 60, 3)],
+  ['sowt', Buffer.alloc(2 * 16_000 * 60, 3)],
+  ['zzzz', Buffer.alloc(750 * 60, 3)],
+])('AIFC of %s with 64 bits is as long as its sound', (kind, sound) =>
+  expect(seconds(aifc(kind, sound))).toBeGreaterThanOrEqual(59.9),
+);
+test('AIFF: a picture behind the sound takes no time', () => {
+  const file = aifc('in24', Buffer.alloc(3 * 16_000, 3));
+  expect(seconds(Buffer.concat([file, text('ID3 '), be(90_000), Buffer.alloc(90_000)]))).toBeCloseTo(1, 3);
+});
+
+describe('FLAC', () => {
+  const sound = times(flacFrames, (at) => flacFrame(at));
+  test('frames name their rate, whatever the first block says', () => {
+    expect(seconds(Buffer.concat([streamInfo(655_350, 1), sound]))).toBeGreaterThanOrEqual(59.9);
+    expect(seconds(Buffer.concat([streamInfo(0, 1), sound]))).toBeGreaterThanOrEqual(59.9);
+  });
+  test('of both rates the lower one counts', () =>
+    expect(seconds(Buffer.concat([streamInfo(8000, 1), sound]))).toBeGreaterThanOrEqual(119));
+  test('one frame of another rate may be chance', () => {
+    const one = Buffer.concat([streamInfo(16_000, 1), sound, flacFrame(1, 4)]);
+    expect(seconds(one)).toBeCloseTo((flacFrames * 4096) / 16_000, 6);
+  });
+});
+
+const element = (id: readonly number[], content: Buffer) =>
+  Buffer.concat([
+    Buffer.from(id),
+    Buffer.from([0x10 | (content.length >>> 24)]),
+    be(content.length & 0xffffff, 3),
+    content,
+  ]);
+interface Track {
+  readonly codec: string;
+  readonly rate: number;
+  readonly outputRate?: number;
+  readonly depth?: number;
+  readonly setup?: Buffer;
+  readonly type?: number;
+  readonly more?: Buffer;
+}
+const trackEntry = ({ codec, rate, outputRate, depth, setup, type = 2, more = Buffer.alloc(0) }: Track, number = 1) =>
+  element(
+    [0xae],
+    Buffer.concat([
+      element([0xd7], Buffer.from([number])),
+      element([0x83], Buffer.from([type])),
+      element([0x86], text(codec)),
+      ...(setup === undefined ? [] : [element([0x63, 0xa2], setup)]),
+      element(
+        [0xe1],
+        Buffer.concat([
+          element([0xb5], double(rate)),
+          ...(outputRate === undefined ? [] : [element([0x78, 0xb5], double(outputRate))]),
+          ...(depth === undefined ? [] : [element([0x62, 0x64], Buffer.from([depth]))]),
+        ]),
+      ),
+      more,
+    ]),
+  );
+const simpleBlock = (packet: Buffer, number = 1) =>
+  element([0xa3], Buffer.concat([Buffer.from([0x80 | number, 0, 0, 0x80]), packet]));
+/** All blocks lie at the beginning, and a tick is a nanosecond. */
+const matroska = (track: Track, packets: readonly Buffer[], before = Buffer.alloc(0)) =>
+  Buffer.concat([
+    element([0x1a, 0x45, 0xdf, 0xa3], Buffer.alloc(31)),
+    element(
+      [0x18, 0x53, 0x80, 0x67],
+      Buffer.concat([
+        element([0x15, 0x49, 0xa9, 0x66], element([0x2a, 0xd7, 0xb1], be(1))),
+        element([0x16, 0x54, 0xae, 0x6b], trackEntry(track)),
+        before,
+        element(
+          [0x1f, 0x43, 0xb6, 0x75],
+          Buffer.concat([element([0xe7], be(0)), ...packets.map((one) => simpleBlock(one))]),
+        ),
+      ]),
+    ),
+  ]);
+const list = (count: number, one: (at: number) => Buffer) => Array.from({ length: count }, (_, at) => one(at));
+const fast = { rate: 384_000 };
+/** E-AC-3 of 48 kHz, 6 blocks, 128 bytes. */
+const eac3 = Buffer.concat([Buffer.from([0x0b, 0x77, 0x00, 0x3f, 0x30, 0x80]), Buffer.alloc(122)]);
+/** AC-3 of 32 kbit/s and 48 kHz: 128 bytes. */
+const ac3 = Buffer.concat([Buffer.from([0x0b, 0x77, 0, 0, 0x00, 0x40]), Buffer.alloc(122)]);
+const ac3Frames = Math.ceil((60 * 48_000) / 1536);
+
+describe('Matroska headers make it no shorter:', () => {
+  test.each<readonly [string, Buffer]>([
+    [
+      'MP3',
+      matroska(
+        { codec: 'A_MPEG/L3', ...fast },
+        list(thinFrames, () => thinFrame),
+      ),
+    ],
+    ['MP3, all frames in one packet', matroska({ codec: 'A_MPEG/L3', ...fast }, [thin])],
+    ['FLAC', matroska({ codec: 'A_FLAC', ...fast, setup: streamInfo(655_350, 1) }, list(flacFrames, flacFrame))],
+    [
+      'AC-3',
+      matroska(
+        { codec: 'A_AC3', ...fast },
+        list(ac3Frames, () => ac3),
+      ),
+    ],
+    [
+      'E-AC-3',
+      matroska(
+        { codec: 'A_EAC3', ...fast },
+        list(ac3Frames, () => eac3),
+      ),
+    ],
+    ['a codec that nobody knows', matroska({ codec: 'A_ODD', ...fast }, [Buffer.alloc(750 * 60, 3)])],
+    [
+      'integers of 64 bits, which decoders take for 16',
+      matroska({ codec: 'A_PCM/INT/LIT', rate: 16_000, depth: 64 }, [Buffer.alloc(32_000 * 60)]),
+    ],
+    [
+      'a rate that is not that of the output',
+      matroska({ codec: 'A_PCM/INT/LIT', ...fast, outputRate: 16_000, depth: 16 }, [Buffer.alloc(32_000 * 60)]),
+    ],
+    [
+      'MP3 in a header of WAVE',
+      matroska(
+        { codec: 'A_MS/ACM', ...fast, setup: fmt({ tag: 0x55, bits: 64, ...finest }).subarray(8) },
+        list(thinFrames, () => thinFrame),
+      ),
+    ],
+    [
+      'a void that claims to hold what follows',
+      matroska(
+        { codec: 'A_MPEG/L3', ...fast },
+        list(thinFrames, () => thinFrame),
+        Buffer.from([0xec, 0x1f, 0xff, 0xff, 0xff]),
+      ),
+    ],
+    [
+      'packed packets',
+      matroska(
+        {
+          codec: 'A_PCM/INT/LIT',
+          rate: 16_000,
+          depth: 16,
+          more: element([0x6d, 0x80], element([0x62, 0x40], element([0x50, 0x34], element([0x42, 0x54], be(0, 1))))),
+        },
+        [Buffer.alloc(2000)],
+      ),
+    ],
+  ])('%s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+
+  test('packets without the bytes that all begin with are those of before', () => {
+    const stripped = element(
+      [0x62, 0x40],
+      element(
+        [0x50, 0x34],
+        Buffer.concat([element([0x42, 0x54], be(3, 1)), element([0x42, 0x55], thinFrame.subarray(0, 3))]),
+      ),
+    );
+    const file = matroska(
+      { codec: 'A_MPEG/L3', rate: 8000, more: element([0x6d, 0x80], stripped) },
+      list(thinFrames, () => thinFrame.subarray(3)),
+    );
+    expect(seconds(file)).toBeCloseTo((thinFrames * 576) / 8000, 6);
+  });
+  test('of two tracks with one number the longer counts', () => {
+    const both = element(
+      [0x16, 0x54, 0xae, 0x6b],
+      Buffer.concat([
+        trackEntry({ codec: 'A_PCM/INT/LIT', ...fast, depth: 32 }),
+        trackEntry({ codec: 'A_MPEG/L3', ...fast }),
+      ]),
+    );
+    const cluster = element([0x1f, 0x43, 0xb6, 0x75], Buffer.concat(list(thinFrames, () => simpleBlock(thinFrame))));
+    const file = Buffer.concat([
+      element([0x1a, 0x45, 0xdf, 0xa3], Buffer.alloc(31)),
+      element([0x18, 0x53, 0x80, 0x67], Buffer.concat([both, cluster])),
+    ]);
+    expect(seconds(file)).toBeGreaterThanOrEqual(59.9);
+  });
+  test('a rate above 384 kHz is none', () => {
+    const file = matroska({ codec: 'A_PCM/INT/LIT', rate: 1e12, depth: 16 }, [Buffer.alloc(768_000 * 2)]);
+    expect(seconds(file)).toBeCloseTo(2, 6);
+  });
+});
+
+describe('Matroska is charged as it plays:', () => {
+  test('MP3 of 16 kHz has 576 samples a frame', () =>
+    expect(
+      seconds(
+        matroska(
+          { codec: 'A_MPEG/L3', rate: 16_000 },
+          list(halfFrames, () => halfFrame),
+        ),
+      ),
+    ).toBeCloseTo((halfFrames * 576) / 16_000, 6));
+  test('a film beside the sound costs nothing', () => {
+    const tracks = element(
+      [0x16, 0x54, 0xae, 0x6b],
+      Buffer.concat([
+        trackEntry({ codec: 'V_VP9', rate: 0, type: 1 }),
+        trackEntry({ codec: 'A_MPEG/L3', rate: 8000 }, 2),
+      ]),
+    );
+    const cluster = element(
+      [0x1f, 0x43, 0xb6, 0x75],
+      Buffer.concat(list(100, () => Buffer.concat([simpleBlock(Buffer.alloc(5000, 3)), simpleBlock(thinFrame, 2)]))),
+    );
+    const file = Buffer.concat([
+      element([0x1a, 0x45, 0xdf, 0xa3], Buffer.alloc(31)),
+      element([0x18, 0x53, 0x80, 0x67], Buffer.concat([tracks, cluster])),
+    ]);
+    expect(seconds(file)).toBeCloseTo((100 * 576) / 8000, 6);
+  });
+});
+
+const box = (name: string, ...content: Buffer[]) => {
+  const body = Buffer.concat(content);
+  return Buffer.concat([be(body.length + 8), text(name), body]);
+};
+interface Movie {
+  readonly entry: string;
+  readonly rate?: number;
+  readonly bits?: number;
+  readonly channels?: number;
+  readonly inside?: Buffer;
+  readonly handler?: string;
+  readonly sizes: Buffer;
+  /** Packets of the only chunk. */
+  readonly count: number;
+  readonly times?: Buffer;
+  readonly sound: Buffer;
+  readonly edits?: Buffer;
+  readonly scale?: number;
+}
+const entryBox = ({ entry, rate = 16_000, bits = 16, channels = 1, inside = Buffer.alloc(0) }: Movie) =>
+  box(
+    entry,
+    Buffer.alloc(6),
+    be(1, 2),
+    Buffer.alloc(8),
+    be(channels, 2),
+    be(bits, 2),
+    be(0),
+    be(rate, 2),
+    be(0, 2),
+    inside,
+  );
+const trakOf = (movie: Movie, at: number) => {
+  const { handler = 'soun', sizes, count, scale = 0x7fffffff, times: table, edits = Buffer.alloc(0) } = movie;
+  return box(
+    'trak',
+    edits,
+    box(
+      'mdia',
+      box('mdhd', be(0), Buffer.alloc(8), be(scale), be(1), be(0)),
+      box('hdlr', be(0), be(0), text(handler), Buffer.alloc(12)),
+      box(
+        'minf',
+        box(
+          'stbl',
+          box('stsd', be(0), be(1), entryBox(movie)),
+          table ?? box('stts', be(0), be(1), be(count), be(1)),
+          box('stsc', be(0), be(1), be(1), be(count), be(1)),
+          sizes,
+          box('stco', be(0), be(1), be(at)),
+        ),
+      ),
+    ),
+  );
+};
+const ftyp = box('ftyp', text('M4A '), be(0));
+const mvhd = box('mvhd', be(0), Buffer.alloc(8), be(1000), be(1), Buffer.alloc(80));
+/** The sound stands in front. */
+const movie = (one: Movie, ...more: Buffer[]) =>
+  Buffer.concat([ftyp, box('mdat', one.sound), box('moov', mvhd, trakOf(one, ftyp.length + 8), ...more)]);
+const equal = (each: number, count: number) => box('stsz', be(0), be(each), be(count));
+const table = (each: number, count: number) =>
+  box(
+    'stsz',
+    be(0),
+    be(0),
+    be(count),
+    times(count, () => be(each)),
+  );
+const compact = (each: number, count: number) => box('stz2', be(0), be(8), be(count), Buffer.alloc(count, each));
+/** AAC-LC of 44.1 kHz. */
+const esds = (object: number, setup: Buffer) =>
+  box(
+    'esds',
+    be(0),
+    Buffer.from([3, 20 + setup.length, 0, 0, 0, 4, 15 + setup.length, object, 0x15]),
+    Buffer.alloc(11),
+    Buffer.from([5, setup.length]),
+    setup,
+  );
+const aac = esds(0x40, Buffer.from([0x12, 0x10]));
+const aacPackets = Math.ceil((60 * 44_100) / 1024);
+const opusPacket = (config: number) => Buffer.concat([Buffer.from([config << 3]), Buffer.alloc(70, 1)]);
+
+describe('MP4 headers make it no shorter:', () => {
+  const packets = {
+    sound: Buffer.alloc(100 * aacPackets, 1),
+    count: aacPackets,
+    inside: aac,
+    rate: 44_100,
+    entry: 'mp4a',
+  };
+  test.each<readonly [string, Buffer]>([
+    ['AAC with a compact table', movie({ ...packets, sizes: compact(100, aacPackets) })],
+    ['AAC with one size for all', movie({ ...packets, sizes: equal(100, aacPackets) })],
+    ['AAC with a plain table', movie({ ...packets, sizes: table(100, aacPackets) })],
+    ['AAC with both tables', movie({ ...packets, sizes: Buffer.concat([equal(1, 1), compact(100, aacPackets)]) })],
+    [
+      'samples of QuickTime (sowt)',
+      movie({ entry: 'sowt', sizes: equal(2, 960_000), count: 960_000, sound: Buffer.alloc(1_920_000) }),
+    ],
+    [
+      'samples with sizes of 1',
+      movie({ entry: 'sowt', sizes: equal(1, 960_000), count: 960_000, sound: Buffer.alloc(1_920_000) }),
+    ],
+    [
+      'samples of 64 bits, which decoders take for 16',
+      movie({ entry: 'twos', bits: 64, sizes: equal(2, 960_000), count: 960_000, sound: Buffer.alloc(1_920_000) }),
+    ],
+    [
+      'ulaw',
+      movie({ entry: 'ulaw', bits: 64, sizes: equal(1, 960_000), count: 960_000, sound: Buffer.alloc(960_000) }),
+    ],
+    [
+      'ima4',
+      movie({ entry: 'ima4', bits: 64, sizes: equal(34, 15_000), count: 15_000, sound: Buffer.alloc(34 * 15_000) }),
+    ],
+    ['MP3', movie({ entry: '.mp3', rate: 48_000, sizes: equal(72, thinFrames), count: thinFrames, sound: thin })],
+    ['MP3 in one packet', movie({ entry: '.mp3', rate: 48_000, sizes: equal(thin.length, 1), count: 1, sound: thin })],
+    [
+      'MP3 in an entry of AAC',
+      movie({
+        entry: 'mp4a',
+        rate: 48_000,
+        inside: esds(0x6b, Buffer.alloc(0)),
+        sizes: equal(72, thinFrames),
+        count: thinFrames,
+        sound: thin,
+      }),
+    ],
+    [
+      'a codec that nobody knows',
+      movie({ entry: 'zzzz', sizes: equal(750, 60), count: 60, sound: Buffer.alloc(45_000, 3) }),
+    ],
+    ['sound in the track of a film', movie({ ...packets, handler: 'vide', sizes: equal(100, aacPackets) })],
+    [
+      'Opus of 60 ms',
+      movie({ entry: 'Opus', sizes: equal(71, 1000), count: 1000, sound: times(1000, () => opusPacket(3)) }),
+    ],
+    [
+      'a track outside of its place',
+      Buffer.concat([
+        ftyp,
+        box('mdat', packets.sound),
+        box('moov', mvhd, box('udta', trakOf({ ...packets, sizes: equal(100, aacPackets) }, ftyp.length + 8))),
+      ]),
+    ],
+    [
+      'a header in what is called free',
+      Buffer.concat([
+        ftyp,
+        box('mdat', packets.sound),
+        box('free', mvhd, trakOf({ ...packets, sizes: equal(100, aacPackets) }, ftyp.length + 8)),
+      ]),
+    ],
+    [
+      'a header that is packed',
+      Buffer.concat([ftyp, box('mdat', Buffer.alloc(45_000, 1)), box('moov', box('cmov', Buffer.alloc(100)))]),
+    ],
+    [
+      'one second that edits play sixty times',
+      movie({
+        ...packets,
+        count: 44,
+        sizes: equal(100, 44),
+        sound: Buffer.alloc(4400, 1),
+        scale: 44_100,
+        times: box('stts', be(0), be(1), be(44), be(1024)),
+        edits: box(
+          'edts',
+          box(
+            'elst',
+            be(0),
+            be(60),
+            times(60, () => Buffer.concat([be(1000), be(0), be(0x10000)])),
+          ),
+        ),
+      }),
+    ],
+  ])('%s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+
+  test('a chunk that is named again is played again', () => {
+    const one = trakOf({ ...packets, count: 44, sizes: equal(100, 44 * 60) }, ftyp.length + 8);
+    const again = Buffer.from(one);
+    const at = again.indexOf('stco');
+    const offsets = box(
+      'stco',
+      be(0),
+      be(60),
+      times(60, () => be(ftyp.length + 8)),
+    );
+    const inner = Buffer.concat([again.subarray(0, at - 4), offsets]);
+    for (const name of ['trak', 'mdia', 'minf', 'stbl']) {
+      const where = inner.indexOf(name) - 4;
+      inner.writeUInt32BE(inner.length - where, where);
+    }
+    expect(
+      seconds(Buffer.concat([ftyp, box('mdat', Buffer.alloc(4400, 1)), box('moov', mvhd, inner)])),
+    ).toBeGreaterThan(60);
+  });
+
+  const fragmented = (header: Buffer, run: Buffer, extends_: Buffer) => {
+    const track = trakOf({ ...packets, sizes: equal(0, 0), count: 0, sound: Buffer.alloc(0) }, 0);
+    const named = Buffer.concat([
+      track.subarray(0, 8),
+      box('tkhd', be(0), Buffer.alloc(8), be(7), Buffer.alloc(68)),
+      track.subarray(8),
+    ]);
+    named.writeUInt32BE(named.length);
+    return Buffer.concat([
+      ftyp,
+      box('moov', mvhd, named, box('mvex', extends_)),
+      box('moof', box('traf', header, run)),
+      box('mdat', packets.sound),
+    ]);
+  };
+  const trex = (size: number) => box('trex', be(0), be(7), be(1), be(1), be(size), be(0));
+  test.each<readonly [string, Buffer]>([
+    [
+      'sizes in the run',
+      fragmented(
+        box('tfhd', be(0x20000), be(7)),
+        box(
+          'trun',
+          be(0x200),
+          be(aacPackets),
+          times(aacPackets, () => be(100)),
+        ),
+        trex(0),
+      ),
+    ],
+    [
+      'one size in the head of the fragment',
+      fragmented(box('tfhd', be(0x20010), be(7), be(100)), box('trun', be(0), be(aacPackets)), trex(0)),
+    ],
+    [
+      'one size for all fragments',
+      fragmented(box('tfhd', be(0x20000), be(7)), box('trun', be(0), be(aacPackets)), trex(100)),
+    ],
+  ])('fragments: %s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+});
+
+describe('MP4 is charged as it plays:', () => {
+  test('Opus of 20 ms, by its packets', () =>
+    expect(
+      seconds(
+        movie({
+          entry: 'Opus',
+          sizes: equal(71, 1000),
+          count: 1000,
+          sound: times(1000, () => opusPacket(19)),
+          scale: 48_000,
+          times: box('stts', be(0), be(1), be(1000), be(960)),
+        }),
+      ),
+    ).toBeCloseTo(20, 6));
+  test('MP3 of 16 kHz', () =>
+    expect(
+      seconds(
+        movie({
+          entry: '.mp3',
+          sizes: equal(144, halfFrames),
+          count: halfFrames,
+          sound: times(halfFrames, () => halfFrame),
+        }),
+      ),
+    ).toBeCloseTo((halfFrames * 576) / 16_000, 3));
+  test('a film beside the sound costs nothing, nor is it longer than the sound', () => {
+    const film = {
+      entry: 'avc1',
+      handler: 'vide',
+      sizes: equal(500_000, 1),
+      count: 1,
+      sound: Buffer.alloc(0),
+      scale: 1,
+      times: box('stts', be(0), be(1), be(1), be(3600)),
+    };
+    const sound = Buffer.alloc(500_000, 1);
+    const track = {
+      entry: 'mp4a',
+      rate: 44_100,
+      inside: aac,
+      sizes: equal(100, 441),
+      count: 441,
+      sound,
+      scale: 44_100,
+      times: box('stts', be(0), be(1), be(441), be(1024)),
+    };
+    expect(seconds(movie(track, trakOf(film, ftyp.length + 8)))).toBeCloseTo((441 * 1024) / 44_100, 3);
+  });
+});
+
+const lacing = (length: number) => [...new Array<number>(Math.floor(length / 255)).fill(255), length % 255];
+const page = (serial: number, granule: number, packets: readonly Buffer[]) => {
+  const head = Buffer.alloc(26);
+  head.set(text('OggS'));
+  head.writeBigInt64LE(BigInt(granule), 6);
+  head.writeUInt32LE(serial, 14);
+  const laces = packets.flatMap(({ length }) => lacing(length));
+  return Buffer.concat([head, Buffer.from([laces.length]), Buffer.from(laces), ...packets]);
+};
+const opusHead = Buffer.concat([
+  text('OpusHead'),
+  Buffer.from([1, 1]),
+  le(312, 2),
+  le(16_000),
+  le(0, 2),
+  Buffer.from([0]),
+]);
+const opusTags = Buffer.concat([text('OpusTags'), Buffer.alloc(20)]);
+const oggFlacHead = (rate: number) =>
+  Buffer.concat([Buffer.from([0x7f]), text('FLAC'), Buffer.from([1, 0, 0, 1]), streamInfo(rate, 0)]);
+
+describe('Ogg', () => {
+  const flac = (rate: number) =>
+    Buffer.concat([page(1, 0, [oggFlacHead(rate)]), ...list(flacFrames, (at) => page(1, 4096, [flacFrame(at)]))]);
+  test('FLAC is known by its frames', () => expect(seconds(flac(16_000))).toBeCloseTo((flacFrames * 4096) / 16_000, 6));
+  test('FLAC: the rate of its frames counts', () => expect(seconds(flac(655_350))).toBeGreaterThanOrEqual(59.9));
+  test('Speex: as many frames as its head says are in each packet', () => {
+    const head = Buffer.alloc(80);
+    head.set(text('Speex   1.2'));
+    for (const [at, value] of [
+      [36, 16_000],
+      [40, 1],
+      [48, 1],
+      [56, 1],
+      [64, 2],
+    ] as const)
+      head.writeUInt32LE(value, at);
+    const file = Buffer.concat([
+      page(1, 0, [head]),
+      page(1, 0, [Buffer.alloc(20)]),
+      ...list(1500, () => page(1, 320, [Buffer.alloc(40, 1)])),
+    ]);
+    expect(seconds(file)).toBeGreaterThanOrEqual(59.9);
+    expect(seconds(file)).toBeLessThan(62);
+  });
+  test('a codec that nobody knows costs what its bytes can hold', () =>
+    expect(
+      seconds(
+        Buffer.concat([
+          page(1, 0, [text('Unheard of, and long enough to be read')]),
+          ...list(180, () => page(1, 1, [Buffer.alloc(250, 1)])),
+        ]),
+      ),
+    ).toBeCloseTo(60, 1));
+  test('a film beside the sound costs nothing', () => {
+    const theora = Buffer.concat([Buffer.from([0x80]), text('theora'), Buffer.alloc(35)]);
+    const both = list(100, (at) =>
+      Buffer.concat([page(2, at, [Buffer.alloc(900, 1)]), page(1, 960 * (at + 1) + 312, [opusPacket(19)])]),
+    );
+    const file = Buffer.concat([page(2, 0, [theora]), page(1, 0, [opusHead]), page(1, 0, [opusTags]), ...both]);
+    expect(seconds(file)).toBeCloseTo(2, 3);
+  });
+  test('streams beside one another are as long as the longest, those behind one another as all of them', () => {
+    const sound = (serial: number) => list(50, (at) => page(serial, 960 * (at + 1) + 312, [opusPacket(19)]));
+    const heads = (serial: number) => [page(serial, 0, [opusHead])];
+    expect(seconds(Buffer.concat([...heads(1), ...heads(2), ...sound(1), ...sound(2)]))).toBeCloseTo(1, 3);
+    expect(seconds(Buffer.concat([...heads(1), ...sound(1), ...heads(2), ...sound(2)]))).toBeCloseTo(2, 3);
+  });
+  test('what was cut out of a broadcast begins where it begins', () => {
+    const sound = list(50, (at) => page(1, 960 * (at + 1) + 4_800_000, [opusPacket(19)]));
+    expect(seconds(Buffer.concat([page(1, 0, [opusHead]), page(1, 0, [opusTags]), ...sound]))).toBeLessThan(1.1);
+  });
+});
+
+describe('bytes that are in no frame', () => {
+  test('of MP3 whose frames stand apart cost what they can hold', () =>
+    expect(
+      seconds(
+        Buffer.concat([thinFrame, thinFrame, times(thinFrames, () => Buffer.concat([Buffer.alloc(1), thinFrame]))]),
+      ),
+    ).toBeGreaterThan(59));
+  test('in front of two frames make it no MP3 of two frames', () =>
+    expect(
+      seconds(Buffer.concat([text('0&\u00b2u'), Buffer.alloc(3000, 3), thinFrame, thinFrame, Buffer.alloc(60_000, 3)])),
+    ).toBeGreaterThan(59));
+  test('of tags cost nothing: in front, behind, and of a file that was put behind another', () => {
+    const tag = Buffer.concat([text('ID3'), Buffer.from([4, 0, 0, 0, 0, 6, 0]), Buffer.alloc(768, 7)]);
+    const ape = Buffer.concat([
+      Buffer.alloc(20_000, 7),
+      text('APETAGEX'),
+      le(2000),
+      le(20_032),
+      le(1),
+      le(0),
+      le(0),
+      le(0),
+    ]);
+    const old = Buffer.concat([text('TAG'), Buffer.alloc(125)]);
+    expect(seconds(Buffer.concat([tag, thin, tag, thin, ape, old]))).toBeCloseTo((2 * thinFrames * 576) / 8000, 6);
+  });
+  test('of a tag whose length is none are frames', () => {
+    const tag = Buffer.concat([text('ID3'), Buffer.from([4, 0, 0, 0, 0, 0xff, 0])]);
+    expect(seconds(Buffer.concat([tag, thin]))).toBeGreaterThanOrEqual(59.9);
+  });
+});
+
+test('AMR is as long as its frames, silent ones as well', () => {
+  const speech = Buffer.concat([Buffer.from([0x04]), Buffer.alloc(12, 1)]);
+  const silent = Buffer.from([0x7c]);
+  expect(seconds(Buffer.concat([text('#!AMR\n'), times(1500, () => Buffer.concat([speech, silent]))]))).toBeCloseTo(
+    60,
+    6,
+  );
+});
