@@ -84,8 +84,10 @@ def forms():
             yield "matroska", codec, rate, 1 if codec == "g726" else 2, {}, {}, False
     for muxer, codec, rate in [("mp4", "aac", 44100), ("mov", "pcm_s16le", 44100), ("matroska", "libopus", 48000), ("matroska", "libmp3lame", 16000), ("webm", "libopus", 48000), ("mp4", "libmp3lame", 44100), ("matroska", "flac", 44100), ("ogg", "libopus", 48000)]:
         yield muxer, codec, rate, 2, {}, {}, True
+    for codec, film in [("mp2", False), ("libmp3lame", True), ("ac3", True)]:
+        yield "mpeg", codec, 48000, 2, {}, {}, film
     # Nothing here reads these: their bytes decide.
-    for muxer, codec in [("caf", "pcm_s16be"), ("au", "pcm_s16be"), ("w64", "pcm_s16le"), ("avi", "libmp3lame"), ("flv", "libmp3lame"), ("asf", "wmav2"), ("mpegts", "mp2"), ("mpeg", "mp2"), ("wv", "wavpack"), ("tta", "tta"), ("voc", "pcm_u8")]:
+    for muxer, codec in [("caf", "pcm_s16be"), ("au", "pcm_s16be"), ("w64", "pcm_s16le"), ("avi", "libmp3lame"), ("flv", "libmp3lame"), ("asf", "wmav2"), ("mpegts", "mp2"), ("wv", "wavpack"), ("tta", "tta"), ("voc", "pcm_u8")]:
         yield muxer, codec, 44100, 2, {}, {}, False
 
 
@@ -95,7 +97,7 @@ def write(path, seconds, muxer, codec, rate, channels, muxing, coding, film):
     stream.layout = "stereo" if channels == 2 else "mono"
     picture = None
     if film:
-        picture = out.add_stream("theora" if muxer == "ogg" else "libvpx" if muxer == "webm" else "mpeg4", rate=10)
+        picture = out.add_stream("theora" if muxer == "ogg" else "libvpx" if muxer == "webm" else "mpeg1video" if muxer == "mpeg" else "mpeg4", rate=25 if muxer == "mpeg" else 10)
         picture.width, picture.height, picture.pix_fmt, picture.bit_rate = 320, 240, "yuv420p", 2_000_000
     context = stream.codec_context
     if film:
@@ -103,7 +105,7 @@ def write(path, seconds, muxer, codec, rate, channels, muxing, coding, film):
     context.open()
     resampler = av.AudioResampler(format=context.format, layout=context.layout, rate=rate, frame_size=context.frame_size or None)
     data = sound(seconds, rate, channels)
-    step = rate // 10
+    step = rate // (25 if muxer == "mpeg" else 10)
     for piece in range(0, data.shape[1] // channels, step):
         frame = av.AudioFrame.from_ndarray(data[:, piece * channels : (piece + step) * channels], format="s16", layout=stream.layout.name)
         frame.sample_rate, frame.pts, frame.time_base = rate, piece, Fraction(1, rate)
@@ -195,7 +197,7 @@ def main():
         print(found, flush=True)
 
 
-unread = {"caf", "au", "w64", "avi", "flv", "asf", "mpegts", "mpeg", "wv", "tta", "voc"}
+unread = {"caf", "au", "w64", "avi", "flv", "asf", "mpegts", "wv", "tta", "voc"}
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ import { ac3Seconds, adtsSeconds, amrSeconds, loasSeconds, mpegSeconds } from '.
 import { matroskaSeconds } from './matroska.ts';
 import { mp4Seconds } from './mp4.ts';
 import { oggSeconds } from './ogg.ts';
+import { programSeconds } from './program-stream.ts';
 import { thinnestSeconds } from './thinnest.ts';
 
 export { thinnestSeconds };
@@ -16,6 +17,7 @@ const readers = [
   oggSeconds,
   mp4Seconds,
   matroskaSeconds,
+  programSeconds,
   amrSeconds,
   ac3Seconds,
   loasSeconds,
