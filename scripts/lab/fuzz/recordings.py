@@ -31,7 +31,7 @@ def forms():
     for codec, (rate, channels) in itertools.product(pcm, [(8000, 1), (44100, 2)]):
         yield "wav", codec, rate, channels, {}, {}, False
     yield "wav", "pcm_s16le", 16000, 1, {"rf64": "always"}, {}, False
-    for codec in ["adpcm_ms", "adpcm_ima_wav", "adpcm_yamaha", "adpcm_swf"]:
+    for codec in ["adpcm_ms", "adpcm_ima_wav", "adpcm_yamaha"]:
         for rate, channels in [(11025, 1), (44100, 2)]:
             yield "wav", codec, rate, channels, {}, {}, False
     for codec, rate in [("g722", 16000), ("g726", 8000), ("g723_1", 8000)]:

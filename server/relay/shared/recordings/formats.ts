@@ -37,7 +37,7 @@ const speechBits: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** ADPCM of four bits, with two at least where a decoder asks the header. */
-const adpcm: ReadonlySet<number> = new Set([0x02, 0x11, 0x20, 0x45, 0x64, 0x140, 0x5346]);
+const adpcm: ReadonlySet<number> = new Set([0x02, 0x11, 0x20, 0x45, 0x64, 0x140]);
 
 /** @param at where a WAVEFORMAT begins. Source: Microsoft, mmreg.h. */
 export function waveFormat(bytes: Uint8Array, at: number, length: number): Format {

@@ -199,6 +199,9 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
   let end = start;
   let kind = -1;
   let known = rate;
+  let frames = 0;
+  /** Seconds of the longest frame. */
+  let longest = 0;
   /** Frames inside of a tag need no other behind them. */
   let tagEnd = 0;
   for (let at = start; at < bytes.length; ) {
@@ -209,7 +212,10 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
       (frame.kind === kind || at < tagEnd || next >= bytes.length - 4 || read(bytes, next)?.kind === frame.kind);
     if (frame !== null && goesOn) {
       if (frame.rate > 0) known = frame.rate;
-      if (known > 0) seconds += frame.samples / known;
+      const own = known > 0 ? frame.samples / known : 0;
+      seconds += own;
+      frames++;
+      longest = Math.max(longest, own);
       framed += frame.bytes;
       kind = frame.kind;
       at = next;
@@ -224,6 +230,8 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
     tagged += to - at - outside;
     at = to;
   }
+  // LATM says its rate now and then, and for all frames: where it says two, the lower one counts.
+  if (read === loasFrame) seconds = frames * longest;
   return { seconds, framed, end: Math.min(end, bytes.length), apart, tagged };
 }
 

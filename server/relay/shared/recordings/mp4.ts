@@ -149,12 +149,26 @@ class Mp4Reader {
   private fragmentSize = 0;
   private fragmentTime = 0;
   private moof = 0;
+  /** Entries behind the end of their boxes that are still read: as many as the file has bytes, in all. */
+  private spare: number;
 
   constructor(
     private readonly bytes: Uint8Array,
     private readonly size: number,
   ) {
     this.view = viewOf(bytes);
+    this.spare = bytes.length;
+  }
+
+  /** Entries of a table. FFmpeg reads as many as it says, whatever the length of its box. */
+  private entries(count: number, at: number, end: number, step: number): number {
+    const inside = Math.max(0, Math.floor((end - at) / step));
+    if (count <= inside) return count;
+    const behind = Math.min(count, Math.max(0, Math.floor((this.bytes.length - at) / step))) - inside;
+    if (behind > this.spare) this.isClosed = true;
+    const taken = Math.max(0, Math.min(behind, this.spare));
+    this.spare -= taken;
+    return inside + taken;
   }
 
   read(from: number, to: number, depth = 0): void {
@@ -226,20 +240,19 @@ class Mp4Reader {
       if (track.descriptions.length < maxTables) track.descriptions.push({ at, end });
       else track.isCrowded = true;
     }
-    const table = { at: at + 8, count: 0 };
-    const within = (step: number) => Math.min(view.getUint32(at + 4), Math.floor((end - at - 8) / step));
     if (end < at + 8) return;
-    if (name === 'stco') track.offsets ??= { ...table, count: within(4), wide: false };
-    if (name === 'co64') track.offsets ??= { ...table, count: within(8), wide: true };
-    if (name === 'stsc') track.chunks ??= { ...table, count: within(12) };
-    if (name === 'elst') track.edits ??= { ...table, count: within(wide ? 20 : 12), wide };
+    const table = (step: number) => ({ at: at + 8, count: this.entries(view.getUint32(at + 4), at + 8, end, step) });
+    if (name === 'stco') track.offsets ??= { ...table(4), wide: false };
+    if (name === 'co64') track.offsets ??= { ...table(8), wide: true };
+    if (name === 'stsc') track.chunks ??= table(12);
+    if (name === 'elst') track.edits ??= { ...table(wide ? 20 : 12), wide };
   }
 
   private times(track: Mp4Track, at: number, end: number): void {
     const { view } = this;
-    const count = view.getUint32(at + 4);
-    track.isByUnit = count === 1 && end >= at + 16 && view.getUint32(at + 12) === 1;
-    for (let entry = 0, next = at + 8; entry < count && next + 8 <= end; entry++, next += 8)
+    const count = this.entries(view.getUint32(at + 4), at + 8, end, 8);
+    track.isByUnit = count === 1 && view.getUint32(at + 12) === 1;
+    for (let entry = 0, next = at + 8; entry < count; entry++, next += 8)
       track.times += view.getUint32(next) * view.getUint32(next + 4);
   }
 
@@ -253,8 +266,8 @@ class Mp4Reader {
     const bits = compact ? (this.bytes[at + 7] ?? 0) : 32;
     const count = this.view.getUint32(at + 8);
     if (bits !== 4 && bits !== 8 && bits !== 16 && bits !== 32) return;
-    const there = Math.floor(((end - at - 12) * 8) / bits);
-    track.sizes.push({ each, count: each > 0 ? count : Math.min(count, there), at: at + 12, bits });
+    const there = each > 0 ? count : this.entries(count, at + 12, end, bits / 8);
+    track.sizes.push({ each, count: there, at: at + 12, bits });
   }
 
   /** What a track holds; nothing = no sound. */
@@ -316,7 +329,7 @@ class Mp4Reader {
     }
     if ((flags & 4) !== 0) next += 4;
     const fields = [0x100, 0x200, 0x400, 0x800].filter((flag) => (flags & flag) !== 0).length;
-    const there = fields > 0 ? Math.min(count, Math.floor(Math.max(0, end - next) / (4 * fields))) : count;
+    const there = fields > 0 ? this.entries(count, next, end, 4 * fields) : count;
     const sized = (flags & 0x200) !== 0;
     const timed = (flags & 0x100) !== 0;
     const each = this.fragmentSize;
@@ -428,7 +441,9 @@ const starts: ReadonlySet<string> = new Set(['ftyp', 'moov', 'mdat', 'wide', 'fr
 
 /** @returns the longest of what the tables of times and the packets of a track of sound say; without any track what the header says. */
 export function mp4Seconds(bytes: Uint8Array, size: number): number | null {
-  if (bytes.length < 16 || !starts.has(ascii(bytes, 4, 4))) return null;
+  if (bytes.length < 16) return null;
+  // The first box or the one behind it has a name that is known.
+  if (!starts.has(ascii(bytes, 4, 4)) && !starts.has(ascii(bytes, viewOf(bytes).getUint32(0) + 4, 4))) return null;
   const reader = new Mp4Reader(bytes, size);
   reader.read(0, size);
   let named = 0;
