@@ -18,6 +18,9 @@ import { readCredential } from '../../server/relay/intake/authorize.ts';
 import { readForm } from '../../server/relay/intake/form.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { forgivenPath, plainPath, relayRouteFor } from '../../server/relay/intake/routes.ts';
+import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
+import { hostileRecordings } from '../support/hostile-recordings.ts';
+import { altered } from './alter.ts';
 import type { Damage } from './damage.ts';
 
 export type Target = (damage: Damage) => void | Promise<void>;
@@ -286,6 +289,14 @@ function applyFiles({ damaged, pick, value }: Damage): void {
   if (!read.success) holds(read.error.issues.length > 0, 'a refusal without a reason', text);
 }
 
+const recordingFiles = Object.values(hostileRecordings).map((made) => new Uint8Array(made(64)));
+function recordings({ pick, random, whole }: Damage): void {
+  const { file, words } = altered(pick(recordingFiles), random);
+  const seen = whole(4) === 0 ? file.subarray(0, whole(file.length)) : file;
+  const seconds = audioSeconds(seen, file.length);
+  holds(Number.isFinite(seconds) && seconds >= 0, 'a length', { words, seconds });
+}
+
 export const targets: Readonly<Record<string, Target>> = {
   sse,
   json,
@@ -297,4 +308,5 @@ export const targets: Readonly<Record<string, Target>> = {
   'price maps': priceMaps,
   'import files': importFiles,
   'apply files': applyFiles,
+  recordings,
 };

@@ -9,9 +9,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { type Alteration, altered } from '../../../tests/fuzz/alter.ts';
 import { randomOf } from '../../../tests/support/random.ts';
 import { flag } from '../prove/site.ts';
-import { type Alteration, altered } from './alter.ts';
 
 interface Form {
   readonly file: string;

@@ -208,6 +208,8 @@ export function oggSeconds(bytes: Uint8Array, size: number): number | null {
     end = Math.min(start, bytes.length);
     at = start;
   }
+  // What the file breaks off in may be heard as well.
+  for (const lane of lanes.values()) if (lane.open.length > 0) take(lane, joined(lane.open));
   if (streams.length === 0) return null;
   const longest = new Array<number>(link + 1).fill(0);
   for (const stream of streams) longest[stream.link] = Math.max(longest[stream.link] ?? 0, stream.seconds());
