@@ -135,6 +135,11 @@ test.each<readonly [string, Buffer]>([
 ])('AIFC of %s with 64 bits is as long as its sound', (kind, sound) =>
   expect(seconds(aifc(kind, sound))).toBeGreaterThanOrEqual(59.9),
 );
+test('AIFC with no bits is one byte a sample, as decoders take it', () => {
+  const file = aifc('NONE', Buffer.alloc(16_000 * 60, 3));
+  file.writeUInt16BE(0, file.indexOf('COMM') + 14);
+  expect(seconds(file)).toBeGreaterThanOrEqual(59.9);
+});
 test('AIFF: a picture behind the sound takes no time', () => {
   const file = aifc('in24', Buffer.alloc(3 * 16_000, 3));
   expect(seconds(Buffer.concat([file, text('ID3 '), be(90_000), Buffer.alloc(90_000)]))).toBeCloseTo(1, 3);
@@ -584,6 +589,12 @@ describe('MP4 headers make it no shorter:', () => {
       fragmented(box('tfhd', be(0x20000), be(7)), box('trun', be(0), be(aacPackets)), trex(100)),
     ],
   ])('fragments: %s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+});
+
+test('an MP4 packet larger than a frame of AAC can be is more than one', () => {
+  const setup = esds(0x40, Buffer.from([0x14, 0x08]));
+  const one = { entry: 'mp4a', rate: 16_000, inside: setup, count: 1, sound: Buffer.alloc(768 * 940, 1) };
+  expect(seconds(movie({ ...one, sizes: equal(768 * 940, 1) }))).toBeGreaterThanOrEqual(59.9);
 });
 
 describe('MP4 is charged as it plays:', () => {

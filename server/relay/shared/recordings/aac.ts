@@ -9,6 +9,8 @@ export interface AacConfig {
   readonly rate: number;
   /** Samples of a packet at that rate. */
   readonly samples: number;
+  /** 0 = described elsewhere. */
+  readonly channels: number;
 }
 
 /** Samples of a frame of USAC at its own rate, by coreSbrFrameLengthIndex. Source: ISO/IEC 23003-3, table 70. */
@@ -41,7 +43,7 @@ export function aacConfig(config: Uint8Array): AacConfig | null {
     for (let left = count; left > 0; left--, at++) value = value * 2 + (((config[at >> 3] ?? 0) >> (7 - (at & 7))) & 1);
     return value;
   };
-  const typeOf = (): number => {
+  const objectOf = (): number => {
     const short = bits(5);
     return short === 31 ? 32 + bits(6) : short;
   };
@@ -49,21 +51,21 @@ export function aacConfig(config: Uint8Array): AacConfig | null {
     const index = bits(4);
     return index === 15 ? bits(24) : (aacRates[index] ?? 0);
   };
-  let type = typeOf();
+  let object = objectOf();
   const rate = rateOf();
-  bits(4);
+  const channels = bits(4);
   if (rate === 0) return null;
   // Spectral band replication: the rate in front is that of the core.
-  if (type === 5 || type === 29) {
+  if (object === 5 || object === 29) {
     rateOf();
-    type = typeOf();
+    object = objectOf();
   }
-  if (type === 42) {
+  if (object === 42) {
     const index = bits(5);
     const own = index === 31 ? bits(24) : (usacRates[index] ?? 0);
-    return { rate: own > 0 ? Math.min(own, rate) : rate, samples: usacSamples[bits(3)] ?? 4096 };
+    return { rate: own > 0 ? Math.min(own, rate) : rate, samples: usacSamples[bits(3)] ?? 4096, channels };
   }
   const isShort = bits(1) === 1;
-  if (type === 23 || type === 39) return { rate, samples: isShort ? 480 : 512 };
-  return { rate, samples: isShort ? 960 : 1024 };
+  if (object === 23 || object === 39) return { rate, samples: isShort ? 480 : 512, channels };
+  return { rate, samples: isShort ? 960 : 1024, channels };
 }

@@ -160,7 +160,7 @@ export function namedFormat(
 ): Format | null {
   if (integers.has(name)) {
     const widest = name === 'lpcm' || name === 'fpcm' || name === 'ipcm' ? [8, 16, 24, 32, 64] : [8, 16, 24, 32];
-    return format('pcm', rate, channels, widthOf(bits, widest, name === 'raw ' ? 8 : 16));
+    return format('pcm', rate, channels, widthOf(Math.max(1, bits), widest, name === 'raw ' ? 8 : 16));
   }
   const own = boxBits.get(name);
   if (own !== undefined) return format('bits', rate, channels, own);

@@ -84,7 +84,7 @@ const packedRatio = { zlib: 1032, other: 40_000 } as const;
 
 class MatroskaTrack {
   number = 0;
-  type = 0;
+  kind = 0;
   codec = '';
   setup = noBytes;
   rate = 0;
@@ -98,7 +98,7 @@ class MatroskaTrack {
   private made: Sound | null = null;
 
   get isSound(): boolean {
-    return this.type === 2 || this.codec.startsWith('A_') || (this.type === 0 && this.codec === '');
+    return this.kind === 2 || this.codec.startsWith('A_') || (this.kind === 0 && this.codec === '');
   }
 
   private get sound(): Sound {
@@ -131,7 +131,7 @@ class MatroskaTrack {
   }
 
   describe(id: number, content: Uint8Array): void {
-    if (id === ids.type) this.type = unsigned(content);
+    if (id === ids.type) this.kind = unsigned(content);
     else if (id === ids.codec) this.codec = ascii(content, 0, Math.min(content.length, 32)).replace(/\0.*$/, '');
     else if (id === ids.setup) this.setup = content;
     else if (id === ids.channels) this.channels = Math.max(1, unsigned(content));
