@@ -216,7 +216,7 @@ function countRow(bytes: Uint8Array, start: number, read: FrameReader, rate = 0)
       seconds += own;
       frames++;
       longest = Math.max(longest, own);
-      framed += frame.bytes;
+      framed += Math.min(frame.bytes, bytes.length - at);
       kind = frame.kind;
       at = next;
       end = at;
@@ -285,6 +285,9 @@ function rowOf(bytes: Uint8Array, size: number, read: FrameReader): Beginning | 
   const lead = start - sound;
   const free = freeOf(row.framed);
   const apart = Math.max(0, lead === 0 ? row.apart - free - behind : row.apart + row.tagged + lead - free);
+  // A few frames by chance make no row.
+  const isLone = start + first.bytes >= bytes.length - 4;
+  if (row.framed < apart || (isLone && lead > 0)) return null;
   const frames = isWhole ? row.seconds : extrapolated(row.seconds, start, row.end, size);
   if (frames === null) return null;
   const share = isWhole ? 1 : Math.max(1, size / bytes.length);
