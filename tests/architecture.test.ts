@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseAst } from 'vite';
 import { expect, test } from 'vitest';
 import { cyclesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
 import { codecs } from '../server/protocols/registry.ts';
@@ -283,4 +284,61 @@ test.each([
   `const size = usage.input_tokens ?? usage.prompt_tokens;`,
 ])('and that is as it should be: %s', (code) => {
   expect(pickedReadings(code)).toEqual([]);
+});
+
+interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [member: string]: unknown;
+}
+const isSyntaxNode = (value: unknown): value is SyntaxNode =>
+  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+
+/** Where an error ends that nobody said anything about: a catch around more than one call, and a promise whose rejection is thrown away. */
+function silentCatchesIn(path: string): string[] {
+  const text = textOf(path);
+  if (!text.includes('catch')) return [];
+  const found: string[] = [];
+  const note = ({ start }: SyntaxNode) => found.push(`${path}:${text.slice(0, start).split('\n').length}`);
+  /** Its own comment, or the one in front of it. */
+  const hasReason = ({ start, end }: SyntaxNode): boolean =>
+    text.slice(start, end).includes('// reason: ') || /\/\/ reason: [^\n]+\n[^\n]*$/.test(text.slice(0, start));
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'TryStatement' && isSyntaxNode(node.handler)) {
+      const { handler, block } = node as unknown as { readonly handler: SyntaxNode; readonly block: SyntaxNode };
+      const said = text.slice(handler.start, handler.end);
+      // One call of somebody else's, a parser or the network: nothing of ours is in it.
+      const isOneCall = (block.body as readonly SyntaxNode[]).length === 1;
+      const isSaid =
+        /\b(?:isOurs|report|asAppError|failure|fail|failedEarly|broke|refuse|failed|reject)\(|\bthrow (?:error|cause)\b|throw [a-zA-Z]+\(error/.test(
+          said,
+        );
+      if (!isOneCall && !isSaid && !hasReason(handler)) note(handler);
+    }
+    if (node.type === 'CallExpression') {
+      const { callee, arguments: given } = node as unknown as { callee: SyntaxNode; arguments: readonly SyntaxNode[] };
+      const [handler] = given;
+      if (
+        callee.type === 'MemberExpression' &&
+        (callee.property as { readonly name?: string }).name === 'catch' &&
+        handler?.type === 'ArrowFunctionExpression' &&
+        (handler.params as readonly unknown[]).length === 0 &&
+        // A connection that is given up.
+        !text.slice(callee.start, callee.end).endsWith('.cancel().catch') &&
+        !hasReason(node)
+      )
+        note(callee.property as SyntaxNode);
+    }
+    for (const value of Object.values(node))
+      if (Array.isArray(value)) for (const item of value) isSyntaxNode(item) && visit(item);
+      else if (isSyntaxNode(value)) visit(value);
+  };
+  visit(parseAst(text, { lang: 'ts' }) as unknown as SyntaxNode);
+  return found;
+}
+
+test('no catch on a request’s way takes a defect of ours for somebody else’s: it holds one call, says whose it is, or says its reason', () => {
+  const guarded = files.filter((path) => /^server\/(relay|protocols|providers|routing|billing|threads)\//.test(path));
+  expect(guarded.flatMap(silentCatchesIn)).toEqual([]);
 });

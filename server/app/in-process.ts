@@ -84,6 +84,8 @@ export async function relayOn(
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),
     limits: defaultLimits,
+    report: (error, requestId) =>
+      process.stderr.write(`${requestId} ${error instanceof Error ? error.stack : error}\n`),
     ...overrides,
   });
   return { relay, state, source };

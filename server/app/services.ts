@@ -17,6 +17,7 @@ import { type AccountsService, createAccounts } from '../domain/accounts/service
 import { createSettings, type SettingsService } from '../domain/accounts/settings.ts';
 import { type AffiliateService, createAffiliate } from '../domain/affiliate/service.ts';
 import { createOperatorAlerts } from '../domain/alerts/compose.ts';
+import type { RecentDefects } from '../domain/alerts/defects.ts';
 import type { AlertsService } from '../domain/alerts/service.ts';
 import { type AuditService, createAudit } from '../domain/audit/service.ts';
 import type { DataFolder } from '../domain/backup/home.ts';
@@ -162,6 +163,8 @@ export interface ServiceDeps {
   readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
   /** State of the ledger store; healthy where no server runs. */
   readonly storage?: () => StorageStatus;
+  /** Defects of the program that requests met lately. */
+  readonly defects?: () => RecentDefects | null;
   readonly relayThreads?: number;
   /** Runs jobs once per site; default: by this process alone. */
   readonly turns?: JobLock;

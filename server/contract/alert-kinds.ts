@@ -63,6 +63,13 @@ const alertKinds = {
       en: 'Bills are late or not written: {reason} (late {late}, waiting {waiting})',
     },
   },
+  defect: {
+    label: { zh: '程序内部错误', en: 'Internal errors' },
+    text: {
+      zh: '过去一小时有 {count} 个请求遇到程序内部错误：{reason}（最近的请求 {request}，堆栈在日志中）',
+      en: '{count} requests met a defect of the program within the last hour: {reason} (the latest is request {request}; its stack is in the log)',
+    },
+  },
   backup_missed: {
     label: { zh: '错过备份', en: 'Backup missed' },
     text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },

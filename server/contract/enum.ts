@@ -24,6 +24,8 @@ export type EndReason =
   | 'word_cut'
   /** We ended ourselves, or could not bill any more. */
   | 'stopped'
+  /** A defect of this program. */
+  | 'internal'
   | 'recovered';
 
 /** `zh`, `en`, or one that has an overlay. */

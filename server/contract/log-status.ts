@@ -9,7 +9,7 @@ export const errorStatuses = ['failed', 'refused', 'client_left', 'stopped'] as 
 type ErrorStatus = (typeof errorStatuses)[number];
 
 export const endReasonsOf = {
-  failed: ['upstream_failed', 'upstream_broken'],
+  failed: ['upstream_failed', 'upstream_broken', 'internal'],
   refused: ['refused', 'rejected'],
   client_left: ['client_gone'],
   stopped: ['stopped'],

@@ -1,10 +1,13 @@
 /** Tests a channel with one small real request through the same pipeline: what it asks for follows from the model's kind. */
+import { AppError } from '../contract/errors.ts';
 import { storedText } from '../contract/stored-texts.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
+import { parseJson, record } from '../protocols/shared/json.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { probeFor } from '../providers/probe.ts';
 import { mapModel } from '../routing/candidates.ts';
 import type { Relay } from './relay.ts';
+import { clientError } from './shared/render-error.ts';
 import type { RelayState } from './state/state.ts';
 
 export interface ChannelTestOrder {
@@ -16,7 +19,23 @@ export interface ChannelTestOrder {
 /** Operations of works that take minutes and cost money for each try. */
 const untestable = new Set(['drawing', 'music']);
 
+/** Never rejects. */
 export async function runChannelTest(
+  relay: Relay,
+  state: RelayState,
+  order: ChannelTestOrder,
+  now: () => number,
+): Promise<ChannelTestResult> {
+  try {
+    return await runTest(relay, state, order, now);
+  } catch (error) {
+    // The request has reported its own defects; this one met the test before or behind it.
+    relay.report(error, '');
+    return { ok: false, ms: 0, message: clientError(new AppError('internal'), '').message };
+  }
+}
+
+async function runTest(
   relay: Relay,
   state: RelayState,
   order: ChannelTestOrder,
@@ -40,21 +59,29 @@ export async function runChannelTest(
   if (probe === null) return result(false, storedText('untestable', { model }));
   const { path, body } = probe;
   const response = await relay.test({ channelId: order.channelId, path, body: JSON.stringify(body) });
-  const reader = response.body?.getReader();
+  const reader = response.body?.getReader() ?? null;
   const chunks: Uint8Array[] = [];
-  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+  for (let read = await nextOf(reader); !read.done; read = await nextOf(reader)) {
     firstTokenMs ??= now() - started;
     chunks.push(read.value);
   }
+  const text = Buffer.concat(chunks).toString('utf8');
   if (response.ok) return result(true, '');
-  return result(false, errorMessage(Buffer.concat(chunks).toString('utf8')) ?? `HTTP ${response.status}`);
+  return result(false, errorMessage(text) ?? `HTTP ${response.status}`);
+}
+
+const over = { done: true } as const;
+
+/** A response that breaks off has ended, too: what came of it is in its row. */
+async function nextOf(reader: ReadableStreamDefaultReader<Uint8Array> | null) {
+  try {
+    return reader === null ? over : await reader.read();
+  } catch {
+    return over;
+  }
 }
 
 function errorMessage(text: string): string | null {
-  try {
-    const message = (JSON.parse(text) as { error?: { message?: unknown } }).error?.message;
-    return typeof message === 'string' ? message : null;
-  } catch {
-    return null;
-  }
+  const message = record(record(parseJson(text))?.error)?.message;
+  return typeof message === 'string' ? message : null;
 }

@@ -26,6 +26,7 @@ import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
 import { createDeadlines, type Deadlines } from './shared/deadline.ts';
+import { Defects, type Reporter } from './shared/defect.ts';
 import { createStats, type Stats } from './shared/stats.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
@@ -37,7 +38,7 @@ import { type Connect, createConnect } from './upstream/line.ts';
 /** A socket upstream is open by then. */
 const connectMs = 15_000;
 
-export class RelayCore {
+export class RelayCore implements Reporter {
   readonly state: RelayState;
   readonly now: () => number;
   readonly monoNow: () => number;
@@ -87,6 +88,7 @@ export class RelayCore {
   readonly watch: RequestWatch | null;
   readonly observer: RequestObserver | null;
   readonly stats: Stats;
+  private readonly defects: Defects;
   readonly rejectedRows: RejectionLog;
   readonly busy: ReturnType<typeof createBusyResponses>;
   readonly unbilled = { late: 0, rejected: 0 };
@@ -103,6 +105,7 @@ export class RelayCore {
   constructor(private readonly deps: RelayDeps) {
     const { state, limits, leaseSource, rates, observer, now, monoNow, broadcast } = deps;
     this.state = state;
+    this.defects = new Defects(deps.report);
     this.now = now;
     this.monoNow = monoNow;
     this.fetch = deps.fetch;
@@ -113,13 +116,21 @@ export class RelayCore {
     this.ledger = deps.ledger;
     this.balances = deps.balances;
     this.leaseSource = leaseSource ?? null;
-    this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource);
+    const noteLost = (error: unknown) => void this.report(error, '');
+    this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource, noteLost);
     this.rates = rates ?? null;
     const { money } = deps.balances;
     this.limits = new Limits({ monoNow, state, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
-    const wait = (ms: number, done: () => void) => setTimeout(done, ms).unref();
+    const wait = (ms: number, done: () => void) =>
+      setTimeout(() => {
+        try {
+          done();
+        } catch (error) {
+          this.report(error, '');
+        }
+      }, ms).unref();
     const reports = broadcast === undefined ? null : createHealthReports(broadcast, wait);
     this.health = new Health({
       now: monoNow,
@@ -127,7 +138,7 @@ export class RelayCore {
       failure: deps.failure,
       ...(reports === null ? {} : { changed: reports.channel }),
     });
-    this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait });
+    this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait, noteLost });
     this.planDeps = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
     state.onChannel((id) => this.health.reset(id));
@@ -145,6 +156,7 @@ export class RelayCore {
       store: deps.tasks,
       encryptedBlob: deps.encryptedBlob,
       days: () => state.settings.itemDays,
+      noteLost,
     });
     this.tasks = deps.tasks;
     this.connect = createConnect({ fetch: deps.fetch, connectMs });
@@ -161,7 +173,7 @@ export class RelayCore {
     this.watch = deps.watch ?? null;
     this.queue = deps.wait ?? null;
     this.stats = createStats();
-    this.rejectedRows = createRejectionLog({ ledger: deps.ledger, authorize: this.authorize, now, monoNow });
+    this.rejectedRows = createRejectionLog({ ledger: deps.ledger, authorize: this.authorize, now, monoNow, noteLost });
     this.busy = createBusyResponses(() => this.requestIds.next());
   }
 
@@ -184,6 +196,15 @@ export class RelayCore {
   letIn(): void {
     this.stayOpen();
     if (this.isOverloaded(0)) throw this.busy.error();
+  }
+
+  report(error: unknown, requestId: string): boolean {
+    return this.defects.report(error, requestId);
+  }
+
+  /** Defects of ours that requests met. */
+  get defectsMet(): number {
+    return this.defects.count;
   }
 
   settledAfterwards(): void {

@@ -39,6 +39,8 @@ export interface RelayDeps {
   readonly tasks: TaskStore;
   /** Called for a settlement that the ledger's rules rejected. */
   readonly rejected?: (ref: string, reason: string) => void;
+  /** Called for each defect of this program, with the request that met it. Must not throw. */
+  readonly report: (error: unknown, requestId: string) => void;
   /** Put around every call of an upstream; absent = nothing is. */
   readonly wrap?: (dispatch: Dispatch) => Dispatch;
   /** Absent = no observer. */

@@ -3,6 +3,7 @@ import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { languageFor } from '../contract/language.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
+import type { ClientError } from '../protocols/codec.ts';
 import { Feature } from '../routing/features.ts';
 import type { Admission } from './admission/limits.ts';
 import { unlimited } from './admission/limits.ts';
@@ -11,13 +12,13 @@ import { Reservation, type ReservationOwner } from './admission/reservation.ts';
 import { planFor, reserve } from './admission/reserve.ts';
 import type { RelayCore } from './core.ts';
 import { deliver } from './delivery/respond.ts';
-import { finishBroken, type Refusal } from './delivery/settle.ts';
+import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.ts';
 import { parse } from './intake/parse.ts';
 import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
-import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
+import { clientError, listedError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/safe-headers.ts';
 import { RequestSender } from './upstream/attempt.ts';
 import { ClientDisconnect } from './upstream/client-disconnect.ts';
@@ -82,8 +83,11 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** What is refused from here on never ran, and counts in nothing; before, it could not be read. */
   private isRead = false;
   private reservation: Reservation | null = null;
+  /** As long as it is not known whether it is let in. */
+  private reserving: Reservation | null = null;
   private disconnect: ClientDisconnect | null = null;
-  private isOver = false;
+  /** Counted as open only while its steps run. */
+  private isOver = true;
 
   constructor(
     private readonly core: RelayCore,
@@ -97,12 +101,12 @@ export class RelayRequest implements ReservationOwner, Seen {
     this.isTest = peer === null;
     this.testedChannel = testedChannel;
     this.protocol = protocol;
-    core.open++;
   }
 
   /** A route of the relay, through all steps. Never rejects: every failure becomes a response in the caller's dialect. */
   async respond(matched: MatchedRoute | undefined): Promise<Response> {
     try {
+      this.begin();
       return sealed(await this.allSteps(matched));
     } catch (error) {
       return this.fail(error);
@@ -112,6 +116,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** For endpoints with steps of their own. Never rejects. @returns what they made, or the response that refuses it. */
   async respondWith<T>(steps: () => T | Refusal | Response | Promise<T | Refusal | Response>): Promise<T | Response> {
     try {
+      this.begin();
       const reached = await steps();
       const rejected = isRefusal(reached);
       if (!rejected && !(reached instanceof Response)) return reached;
@@ -240,12 +245,14 @@ export class RelayRequest implements ReservationOwner, Seen {
     const plan = planFor(core, parsed, principal, free);
     const input = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
     const reservation = new Reservation(core, input);
+    this.reserving = reservation;
     const waiting = free ? undefined : reserve(core, reservation);
     return waiting === undefined ? this.reserved(reservation) : waiting.then(() => this.reserved(reservation));
   }
 
   private reserved(reservation: Reservation): Reservation {
     this.reservation = reservation;
+    this.reserving = null;
     this.admission = null;
     return reservation;
   }
@@ -260,23 +267,56 @@ export class RelayRequest implements ReservationOwner, Seen {
     return response.status < 400 ? response : listedError(response, this.path, this.request.url);
   }
 
+  private begin(): void {
+    this.core.open++;
+    this.isOver = false;
+  }
+
   /** The response is over, streams included. */
   over(): void {
     if (this.isOver) return;
     this.isOver = true;
     const { core, disconnect } = this;
-    if (disconnect !== null) {
-      disconnect.over();
-      core.running.delete(disconnect);
-    }
     core.open--;
     core.watch?.over(this.request);
+    if (disconnect === null) return;
+    core.running.delete(disconnect);
+    disconnect.over();
   }
 
-  /** Ends what the request holds. @returns what the caller is sent. */
+  /** @returns what the caller is sent. */
   private async fail(error: unknown): Promise<Response> {
+    const { core, requestId } = this;
+    core.report(error, requestId);
+    // Something went wrong between the hold and its owner.
+    if (this.reserving?.isHeld === true) this.reserved(this.reserving);
+    try {
+      const shown = clientError(error, requestId);
+      await this.end(error, shown);
+      this.over();
+      return sealed(this.refusal({ clientError: shown, retryAfter: retryAfterOf(error) }));
+    } catch (another) {
+      core.report(another, requestId);
+      // What counts and words refusals failed itself.
+      return this.failPlainly();
+    }
+  }
+
+  /** With as little as can be. */
+  private async failPlainly(): Promise<Response> {
+    const { core, requestId, reservation } = this;
+    try {
+      if (reservation !== null) await closeUnfinished(reservation);
+    } catch (error) {
+      core.report(error, requestId);
+    }
+    this.over();
+    return plainFailure(requestId);
+  }
+
+  /** Ends what the request holds. */
+  private async end(error: unknown, shown: ClientError): Promise<void> {
     const { core, request, path, peer, requestId, admission, reservation } = this;
-    const shown = clientError(error, requestId);
     if (reservation !== null) {
       this.disconnect?.upstream.abort();
       await finishBroken(reservation, error);
@@ -296,8 +336,6 @@ export class RelayRequest implements ReservationOwner, Seen {
       // A channel's own test shows it at once.
       if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => shown });
     }
-    this.over();
-    return sealed(this.refusal({ clientError: shown, retryAfter: retryAfterOf(error) }));
   }
 
   private refusal(refusal: Refusal): Response {

@@ -16,6 +16,7 @@ import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
 import type { HealthReport } from './routing/health-report.ts';
+import { plainFailure } from './shared/render-error.ts';
 import type { RelayStats } from './shared/stats.ts';
 
 export interface TestOrder {
@@ -33,6 +34,8 @@ export interface Relay {
   test(order: TestOrder): Promise<Response>;
   /** A socket for a realtime conversation, or the response that refuses it. */
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
+  /** Writes down a defect of ours. */
+  report(error: unknown, requestId: string): void;
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
   channelStatuses(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Takes over what another relay thread knows. */
@@ -62,39 +65,70 @@ export function relayOver(core: RelayCore): Relay {
     { testedChannel = 0, protocol }: { readonly testedChannel?: number; readonly protocol?: ProtocolId } = {},
   ) => new RelayRequest(core, { request, path, peer, testedChannel, protocol });
 
+  const handle = (request: Request, path: string, peer: Peer): Promise<Response> => {
+    const matched = relayRouteFor(path);
+    if (matched !== undefined) return begin(request, path, peer).respond(matched);
+    const task = taskFor(path);
+    if (task !== null) {
+      const incoming = begin(request, path, peer);
+      return incoming.respondWith<never>(() => answerTask(core, task, incoming));
+    }
+    const lists = isModelsPath(path);
+    const free = freeEndpoint(core, request, path, peer, lists);
+    if (free === null) return begin(request, path, peer).respond(undefined);
+    return begin(request, path, peer, lists ? { protocol: requesterOf(request, path) } : {}).respondWith<never>(() => {
+      core.stayOpen();
+      return free();
+    });
+  };
+  /** What goes wrong before a request has its own steps. */
+  const failedEarly = (error: unknown): Promise<Response> => {
+    let requestId = '';
+    try {
+      requestId = core.requestIds.next();
+    } catch (another) {
+      core.report(another, '');
+    }
+    core.report(error, requestId);
+    return Promise.resolve(plainFailure(requestId));
+  };
+
   return {
     reject(request, rawPath, peer) {
       if (core.closed !== null || !core.isOverloaded(1)) return null;
-      const path = plainPath(rawPath);
-      return isExempt(path) ? null : reject(core, request, path, peer);
-    },
-    handle(request, rawPath, peer) {
-      const path = plainPath(rawPath);
-      const matched = relayRouteFor(path);
-      if (matched !== undefined) return begin(request, path, peer).respond(matched);
-      const task = taskFor(path);
-      if (task !== null) {
-        const incoming = begin(request, path, peer);
-        return incoming.respondWith<never>(() => answerTask(core, task, incoming));
+      try {
+        const path = plainPath(rawPath);
+        return isExempt(path) ? null : reject(core, request, path, peer);
+      } catch (error) {
+        core.report(error, '');
+        return null;
       }
-      const lists = isModelsPath(path);
-      const free = freeEndpoint(core, request, path, peer, lists);
-      if (free === null) return begin(request, path, peer).respond(undefined);
-      const incoming = begin(request, path, peer, lists ? { protocol: requesterOf(request, path) } : {});
-      return incoming.respondWith<never>(() => {
-        core.stayOpen();
-        return free();
-      });
+    },
+    async handle(request, rawPath, peer) {
+      try {
+        return await handle(request, plainPath(rawPath), peer);
+      } catch (error) {
+        return failedEarly(error);
+      }
     },
     test({ channelId, path, body }) {
-      const headers = { 'content-type': 'application/json' };
-      const request = new Request(`http://relay${path}`, { method: 'POST', body, headers });
-      return begin(request, path, null, { testedChannel: channelId }).respond(relayRouteFor(path));
+      try {
+        const headers = { 'content-type': 'application/json' };
+        const request = new Request(`http://relay${path}`, { method: 'POST', body, headers });
+        return begin(request, path, null, { testedChannel: channelId }).respond(relayRouteFor(path));
+      } catch (error) {
+        return failedEarly(error);
+      }
     },
     realtime(request, peer) {
-      const incoming = begin(request, '/v1/realtime', peer);
-      return incoming.respondWith<Conversation>(() => openConversation(core, incoming, peer));
+      try {
+        const incoming = begin(request, '/v1/realtime', peer);
+        return incoming.respondWith<Conversation>(() => openConversation(core, incoming, peer));
+      } catch (error) {
+        return failedEarly(error);
+      }
     },
+    report: (error, requestId) => void core.report(error, requestId),
     channelStatuses: (ids) =>
       ids.map((id) => {
         const channel = core.state.channel(id);
@@ -108,7 +142,7 @@ export function relayOver(core: RelayCore): Relay {
     },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
-    stats: () => ({ ...core.stats.read(), open: core.open }),
+    stats: () => ({ ...core.stats.read(), open: core.open, defects: core.defectsMet }),
     takeTraffic: core.stats.takeTraffic,
     close(reason) {
       core.closed = reason;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type AppError, formatError } from '../../server/contract/errors.ts';
 import { healthyStorage } from '../../server/contract/storage.ts';
 import { conditions } from '../../server/domain/alerts/conditions.ts';
+import { createDefectCount } from '../../server/domain/alerts/defects.ts';
 import { createDeliver } from '../../server/domain/alerts/delivery.ts';
 import type { AlertInputs } from '../../server/domain/alerts/inputs.ts';
 
@@ -25,6 +26,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   freeBytes: null,
   storage: healthyStorage,
   isRecent: false,
+  defects: null,
   backupMissing: null,
   ...more,
 });
@@ -120,4 +122,20 @@ test('a target that cannot be reached is named with the reason in words, never w
     'The alert did not reach slack: the host name could not be resolved',
   );
   expect(formatError(error.code, error.params, 'zh')).toBe('告警未能送达 slack：无法解析主机名');
+});
+
+test('requests that met a defect of the program are alerted about for an hour, with the latest', () => {
+  let now = 0;
+  const { note, recent } = createDefectCount(() => now);
+  expect(conditions.defect(details({ defects: recent() }))).toEqual([]);
+  note('r1', 'first');
+  now = 1000;
+  note('r2', 'second');
+  expect(conditions.defect(details({ defects: recent() }))).toEqual([
+    { subject: '', values: { count: 2, reason: 'second', request: 'r2' } },
+  ]);
+  now = 3_600_500;
+  expect(recent()).toEqual({ count: 1, requestId: 'r2', message: 'second' });
+  now = 3_601_000;
+  expect(conditions.defect(details({ defects: recent() }))).toEqual([]);
 });

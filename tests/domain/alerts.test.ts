@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
 import { healthyStorage } from '../../server/contract/storage.ts';
+import type { RecentDefects } from '../../server/domain/alerts/defects.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -45,6 +46,7 @@ let complaints: string[];
 let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>;
 let now: number;
 let storage = healthyStorage;
+let defects: RecentDefects | null;
 const dayMs = 86_400_000;
 const double = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -133,6 +135,7 @@ beforeEach(async () => {
   answers = {};
   reports.length = 0;
   storage = healthyStorage;
+  defects = null;
   now = Date.now();
   const { port } = double.address() as AddressInfo;
   gateway = await createTestGateway({
@@ -148,6 +151,7 @@ beforeEach(async () => {
     },
     more: {
       storage: () => storage,
+      defects: () => defects,
       report: (error) => reports.push(error),
       verifiedBackup: async () => {
         throw new Error('no room');
@@ -184,6 +188,7 @@ const setChannel = (id: number, change: object) =>
   gateway.database.query.updateTable('channels').set(change).where('id', '=', id).execute();
 
 async function everyTrouble() {
+  defects = { count: 1, requestId: 'r1', message: 'undefined is not an object' };
   const hour = hourOf(now / 1000);
   const disabled = await gateway.channel('http://127.0.0.1:1', { name: '<!channel> broken' });
   await setChannel(disabled, { status: 3, other_info: JSON.stringify({ status_reason: 'HTTP 401', status_time: 1 }) });

@@ -126,6 +126,27 @@ test('between two tries of books that are away an end is kept at once, and waits
   expect([results, files.outbox.size(), attempts.count]).toEqual([['g storage_unavailable', 'r done', 's done'], 2, 8]);
 });
 
+test('an outbox that cannot be read for a moment is a failure of storage, and is read again', async () => {
+  let reads = 0;
+  const results: string[] = [];
+  const healths: boolean[] = [];
+  const take: NodeFiles['outbox']['take'] = (most) => {
+    if (++reads === 1) throw new Error('EIO');
+    return files.outbox.take(most);
+  };
+  const outbox = { ...files.outbox, take };
+  const engine = createEngine({
+    store: createLedgerStore(database.raw),
+    onBalance: () => undefined,
+    onHealth: ({ ok }) => healths.push(ok),
+    standby: { outbox, durable: true, mayAdmit: () => false, onRejected: () => undefined },
+  });
+  engine.submit(settle('r', 1, 10), (result) => results.push(result instanceof Error ? result.code : result.status));
+  await expect.poll(() => healths).toEqual([false, true]);
+  await expect.poll(() => files.outbox.size()).toBe(0);
+  expect([results, balanceOf(database.raw, -2)]).toEqual([['done'], 10]);
+});
+
 test('what a node had kept when it died is sent by its next start', async () => {
   const first = engineOver(distant(() => 'away'));
   for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));

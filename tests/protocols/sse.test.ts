@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 
 const encoder = new TextEncoder();
@@ -59,13 +60,13 @@ test('a frame without end is refused, not kept for ever', () => {
   const splitter = new SseSplitter(1000);
   expect(() => {
     for (let i = 0; i < 100; i++) splitter.push(encoder.encode('x'.repeat(100)));
-  }).toThrow(RangeError);
+  }).toThrow(AppError);
 });
 
 test('without another limit a frame may have 16 MiB', () => {
   const maxLength = 16 * 1024 * 1024;
   expect(new SseSplitter().push(new Uint8Array(maxLength))).toEqual([]);
-  expect(() => new SseSplitter().push(new Uint8Array(maxLength + 1))).toThrow(RangeError);
+  expect(() => new SseSplitter().push(new Uint8Array(maxLength + 1))).toThrow(AppError);
 });
 
 test('events separated by one newline are split at the first that has data, however the stream is cut', () => {

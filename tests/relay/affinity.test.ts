@@ -59,7 +59,7 @@ test('owners that the store does not know yet are asked for once more, and no ot
     known.set('r2', { id: 'r2', ownerId: 2, channelId: 6 });
     done();
   };
-  const affinity = createAffinity(() => 0, null, { store, wait });
+  const affinity = createAffinity(() => 0, null, { store, wait, noteLost: () => undefined });
   await affinity.load(['r1', 'r2']);
   expect(requested).toEqual([['r1', 'r2'], ['r2']]);
   expect([affinity.kept('r1')?.channelId, affinity.kept('r2')?.channelId]).toEqual([5, 6]);

@@ -390,6 +390,7 @@ beforeAll(async () => {
       tasks: { ...gateway.services.tasks, addDrawing: noop, addSong: noop },
       findSession: async () => 0,
       failure: () => undefined,
+      report: () => undefined,
       limits: { ...defaultLimits, maxCommitWaitMs: 60_000 },
     });
     return { relay, follow };

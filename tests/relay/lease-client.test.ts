@@ -285,14 +285,15 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   const requested: Lessee[] = [];
   const room = new Map<string, number>();
   const nameOf = ({ userId, tokenId, selfUse }: Lessee) => `${selfUse ? 'house' : userId}/${tokenId}`;
-  const { acquire } = createLeaseClient({
+  const source = {
     ...leaseSource,
-    async acquire(to, more) {
+    async acquire(to: Lessee, more: number): Promise<'lent'> {
       requested.push(to);
       room.set(nameOf(to), (room.get(nameOf(to)) ?? 0) + more);
       return 'lent';
     },
-  });
+  };
+  const { acquire } = createLeaseClient(source, () => undefined);
   const wants = (to: Lessee) => acquire(to, 10, () => room.get(nameOf(to)) ?? 0);
   const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, selfUse: false })) as [Lessee, Lessee];
   expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);

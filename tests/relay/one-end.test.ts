@@ -93,6 +93,9 @@ test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] a
     const rows = await gateway.rows<{ quota: number; request_id: string }>('SELECT quota, request_id FROM logs');
     expect(rows).toHaveLength(1);
     const spent = rows[0]?.quota ?? 0;
+    // A whole response does not go on after it was handed over.
+    const met = step === 'deliver' && !stream ? [] : [{ error: new Error(step), requestId: rows[0]?.request_id }];
+    expect(gateway.defects.splice(0)).toEqual(met);
     expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before - spent);
     if (!charged.includes(step)) expect([spent, response.status]).toEqual([0, 500]);
     // And the next one is served as if nothing had been.
@@ -122,6 +125,7 @@ test('an order of work whose call throws ends once', async () => {
   expect(gateway.relay.open()).toBe(0);
   expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before);
   expect(await gateway.rows<{ quota: number }>('SELECT quota FROM logs')).toEqual([{ quota: 0 }]);
+  expect(gateway.defects.splice(0)).toMatchObject([{ error: new Error('send') }]);
 });
 
 test('a channel is tested while new requests are refused', async () => {

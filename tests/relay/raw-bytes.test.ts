@@ -13,6 +13,8 @@ const opened = (body: BodyInit | null) => {
     stopped: () => false,
     idleMs: 60_000,
     finish: async (end) => void ends.push(end),
+    report: () => false,
+    abandon: async () => undefined,
   });
   return { ends, upstream, stream };
 };

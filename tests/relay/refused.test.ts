@@ -112,6 +112,7 @@ test('an attack leaves a sample, of each key and of all, and says how many it st
     authorize: { ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never },
     now: () => 0,
     monoNow: () => monoNow,
+    noteLost: () => undefined,
   });
   const reject = (id: number) =>
     rejected.note({

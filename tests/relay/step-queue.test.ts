@@ -5,7 +5,7 @@ import { createStepQueue } from '../../server/relay/endpoints/realtime/step-queu
 test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
   'of six steps %j wait: all run once and in order',
   async (slow) => {
-    const enter = createStepQueue();
+    const enter = createStepQueue(() => undefined);
     const ran: number[] = [];
     const gates = new Map(slow.map((n) => [n, Promise.withResolvers<void>()]));
     for (let n = 0; n < 6; n++)
@@ -25,7 +25,7 @@ test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
 );
 
 test('what comes from within a step runs behind all that came before', async () => {
-  const enter = createStepQueue();
+  const enter = createStepQueue(() => undefined);
   const ran: string[] = [];
   const gate = Promise.withResolvers<void>();
   enter(() => {
@@ -47,14 +47,26 @@ test('what comes from within a step runs behind all that came before', async () 
   expect(ran.at(-1)).toBe('later');
 });
 
-test('a job that fails stops no other', () => {
-  const enter = createStepQueue();
+test('a job that fails is reported and stops no other', () => {
+  const failed: unknown[] = [];
+  const enter = createStepQueue((error) => failed.push(error));
   const ran: string[] = [];
-  expect(() =>
-    enter(() => {
-      throw new Error('broken');
-    }),
-  ).toThrow('broken');
+  enter(() => {
+    throw new Error('broken');
+  });
   enter(() => void ran.push('next'));
-  expect(ran).toEqual(['next']);
+  expect([failed, ran]).toEqual([[new Error('broken')], ['next']]);
+});
+
+test('a job whose promise rejects is reported and stops no other', async () => {
+  const failed: unknown[] = [];
+  const enter = createStepQueue((error) => failed.push(error));
+  const ran: string[] = [];
+  enter(() => Promise.reject(new Error('broken')));
+  enter(() => void ran.push('next'));
+  await Promise.resolve()
+    .then(() => undefined)
+    .then(() => undefined)
+    .then(() => undefined);
+  expect([failed, ran]).toEqual([[new Error('broken')], ['next']]);
 });

@@ -1,5 +1,6 @@
 /** Other models that write down what was said in a conversation are paid by bills of their own. */
 import { expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import type { Reservation } from '../../server/relay/admission/reservation.ts';
@@ -18,7 +19,7 @@ function scripted(carries: (model: string) => boolean = () => true) {
   const admitted: string[] = [];
   const admit = (model: string): Reservation => {
     admitted.push(model);
-    if (model === 'unpriced') throw new Error('no price');
+    if (model === 'unpriced') throw new AppError('model_price_unset');
     const note = (what: string, usage: typeof emptyUsage | null) =>
       void calls.push({ what, model, input: usage?.input ?? 0, output: usage?.output ?? 0 });
     return {
@@ -32,7 +33,7 @@ function scripted(carries: (model: string) => boolean = () => true) {
       finish: async (finish: { usage: typeof emptyUsage; endReason: string }) => note(finish.endReason, finish.usage),
     } as unknown as Reservation;
   };
-  return { calls, admitted, transcripts: createTranscripts(admit, { id: 1 } as ChannelSnapshot) };
+  return { calls, admitted, transcripts: createTranscripts(admit, { id: 1 } as ChannelSnapshot, () => false) };
 }
 const counted = (input: number, output: number) => ({ usage: { ...emptyUsage, input, output }, seconds: 0 });
 const received = (seconds: number) => ({ usage: emptyUsage, seconds });

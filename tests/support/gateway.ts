@@ -51,6 +51,11 @@ export interface TestGatewayOptions {
 
 const lasting = { epoch: () => 1, isValid: () => true };
 
+export interface Defect {
+  readonly error: unknown;
+  readonly requestId: string;
+}
+
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   // What must survive a crash is tested with processes that are killed.
@@ -87,6 +92,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     close: () => undefined,
   };
   const failures: ChannelFailure[] = [];
+  const defects: Defect[] = [];
   const hands = {
     balances,
     counter,
@@ -95,6 +101,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
     failure: (failure: ChannelFailure) => void failures.push(failure),
+    report: (error: unknown, requestId: string) => void defects.push({ error, requestId }),
     limits: { ...defaultLimits, ...options.limits },
     ...options.relay,
   };
@@ -127,6 +134,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     ledger,
     relay,
     troubles: failures,
+    /** What the relay reported as defects of ours; a test that expects some takes them out, for `close` fails over the rest. */
+    defects,
     state,
     balances,
     userId,
@@ -191,6 +200,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       ledger.close();
       await database.close();
       rmSync(dir, { recursive: true, force: true });
+      if (defects.length > 0) throw new Error(`${defects.length} defects were met`, { cause: defects[0]?.error });
     },
   };
 }

@@ -29,6 +29,7 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
     idleMs: () => idleMs,
     billMs,
     checkpointMs: 1e9,
+    report: () => false,
   };
   const exchange = {
     parsed: { protocol: 'openai-chat', stream: true, route: {}, request: { url: 'http://gateway/' } },
@@ -59,6 +60,7 @@ export const openedStream = (read: () => Promise<{ done: boolean; value?: RawFra
         passUnread: () => 0,
         isLast: false,
         error: null,
+        defect: null,
         awaitsBill: false,
         unreadBytes: 0,
       },

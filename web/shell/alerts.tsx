@@ -23,6 +23,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   expiring: () => '/setting',
   disk_low: () => '/setting',
   commits_late: () => '/setting',
+  defect: () => '/log?status=failed',
   backup_missed: () => '/setting',
 };
 

@@ -82,6 +82,7 @@ const core = new RelayCore({
     ownersOf: reject,
   },
   failure: () => undefined,
+  report: (error) => console.error(error),
   limits: defaultLimits,
 });
 
@@ -116,11 +117,12 @@ const relay: Relay = {
     pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
   test: reject,
   realtime: reject,
+  report: (error) => console.error(error),
   channelStatuses: () => [],
   receive: () => undefined,
   open: () => 0,
   unbilled: () => core.unbilled,
-  stats: () => ({ ...core.stats.read(), open: 0 }),
+  stats: () => ({ ...core.stats.read(), open: 0, defects: 0 }),
   takeTraffic: core.stats.takeTraffic,
   close: () => undefined,
   cut: () => undefined,

@@ -153,7 +153,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       }
       full = false;
     } catch {
-      // They wait in memory, as without an outbox, and no paid request is admitted.
+      // reason: the outbox's disk alone. They wait in memory, as without an outbox, and no paid request is admitted.
       full = true;
     }
   };
@@ -226,7 +226,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       return failure(error);
     }
     recovered();
-    turn();
+    await turn();
   };
 
   /** Commands kept earlier go with the new ones. */
@@ -236,8 +236,13 @@ export function createEngine(deps: EngineDeps): NodeEngine {
       queue.push({ command, done: noop, kept: number });
   };
 
-  const turn = async () => {
-    refill();
+  /** Never rejects: what goes wrong is a failure of storage, and is tried again. */
+  const turn = async (): Promise<void> => {
+    try {
+      refill();
+    } catch (error) {
+      return failure(error);
+    }
     const batch = queue.slice(0, unresolved > 0 ? unresolved : largestBatch);
     if (batch.length === 0) return failing === null ? settleDown() : probe();
     try {
@@ -319,7 +324,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
         outbox.release(outbox.keep(commands));
         kept();
       } catch {
-        // The disk is full: they wait in memory, and a start after a crash detects that they are missing.
+        // reason: the outbox's disk alone. They wait in memory, and a start after a crash detects that they are missing.
         let left = commands.length;
         for (const command of commands)
           queue.push({

@@ -55,6 +55,7 @@ export async function writePending(
       await Promise.race([writeInto(outbox, stamp, order), timedOut]);
       return order.paths;
     } catch (error) {
+      // reason: the disk alone; the last error is thrown.
       last = error;
     } finally {
       clearTimeout(timer);
@@ -116,6 +117,7 @@ async function takeReserved(reserved: string, path: string, dir: string, order: 
     return;
   }
   const { lines } = order;
+  // reason: the disk alone.
   let held = await overwrite(draft, lines).catch(() => 0);
   if (held > 0) {
     await rename(draft, path);

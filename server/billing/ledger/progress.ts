@@ -40,7 +40,7 @@ export function createProgress(database: string, store: Pick<LedgerStore, 'lastP
         renameSync(`${file}.new`, file);
         noted = last;
       } catch {
-        // A full disk is reported elsewhere; an older note is still true.
+        // reason: the disk alone. A full one is reported elsewhere; an older note is still true.
       }
     },
   };
@@ -51,6 +51,7 @@ function readMark(file: string): { readonly last: number; readonly at: number } 
     const { last, at } = JSON.parse(readFileSync(file, 'utf8')) as { last?: unknown; at?: unknown };
     return Number.isSafeInteger(last) && Number.isSafeInteger(at) ? { last: Number(last), at: Number(at) } : null;
   } catch {
+    // reason: a file that is missing, or holds something else.
     return null;
   }
 }

@@ -90,6 +90,15 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
             values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: late + rejected, waiting },
           },
         ],
+  defect: ({ defects }) =>
+    defects === null
+      ? []
+      : [
+          {
+            subject: '',
+            values: { count: defects.count, reason: words(defects.message), request: defects.requestId || '—' },
+          },
+        ],
   backup_missed: ({ backupMissing }) =>
     backupMissing === null ? [] : [{ subject: '', values: { reason: backupMissing.slice(0, 300) } }],
 };

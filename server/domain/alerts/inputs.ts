@@ -9,6 +9,7 @@ import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createChannelStates } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
+import type { RecentDefects } from './defects.ts';
 
 export interface AlertInputs {
   readonly get: ReadOption;
@@ -29,6 +30,8 @@ export interface AlertInputs {
   readonly storage: StorageStatus;
   /** Bills came late, or were turned down, within the last hour. */
   readonly isRecent: boolean;
+  /** Defects of the program that requests met within the last hour; null = none. */
+  readonly defects: RecentDefects | null;
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
@@ -38,6 +41,7 @@ export interface AlertInputsDeps {
   readonly options: OptionsService;
   readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
   readonly storage?: () => StorageStatus;
+  readonly defects?: () => RecentDefects | null;
   /** Of the disk with the data folder. */
   readonly freeBytes: () => number | null;
   /** When the certificate of an address expires, epoch seconds; null = it is not known. */
@@ -119,6 +123,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       freeBytes: deps.freeBytes(),
       storage,
       isRecent: isRecentFailure(storage, now),
+      defects: deps.defects?.() ?? null,
       backupMissing: deps.backupMissing(),
     };
   };

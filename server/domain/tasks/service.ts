@@ -7,6 +7,7 @@ import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Ledger, refundRef } from '../../billing/ledger/commands.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enum.ts';
+import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';
@@ -89,7 +90,8 @@ export function createTasks(deps: TasksDeps) {
 
   const ask = async (channel: ChannelRow, path: string, ids: readonly string[], music: boolean): Promise<unknown> => {
     const key = keysIn(deps.vault.open('channel-key', channel.key_sealed))[0] ?? '';
-    const response = await deps.fetch(`${channel.base_url || deps.baseUrlOf(channel.type)}${path}`, {
+    const url = `${channel.base_url || deps.baseUrlOf(channel.type)}${path}`;
+    const sent: RequestInit = {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -98,9 +100,16 @@ export function createTasks(deps: TasksDeps) {
       body: JSON.stringify({ ids }),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
+    };
+    const failed = (detail: string, cause?: unknown): AppError =>
+      new AppError('upstream_lookup', { detail: `#${channel.id} ${channel.name}: ${detail}` }, cause);
+    const response = await deps.fetch(url, sent).catch((cause: unknown) => {
+      throw failed('unreachable', cause);
     });
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    return response.json();
+    if (!response.ok) throw failed(`HTTP ${response.status}`);
+    return response.json().catch((cause: unknown) => {
+      throw failed('no JSON', cause);
+    });
   };
 
   /** One bad answer ends neither the others' turn nor the next. */

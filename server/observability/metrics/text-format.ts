@@ -52,6 +52,7 @@ export const metricNames = [
   'gateway_settlement_oldest_seconds',
   'gateway_settlements_late_total',
   'gateway_settlements_refused_total',
+  'gateway_defects_total',
   'gateway_storage_up',
   'gateway_lease_seconds',
 ] as const;
@@ -169,6 +170,12 @@ function condition({ relayThreads, status, oldestPendingMs, version, leaseSecond
     family('gateway_settlement_oldest_seconds', 'gauge', 'Age of the oldest of them.', one(oldestPendingMs / 1000)),
     family('gateway_settlements_late_total', 'counter', 'Answers that went out before their bill.', one(status.late)),
     family('gateway_settlements_refused_total', 'counter', 'Bills the ledger turned down.', one(status.rejected)),
+    family(
+      'gateway_defects_total',
+      'counter',
+      'Requests that met a defect of the program; the stack is in the log under the id of the request.',
+      by(({ defects }) => one(defects)),
+    ),
     family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(status.failure === '' ? 1 : 0)),
     family(
       'gateway_lease_seconds',

@@ -1,4 +1,5 @@
 /** A stream as one JSON list that grows: written for clients that did not ask for events, read from upstreams that give none. */
+import { AppError } from '../../contract/errors.ts';
 import type { StreamTransform } from '../codec.ts';
 import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from '../shared/sse.ts';
 
@@ -48,7 +49,7 @@ export function jsonListFraming(): Framing {
       if (depth === 0) return runOf(frames);
       partial.push(chunk.slice(start));
       size += chunk.length - start;
-      if (size > itemLimit) throw new RangeError('item too long');
+      if (size > itemLimit) throw new AppError('upstream_broken', {}, 'item too long');
       return runOf(frames);
     },
     // What is left is no whole object and says nothing.

@@ -1,4 +1,5 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
+import { AppError } from '../../contract/errors.ts';
 import type { StreamTransform } from '../codec.ts';
 import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from './sse.ts';
 
@@ -25,7 +26,7 @@ export function ndjsonFraming(): Framing {
         start = at + 1;
       }
       held = bytes.slice(start);
-      if (held.length > lineLimit) throw new RangeError('line too long');
+      if (held.length > lineLimit) throw new AppError('upstream_broken', {}, 'line too long');
       return runOf(frames);
     },
     // What is left is read as an event, so it is written as one.

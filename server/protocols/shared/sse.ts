@@ -1,4 +1,5 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
+import { AppError } from '../../contract/errors.ts';
 /** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
 export interface SseFrame {
   readonly event: string;
@@ -197,7 +198,7 @@ export class SseSplitter implements Framing {
     }
     const start = ends.at(-1) ?? 0;
     const rest = bytes.length - start;
-    if (rest > this.limit) throw new RangeError('event stream frame too large');
+    if (rest > this.limit) throw new AppError('upstream_broken', {}, 'event stream frame too large');
     if (!joined || start > 0) {
       // The frames given out look into the old buffer, so it is never written again.
       this.#held = nothing;
@@ -259,6 +260,7 @@ function separatedByLines(text: string): boolean {
     JSON.parse(data);
     return true;
   } catch {
+    // reason: the parser alone.
     return false;
   }
 }
@@ -281,7 +283,8 @@ class LineSplitter {
       start = at + 1;
     }
     this.#rest = bytes.slice(start);
-    if (this.#rest.length + this.#before.length > this.limit) throw new RangeError('event stream frame too large');
+    if (this.#rest.length + this.#before.length > this.limit)
+      throw new AppError('upstream_broken', {}, 'event stream frame too large');
     return runOf(frames);
   }
 

@@ -1,6 +1,7 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
+import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Adapter, AuthInput, BodyForm, Endpoint, Outgoing, Place } from '../adapter.ts';
 import { bedrockModels, regionSpans } from '../knowledge/bedrock.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
@@ -96,6 +97,13 @@ const exceptionTypes: Readonly<Record<string, string>> = {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
+/** @throws AppError upstream_invalid. */
+function jsonOf(payload: Uint8Array): { readonly message?: string; readonly bytes?: string } {
+  const found = record(parseJson(text(payload)));
+  if (found === null) throw new AppError('upstream_invalid');
+  return found;
+}
+
 export const bedrock: Adapter = {
   // Of a wire of its own only that it is none of Anthropic's: what is filled in for those does not hold here.
   protocol: ({ model }) =>
@@ -108,11 +116,11 @@ export const bedrock: Adapter = {
       ? awsFraming(({ headers, payload }) => {
           const exception = headers.get(':exception-type');
           if (exception !== undefined) {
-            const { message = exception } = JSON.parse(text(payload)) as { message?: string };
+            const { message = exception } = jsonOf(payload);
             const type = exceptionTypes[exception] ?? 'api_error';
             return { event: 'error', data: JSON.stringify({ type: 'error', error: { type, message } }) };
           }
-          const body = JSON.parse(text(payload)) as { bytes?: string };
+          const body = jsonOf(payload);
           const event = headers.get(':event-type') ?? '';
           if (event !== 'chunk') return { event, data: JSON.stringify({ type: event, ...body }) };
           const inner = Buffer.from(body.bytes ?? '', 'base64').toString('utf8');

@@ -1,4 +1,5 @@
 /** AWS's binary event stream as frames of server-sent events: prelude, headers, payload, two checksums. */
+import { AppError } from '../../contract/errors.ts';
 import { type RawFrame, rawFrame, runOf } from '../../protocols/shared/sse.ts';
 import type { Framing } from '../adapter.ts';
 
@@ -25,11 +26,13 @@ export function awsFraming(
       while (held.length >= preludeSize) {
         const view = new DataView(held.buffer, held.byteOffset, held.byteLength);
         const size = view.getUint32(0);
-        if (size < preludeSize + checksumSize || size > frameLimit) throw new RangeError('event stream message size');
-        if (view.getUint32(8) !== Bun.hash.crc32(held.subarray(0, 8))) throw new RangeError('event stream prelude');
+        if (size < preludeSize + checksumSize || size > frameLimit)
+          throw new AppError('upstream_broken', {}, 'event stream message size');
+        if (view.getUint32(8) !== Bun.hash.crc32(held.subarray(0, 8)))
+          throw new AppError('upstream_broken', {}, 'event stream prelude');
         if (held.length < size) break;
         if (view.getUint32(size - checksumSize) !== Bun.hash.crc32(held.subarray(0, size - checksumSize)))
-          throw new RangeError('event stream checksum');
+          throw new AppError('upstream_broken', {}, 'event stream checksum');
         const headersEnd = preludeSize + view.getUint32(4);
         const encoded = encode({
           headers: readHeaders(held.subarray(preludeSize, headersEnd)),

@@ -59,7 +59,8 @@ interface Waiter {
 }
 
 /** One lease request per account at a time, for all who wait together. */
-export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
+/** @param noteLost called for what could not be leased ahead of time. */
+export function createLeaseClient(leaseSource: LeaseSource, noteLost: (error: unknown) => void): LeaseClient {
   const queues = new Map<string, Waiter[]>();
   const rejected = new Set<string>();
 
@@ -116,7 +117,10 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
     else {
       const queue = [waiter];
       queues.set(key, queue);
-      void serve(to, queue, () => queues.delete(key));
+      serve(to, queue, () => queues.delete(key)).catch((error: unknown) => {
+        queues.delete(key);
+        for (const { reject: refuse } of queue.splice(0)) refuse(error);
+      });
     }
     return promise;
   };
@@ -124,7 +128,8 @@ export function createLeaseClient(leaseSource: LeaseSource): LeaseClient {
     acquire,
     wasRejected: (to) => rejected.has(keyOf(to)),
     prefetch(to, need, available) {
-      if (available() < need) void acquire(to, need, available).catch(() => undefined);
+      // What is not had ahead of time is asked for again when it is needed.
+      if (available() < need) void acquire(to, need, available).catch(noteLost);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
-import type { Account } from '../../billing/balances/account.ts';
+import type { Account, ReserveResult } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
@@ -25,6 +25,7 @@ import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadline.ts';
+import type { Reporter } from '../shared/defect.ts';
 import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
@@ -36,7 +37,7 @@ import type { Plan } from './plan.ts';
 import { usageMarks } from './usage-marks.ts';
 
 /** What all reservations of a relay share. */
-export interface ReservationCore {
+export interface ReservationCore extends Reporter {
   readonly ledger: Ledger;
   readonly balances: Balances;
   /** null = all the money of the site is in reach. */
@@ -76,6 +77,17 @@ export interface ReservationInput {
   readonly owner: ReservationOwner | null;
 }
 
+/** Of a request whose end could not be put together: nothing of it is charged. */
+const unknownEnd: Omit<Finish, 'prices' | 'channel'> = {
+  endReason: 'internal',
+  usage: null,
+  usageSource: 'none',
+  upstreamModel: '',
+  firstByteMs: null,
+  attempts: [],
+  dropped: [],
+};
+
 export class Reservation {
   /** Shortened where a longer answer cannot be paid for. */
   parsed: ParsedRequest;
@@ -114,6 +126,8 @@ export class Reservation {
   /** Frames that went out, and whose they are. */
   private frames = 0;
   private channelId = 0;
+  /** What the account answered when it was asked for the hold; null = it was not asked yet. */
+  hold: ReserveResult | null = null;
   /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
   private refusedAmount = 0;
 
@@ -144,6 +158,10 @@ export class Reservation {
   language(): Language | null {
     const { free, parsed, principal } = this;
     return free ? null : languageFor(parsed.request.headers.get('accept-language'), principal.user.setting);
+  }
+
+  get isHeld(): boolean {
+    return this.hold?.ok === true;
   }
 
   get isFinished(): boolean {
@@ -202,8 +220,22 @@ export class Reservation {
 
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
   finish(finish: Finish): Promise<void> {
-    this.finished ??= this.settle(finish);
-    return this.finished;
+    if (this.finished !== null) return this.finished;
+    const { core, free } = this;
+    const { usage } = finish;
+    let cost: Charge | null;
+    let fields: Record<string, unknown> | null;
+    // Made before the money moves: nothing may go wrong between that and its command.
+    try {
+      cost = usage === null || free ? null : chargeOf(usage, finish.prices);
+      const logged = usage === null || core.state.settings.logConsumption;
+      fields = logged ? fieldsOf(this, usage, finish, core.now()) : null;
+    } catch (error) {
+      // Whatever went wrong with what is charged and said: the money ends, and the row says the little that is sure.
+      core.report(error, this.parsed.requestId);
+      return this.settle({ ...unknownEnd, prices: finish.prices, channel: finish.channel }, null, {});
+    }
+    return this.settle(finish, cost, fields);
   }
 
   /** Writes what is owed so far, so that a crash charges it. */
@@ -237,8 +269,13 @@ export class Reservation {
         log,
         epoch: epoch === 0 ? undefined : epoch,
       })
-      .catch(() => undefined);
+      .catch(this.noteLost);
   }
+
+  /** What could not be noted for a crash is charged by the settlement all the same; storage in trouble is seen elsewhere. */
+  private readonly noteLost = (error: unknown): void => {
+    this.core.report(error, this.parsed.requestId);
+  };
 
   private lessee(): Lessee {
     return lesseeOf(this.principal, this.plan.selfUse);
@@ -307,17 +344,13 @@ export class Reservation {
     };
   }
 
-  private settle(finish: Finish): Promise<void> {
+  private settle(finish: Finish, cost: Charge | null, fields: Record<string, unknown> | null): Promise<void> {
     const { core, tokenId, parsed, principal, plan, epoch } = this;
     const { usage } = finish;
-    const cost = usage === null || this.free ? null : chargeOf(usage, finish.prices);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
     const endedMs = core.now();
     const type = usage === null ? LogType.error : LogType.consume;
-    const logged = usage === null || core.state.settings.logConsumption;
-    // Made before the money moves: nothing may go wrong between that and its command.
-    const fields = logged ? fieldsOf(this, usage, finish, endedMs) : null;
     if (usage !== null) this.open.used(usage);
     const carried = this.release(cost, input + output, usage === null);
     const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, carried);
@@ -344,9 +377,30 @@ export class Reservation {
       .then(
         (result) => this.committed(endedMs, refusalOf(result)),
         (error: unknown) => this.committed(endedMs, String(error)),
-      );
+      )
+      .catch(this.noteLost);
     // From here on nothing ends it again, whatever those who watch it do.
     this.finished = Number.isFinite(core.maxCommitWaitMs) ? withinCeiling(core, durable) : durable;
+    try {
+      this.ended(finish, { amount, input, output, endedMs });
+    } catch (error) {
+      core.report(error, parsed.requestId);
+    }
+    return this.finished;
+  }
+
+  /** For those who watch. */
+  private ended(
+    finish: Finish,
+    {
+      amount,
+      input,
+      output,
+      endedMs,
+    }: { readonly amount: number; readonly input: number; readonly output: number; readonly endedMs: number },
+  ): void {
+    const { core, tokenId, parsed, principal } = this;
+    const { usage } = finish;
     core.stats.ended({
       model: parsed.model,
       channelId: finish.channel?.id ?? 0,
@@ -365,7 +419,6 @@ export class Reservation {
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - parsed.startedMs,
     });
     core.observer?.ended({ parsed, principal, finish, tokens: { input, output }, charged: amount, endedMs });
-    return this.finished;
   }
 
   /**
@@ -396,9 +449,9 @@ export class Reservation {
   /** @param refusal why the ledger's rules turned it down; null = they did not. */
   private committed(endedMs: number, refusal: string | null): void {
     const { core } = this;
+    core.balances.money.open.over(this.open);
     core.stats.committed(core.now() - endedMs);
     if (refusal !== null) core.settlementRejected(this.parsed.requestId, refusal);
-    core.balances.money.open.over(this.open);
   }
 }
 

@@ -164,7 +164,7 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
   one.open = openRow(core, one);
   try {
     admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
-    const held = account.reserve(one.reserved, {
+    one.hold = account.reserve(one.reserved, {
       max,
       budget: max,
       limits: principal.token?.limits ?? null,
@@ -172,11 +172,11 @@ function reserveNow(core: ReserveCore, one: Reservation): void {
       selfUse: plan.selfUse,
       open: one.open,
     });
-    if (held.ok) return;
+    if (one.hold.ok) return;
     admission.release();
-    throw refusalOf(held, one, core.state.settings);
+    throw refusalOf(one.hold, one, core.state.settings);
   } catch (error) {
-    if (admission.open === noRow) core.balances.money.open.over(one.open);
+    if (admission.open === noRow && !one.isHeld) core.balances.money.open.over(one.open);
     throw error;
   }
 }

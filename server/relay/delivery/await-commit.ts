@@ -21,16 +21,15 @@ export function whenDurable(
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Sent>();
   const timeout = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
-  durable.then(
-    () => {
+  durable
+    .then(() => {
       timeout.end();
       resolve(body);
-    },
-    (error) => {
-      timeout.end();
+    })
+    .catch((error: unknown) => {
       reject(error);
-    },
-  );
+      timeout.end();
+    });
   return promise.then(make);
 }
 

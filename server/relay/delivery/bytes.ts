@@ -1,5 +1,6 @@
 /** Carries an answer that is neither JSON nor events, such as sound, as it comes; its last byte waits for the bill. */
 import { createDeadlines, type Deadline } from '../shared/deadline.ts';
+import { readChunk } from '../shared/defect.ts';
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './settle.ts';
@@ -11,6 +12,10 @@ export interface BytesOptions {
   readonly stopped: () => boolean;
   readonly idleMs: number;
   readonly finish: (end: StreamEnd) => Promise<void>;
+  /** Ends the request where `finish` cannot. */
+  readonly abandon: () => Promise<void>;
+  /** Writes down what is a defect of ours. @returns whether it is. */
+  readonly report: (error: unknown) => boolean;
 }
 
 /** Subtitles are short; their timestamps show how long the recording was. */
@@ -36,6 +41,11 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   private silence: Deadline | null = null;
   private isIdle = false;
   private over: Promise<void> | null = null;
+  private isCancelled = false;
+  /** The client has got a part of it. */
+  private hasDelivered = false;
+  /** All of it is paid for: the last chunk goes out. */
+  private isPaid = false;
 
   constructor(
     response: Response,
@@ -48,13 +58,16 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const { options, reader } = this;
     try {
+      const { options, reader } = this;
       for (;;) {
         this.listen();
-        const read = await reader?.read();
+        const read = reader === undefined ? undefined : await readChunk(reader);
+        if (this.isCancelled) return;
         if (read === undefined || read.done) {
           await this.end('completed');
+          this.isPaid = true;
+          if (this.isCancelled) return;
           if (this.held !== null) controller.enqueue(this.held);
           controller.close();
           return;
@@ -68,17 +81,31 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
         this.held = value.subarray(-1);
         if (before !== null) controller.enqueue(before);
         if (value.length > 1) controller.enqueue(value.subarray(0, -1));
-        if (before !== null || value.length > 1) return;
+        if (before === null && value.length === 1) continue;
+        this.hasDelivered = true;
+        return;
       }
     } catch (error) {
+      const { options } = this;
+      const isDefect = options.report(error);
       const left = options.abort.aborted && !this.isIdle;
       const reason = options.stopped() ? 'stopped' : left ? 'client_gone' : 'upstream_broken';
-      await this.end(reason, this.isIdle ? 'idle' : 'broken');
-      controller.error(error);
+      try {
+        await (isDefect ? this.end('internal') : this.end(reason, this.isIdle ? 'idle' : 'broken'));
+      } catch (another) {
+        options.report(another);
+        await options.abandon();
+      }
+      if (isDefect) options.abort.abort();
+      if (this.isCancelled) return;
+      if (!this.isPaid) return controller.error(error);
+      if (this.held !== null) controller.enqueue(this.held);
+      controller.close();
     }
   }
 
   async cancel(): Promise<void> {
+    this.isCancelled = true;
     this.options.abort.abort();
     void this.reader?.cancel().catch(() => undefined);
     await this.end('client_gone');
@@ -94,7 +121,7 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
       usage: null,
       usageSource: null,
       delivered: this.words === '' ? nothingDelivered : deliveredTextOf([this.words]),
-      firstByteMs: this.firstByteMs,
+      firstByteMs: endReason === 'internal' && !this.hasDelivered ? null : this.firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });
     return this.over;

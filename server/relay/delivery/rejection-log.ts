@@ -25,6 +25,8 @@ export interface RejectionLogDeps {
   readonly now: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly monoNow: () => number;
+  /** Called for a row that could not be written. */
+  readonly noteLost: (error: unknown) => void;
 }
 
 /** Rows at once, and one more per so many milliseconds: of one key, of all together. */
@@ -58,7 +60,7 @@ export interface RejectionLog {
   note(rejected: RejectedRequest): void;
 }
 
-export function createRejectionLog({ ledger, authorize, now, monoNow }: RejectionLogDeps): RejectionLog {
+export function createRejectionLog({ ledger, authorize, now, monoNow, noteLost }: RejectionLogDeps): RejectionLog {
   const keys = new Map<string, RateLimit>();
   const all: RateLimit = { left: burst, atMs: monoNow(), skipped: 0 };
 
@@ -120,7 +122,8 @@ export function createRejectionLog({ ledger, authorize, now, monoNow }: Rejectio
             endReason: 'refused',
           },
         })
-        .catch(() => undefined);
+        // Such a row may be lost: storage in trouble is seen elsewhere.
+        .catch(noteLost);
     },
   };
 }

@@ -17,7 +17,16 @@ import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { whenDurable } from './await-commit.ts';
 import { relayBytes } from './bytes.ts';
 import { noteKept } from './response-items.ts';
-import { closeRequest, finishFailed, type Refusal, refusalOf, reportOutcome, type StreamEnd } from './settle.ts';
+import {
+  closeRequest,
+  finishBroken,
+  finishFailed,
+  type Refusal,
+  refusalOf,
+  reportOutcome,
+  type StreamEnd,
+  type StreamedOutcome,
+} from './settle.ts';
 import { brokenError, type Opened, ResponseStream, type StreamDeps, type Streamed, transformFor } from './stream.ts';
 
 /** What becomes of an attempt's outcome, once it is known. */
@@ -44,13 +53,27 @@ function respond(
     case 'failed':
       return reject(core, one, outcome, disconnect);
     case 'stream':
-      return isCollected(one.parsed)
-        ? collected(core, one, outcome, disconnect)
-        : streamed(core, one, outcome, disconnect);
+      return releasing(core, outcome, () =>
+        isCollected(one.parsed) ? collected(core, one, outcome, disconnect) : streamed(core, one, outcome, disconnect),
+      );
     case 'whole':
       return whole(core, one, outcome);
     case 'bytes':
-      return bytes(core, one, outcome, disconnect);
+      return releasing(core, outcome, () => bytes(core, one, outcome, disconnect));
+  }
+}
+
+/** What goes wrong before the response was handed over says nothing about the channel. */
+async function releasing(
+  { health }: StreamDeps,
+  { prepared }: StreamedOutcome,
+  respond: () => Response | Promise<Response>,
+): Promise<Response> {
+  try {
+    return await respond();
+  } catch (error) {
+    health.released(prepared.channel);
+    throw error;
   }
 }
 
@@ -115,9 +138,21 @@ function bytes(
     abort: disconnect.upstream,
     stopped: () => disconnect.cutBy() !== null,
     idleMs: core.idleMs(),
-    finish: (end) => {
-      const attempts = reportOutcome(core, one, outcome, end);
-      return closeRequest(core, one, { prepared, attempts }, end);
+    report: (error) => core.report(error, one.parsed.requestId),
+    async abandon() {
+      await finishBroken(one, null);
+      one.owner?.over();
+    },
+    async finish(end) {
+      try {
+        const attempts = reportOutcome(core, one, outcome, end);
+        await closeRequest(core, one, { prepared, attempts }, end);
+      } catch (error) {
+        core.report(error, one.parsed.requestId);
+        core.health.released(prepared.channel);
+        await finishBroken(one, error);
+        one.owner?.over();
+      }
     },
   });
   return new Response(body, { status: response.status, headers: headersOf(one, outcome.attempts, response) });
@@ -139,13 +174,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
         ? translatedBody(one, changed(events, changeFor(prepared)), core.now())
         : null;
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
-  const durable = closeRequest(core, one, outcome, {
-    endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
-    usage,
-    usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
-    firstByteMs: outcome.firstByteMs,
-  });
+  // All that can go wrong with the response comes before its bill.
   const shape = text === null ? null : transformFor(one);
   const chunk = inForm(one, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
   const headers = headersOf(one, outcome.attempts, response);
@@ -153,7 +182,35 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
   else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
   const { status } = response;
-  return whenDurable(durable, core.commitPingMs, chunk, (sent) => new Response(sent, { status, headers }));
+  const durable = closeRequest(core, one, outcome, {
+    endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
+    usage,
+    usageSource: usage === null ? null : 'reported',
+    delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
+    firstByteMs: outcome.firstByteMs,
+  });
+  return billed(core, one, durable, chunk, { status, headers });
+}
+
+/** The response is paid for by now: it goes out, whatever goes wrong with waiting for its bill. */
+async function billed(
+  core: StreamDeps,
+  one: Reservation,
+  durable: Promise<void>,
+  chunk: Uint8Array<ArrayBuffer> | string,
+  init: { readonly status: number; readonly headers: Record<string, string> },
+): Promise<Response> {
+  try {
+    // Of an estimate the cost is known only now.
+    return await whenDurable(durable, core.commitPingMs, chunk, (sent) => {
+      addCost(init.headers, one);
+      return new Response(sent, init);
+    });
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+    await durable;
+    return new Response(chunk, init);
+  }
 }
 
 /** Some addresses take an answer in one piece in another form than the dialect's chat. */
@@ -216,19 +273,17 @@ async function collected(
     : body !== undefined
       ? JSON.stringify(body)
       : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
+  const headers = broken ? null : ownHeaders(one, outcome.attempts);
   const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts, body }, end);
   disconnect.upstream.abort();
-  if (broken) {
+  if (headers === null) {
     await durable;
     const { parsed } = one;
     const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
     return errorResponse(parsed.protocol, localizedError(error, one.language()), retryAfterOf(stopped));
   }
-  return whenDurable(durable, core.commitPingMs, text, (sent) => {
-    const headers = ownHeaders(one, outcome.attempts);
-    headers['content-type'] = 'application/json; charset=utf-8';
-    return new Response(sent, { status: 200, headers });
-  });
+  headers['content-type'] = 'application/json; charset=utf-8';
+  return billed(core, one, durable, text, { status: 200, headers });
 }
 
 function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconnect: ClientDisconnect): Response {
@@ -286,15 +341,19 @@ function addStreamHeaders(headers: Record<string, string>, shape: StreamTransfor
 }
 
 function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
-  const { parsed, plan, charged: quota } = one;
+  const { parsed, plan } = one;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
-  if (plan.showCost && quota !== null) {
-    headers['x-gateway-quota'] = String(quota);
-    headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);
-  }
+  addCost(headers, one);
   if (plan.trace !== null) {
     const tried = attempts.map(({ channelId }) => channelId);
     headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}`;
   }
   return headers;
+}
+
+/** Known once the bill is made. */
+function addCost(headers: Record<string, string>, { plan, charged: quota }: Reservation): void {
+  if (!plan.showCost || quota === null) return;
+  headers['x-gateway-quota'] = String(quota);
+  headers['x-gateway-cost-usd'] = formatUsd(quota, 6, plan.prices.quotaPerUnit);
 }

@@ -22,6 +22,8 @@ export function createResponseItems(deps: {
   readonly encryptedBlob: EncryptedBlob;
   /** 0 = nothing is kept. */
   readonly days: () => number;
+  /** Called for what could not be stored. */
+  readonly noteLost: (error: unknown) => void;
 }): ResponseItems {
   const { store, encryptedBlob, days } = deps;
   return {
@@ -33,7 +35,7 @@ export function createResponseItems(deps: {
         if (text.length <= maxLength) items.push({ id, sealed: encryptedBlob.encrypt(text) });
       }
       // An item that cannot be stored is reported as missing when a later request names it.
-      if (items.length > 0) store.keepItems(plan.ownerId, items, days()).catch(() => undefined);
+      if (items.length > 0) store.keepItems(plan.ownerId, items, days()).catch(deps.noteLost);
     },
     async loadItems(userId, ids) {
       const kept = days() === 0 ? [] : await store.keptItems(userId, ids);

@@ -8,14 +8,23 @@ import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { audioTokens } from '../shared/audio.ts';
+import { isOurs, type Reporter } from '../shared/defect.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
-import { type AttemptSummary, failedAttempt, failureError, mayRetry, type UpstreamFailure } from '../shared/failure.ts';
+import {
+  type AttemptSummary,
+  attemptSummary,
+  failedAttempt,
+  failureError,
+  mayRetry,
+  type UpstreamFailure,
+} from '../shared/failure.ts';
 import { clientError, retryAfterOf, withUpstreamWords } from '../shared/render-error.ts';
 import type { RelayState } from '../state/state.ts';
 import { inBodyFailure, type Outcome } from '../upstream/attempt.ts';
@@ -25,7 +34,7 @@ import { type EstimatedThought, estimateThought, type ThoughtTime } from '../ups
 import type { ResponseItems } from './response-items.ts';
 
 /** What all requests of a relay are settled with. */
-export interface SettleCore {
+export interface SettleCore extends Reporter {
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'settings'>;
   readonly items: ResponseItems;
@@ -63,23 +72,37 @@ export function closeRequest(core: SettleCore, one: Reservation, input: SettleIn
   const settled =
     isReported || isNothing
       ? finish(one, input, end, isReported ? end.usage : null, null)
-      : finishCounted(core.counter, one, input, end);
-  if (one.items !== null) core.items.keep(one, one.items());
-  return settled.then(() => one.owner?.over());
+      : finishCounted(core, one, input, end);
+  keepItems(core, one);
+  return settled.then(() => endOf(core, one));
 }
 
-async function finishCounted(
-  counter: TokenCounter,
-  one: Reservation,
-  input: SettleInput,
-  end: StreamEnd,
-): Promise<void> {
+/** The response is paid for and goes out, whatever goes wrong with the figures of open requests. */
+function endOf(core: SettleCore, one: Reservation): void {
+  try {
+    one.owner?.over();
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+  }
+}
+
+/** The money has ended: what goes wrong from here on takes nothing back. */
+function keepItems(core: SettleCore, one: Reservation): void {
+  try {
+    if (one.items !== null) core.items.keep(one, one.items());
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+  }
+}
+
+async function finishCounted(core: SettleCore, one: Reservation, input: SettleInput, end: StreamEnd): Promise<void> {
   let found: Counted;
   try {
-    found = await counted(counter, one, end, input.body ?? null);
-  } catch {
-    // It cannot be counted at the moment: what the upstream reported is charged.
-    return finish(one, input, end, end.usage, null);
+    found = await counted(core.counter, one, end, input.body ?? null);
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+    // What the upstream reported is charged, else what it comes to by its length.
+    return finish(one, input, end, end.usage ?? roughUsage(one, end.delivered.units), null);
   }
   const { usage, local } = found;
   const { thought: time = null, delivered } = end;
@@ -231,10 +254,32 @@ export function closeUnfinished(one: Reservation): void | Promise<void> {
   one.owner?.over();
 }
 
+/** Prompt and words by their length alone: never more than was sent and delivered. @param units UTF-16 units that the client got. */
+export const roughUsage = ({ plan }: Reservation, units: number): Usage => ({
+  ...emptyUsage,
+  // The plan's count is a bound: twice what ordinary text takes.
+  input: Math.ceil(plan.promptTokens / 2),
+  output: Math.ceil(units / 4),
+});
+
+/** A defect of ours met what the client had begun to receive, and the usual count of it as well: what was delivered is charged by its length. */
+export const finishRoughly = (one: Reservation, channel: ChannelSnapshot, units: number): Promise<void> =>
+  one.finish({
+    endReason: 'internal',
+    usage: roughUsage(one, units),
+    usageSource: 'estimated',
+    prices: one.plan.prices,
+    channel,
+    upstreamModel: '',
+    firstByteMs: null,
+    attempts: [attemptSummary(channel)],
+    dropped: [],
+  });
+
 /** Something went wrong on our own side: nothing is charged. */
 export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
   finishRequest(one, null, {
-    endReason: 'upstream_failed',
+    endReason: isOurs(error) ? 'internal' : 'upstream_failed',
     usage: null,
     usageSource: 'none',
     firstByteMs: null,
@@ -293,7 +338,9 @@ export async function finishFailed(one: Reservation, failed: Failed, circumstanc
         : stopped !== null
           ? 'stopped'
           : failed.error !== null
-            ? 'rejected'
+            ? isOurs(failed.error)
+              ? 'internal'
+              : 'rejected'
             : 'upstream_failed',
       usage: null,
       usageSource: 'none',

@@ -13,6 +13,7 @@ import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { audioTokens } from '../shared/audio.ts';
 import { createDeadlines, type Deadline } from '../shared/deadline.ts';
+import { asAppError } from '../shared/defect.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isPermanent } from '../shared/failure.ts';
 import { IntervalTimers, type Looking } from '../shared/interval-timers.ts';
@@ -25,7 +26,16 @@ import { type Bytes, isWholeBill, type OpenStream, readTrailing, trailingMs } fr
 import type { SendCore } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { noteKept } from './response-items.ts';
-import { closeRequest, closeUnfinished, reportedIn, reportOutcome, type SettleCore, type StreamEnd } from './settle.ts';
+import {
+  closeRequest,
+  closeUnfinished,
+  finishBroken,
+  finishRoughly,
+  reportedIn,
+  reportOutcome,
+  type SettleCore,
+  type StreamEnd,
+} from './settle.ts';
 import { createWordWatch, type WordWatch } from './stop-words.ts';
 
 export type Streamed = Extract<Outcome, { kind: 'stream' }>;
@@ -53,6 +63,50 @@ interface Sink {
 }
 
 const nullSink: Sink = { write: () => null, flush: () => null, end: () => null };
+
+/** The client's end of the connection: where it takes nothing any more, the client has left. */
+class ClientSink implements Sink {
+  constructor(
+    private readonly raw: Sink,
+    private readonly disconnect: ClientDisconnect,
+  ) {}
+
+  write(chunk: Piece): unknown {
+    let answer: unknown;
+    try {
+      answer = this.raw.write(chunk);
+    } catch {
+      // reason: nothing but the connection is asked here.
+      return this.disconnect.leave();
+    }
+    return this.taken(answer);
+  }
+
+  flush(): unknown {
+    let answer: unknown;
+    try {
+      answer = this.raw.flush();
+    } catch {
+      // reason: nothing but the connection is asked here.
+      return this.disconnect.leave();
+    }
+    return this.taken(answer);
+  }
+
+  end(): unknown {
+    try {
+      return this.raw.end();
+    } catch {
+      // reason: nothing but the connection is asked here.
+      return this.disconnect.leave();
+    }
+  }
+
+  private taken(answer: unknown): unknown {
+    // reason: nothing but the connection is asked here.
+    return answer instanceof Promise ? answer.catch(() => this.disconnect.leave()) : answer;
+  }
+}
 
 /** A promise only where there is something to wait for. */
 type Maybe = boolean | Promise<boolean>;
@@ -102,6 +156,14 @@ export class ResponseStream implements Looking {
   /** Since when the client takes nothing; null = it takes. */
   private stalledMs: number | null = null;
   private idleCut = false;
+  /** Milliseconds between looks at silence; 0 = they have not begun. */
+  private checkMs = 0;
+  /** Something of the answer has gone out. */
+  private hasWritten = false;
+  /** The client has all of the answer. */
+  private isDelivered = false;
+  /** A defect of ours that a timer or an event met. */
+  private defect: { readonly error: unknown } | null = null;
 
   /** The client takes nothing until this resolves. */
   private full: Promise<unknown> | null = null;
@@ -151,13 +213,34 @@ export class ResponseStream implements Looking {
     disconnect.onDisconnect(() => {
       this.resume?.();
       // A client that left before the answer began never pulls, and what it owes would stay open.
-      void this.pipeTo(nullSink).catch(() => undefined);
+      // reason: `pull` has ended and reported all; what rejects is the sign to break off a connection that is gone.
+      void this.pull(nullSink).catch(() => undefined);
     });
     return new ReadableStream(this as unknown as UnderlyingDefaultSource<Uint8Array>);
   }
 
-  pull(sink: Sink): Promise<void> {
-    return this.pipeTo(sink);
+  async pull(sink: Sink): Promise<void> {
+    try {
+      await this.pipeTo(sink);
+    } catch (error) {
+      if (error !== null) return this.giveUp(sink, error);
+      // The listener resets the connection, and logs nothing where there is no reason.
+      await Promise.reject(null);
+    }
+  }
+
+  /** A defect where nothing could end the stream as it ends. */
+  private async giveUp(sink: Sink, error: unknown): Promise<void> {
+    const { deps, disconnect, reservation } = this;
+    const { requestId } = reservation.parsed;
+    deps.report(error, requestId);
+    disconnect.upstream.abort();
+    const closing = closeUnfinished(reservation);
+    if (closing !== undefined) await closing;
+    if (disconnect.isDisconnected || this.failed) return;
+    const shown = localizedError(clientError(asAppError(error), requestId), reservation.language());
+    sink.write(this.client.encodeStreamError(shown));
+    sink.end();
   }
 
   cancel(): void {
@@ -170,61 +253,113 @@ export class ResponseStream implements Looking {
     this.started = true;
     if (await this.carry(sink)) return;
     await new Promise<void>((resolve) => void deadlines.start(readMs, resolve));
-    // The listener resets the connection, and logs nothing where there is no reason.
     await Promise.reject(null);
   }
 
   /** From the first byte to the last. @returns false where the connection has to break off. */
   private async carry(raw: Sink): Promise<boolean> {
-    const { disconnect, opening } = this;
-    const { upstream } = disconnect;
-    this.sink = raw;
-    this.startedMs = this.deps.now();
-    this.lastByteMs = this.startedMs;
-    this.lastWriteMs = this.startedMs;
-    this.checkedMs = this.startedMs;
-    const checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
-    pulse.add(checkMs, this);
     try {
-      if (opening instanceof Promise) this.ping();
-      const opened = opening instanceof Promise ? await opening : opening;
-      if (typeof opened === 'string') {
-        raw.write(opened);
-        raw.end();
-        return true;
-      }
-      if (!('stream' in opened)) {
-        this.fail(opened);
-        return this.close();
-      }
-      this.outcome = opened;
-      this.channel = opened.prepared.channel;
-      await this.deliverAll(opened.stream);
-      return this.close();
-    } catch {
-      // Either the upstream broke off or the client left; the abort signal shows which.
-      const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
-      upstream.abort();
-      // All of it had come: how the upstream hangs up is no matter.
-      const isWhole = this.outcome?.stream.frameRelay.isComplete === true;
-      if (isWhole && !left) await this.end('completed');
-      else await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
-      try {
-        if (!left) {
-          this.release();
-          if (!isWhole) this.fail(this.breakError());
-        }
-        return this.close();
-      } catch {
-        // The client's side is closed; there is no one to answer.
-        return true;
-      }
+      return await this.carryAll(new ClientSink(raw, this.disconnect));
+    } catch (error) {
+      return await this.endBroken(this.defect === null ? error : this.defect.error);
     } finally {
-      pulse.remove(checkMs, this);
+      pulse.remove(this.checkMs, this);
       this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
       const closing = closeUnfinished(this.reservation);
       if (closing !== undefined) await closing;
+    }
+  }
+
+  private async carryAll(sink: Sink): Promise<boolean> {
+    const { opening } = this;
+    this.sink = sink;
+    this.startedMs = this.deps.now();
+    this.lastByteMs = this.startedMs;
+    this.lastWriteMs = this.startedMs;
+    this.checkedMs = this.startedMs;
+    this.checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
+    pulse.add(this.checkMs, this);
+    if (opening instanceof Promise) this.ping();
+    const opened = opening instanceof Promise ? await opening : opening;
+    if (typeof opened === 'string') {
+      sink.write(opened);
+      sink.end();
+      return true;
+    }
+    if (!('stream' in opened)) {
+      this.fail(opened);
+      return this.close();
+    }
+    this.outcome = opened;
+    this.channel = opened.prepared.channel;
+    await this.deliverAll(opened.stream);
+    return this.close();
+  }
+
+  /** The upstream broke off or the client left, which the abort signal shows; or a defect of ours was met. @returns as `carry` does. */
+  private async endBroken(error: unknown): Promise<boolean> {
+    const { deps, disconnect, reservation } = this;
+    const { upstream } = disconnect;
+    const { requestId } = reservation.parsed;
+    const isDefect = deps.report(error, requestId);
+    const left = disconnect.isDisconnected || (upstream.aborted && !this.idleCut && disconnect.cutBy() === null);
+    upstream.abort();
+    // All of it had come: how the upstream hangs up is no matter.
+    const isWhole = this.outcome?.stream.frameRelay.isComplete === true;
+    if (isDefect) await this.endDefective(error);
+    else if (isWhole && !left) await this.end('completed');
+    else await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
+    try {
+      if (isDefect) {
+        if (this.hasWritten) {
+          this.put();
+          this.release();
+        }
+        if (!this.isDelivered) this.fail(clientError(asAppError(error), requestId));
+      } else if (!left) {
+        this.release();
+        if (!isWhole) this.fail(this.breakError());
+      }
+      return this.close();
+    } catch (another) {
+      deps.report(another, requestId);
+      return disconnect.isDisconnected;
+    }
+  }
+
+  /** What was delivered is charged, and nothing else; if not even that can be counted, by its length. */
+  private async endDefective(error: unknown): Promise<void> {
+    const { deps, reservation, channel, outcome } = this;
+    const { requestId } = reservation.parsed;
+    if (outcome === null || channel === null || !this.hasWritten) {
+      if (channel !== null) deps.health.released(channel);
+      return reservation.isFinished ? undefined : finishBroken(reservation, error);
+    }
+    try {
+      await this.end('internal');
+      if (reservation.isFinished) return;
+    } catch (another) {
+      deps.report(another, requestId);
+    }
+    deps.health.released(channel);
+    try {
+      await finishRoughly(reservation, channel, outcome.stream.frameRelay.words().units);
+    } catch (another) {
+      deps.report(another, requestId);
+    }
+  }
+
+  /** For what timers and events call: a defect that it meets ends the stream. */
+  private guard(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.deps.report(error, this.reservation.parsed.requestId);
+      this.defect ??= { error };
+      this.disconnect.upstream.abort();
+      // reason: the upstream's connection alone.
+      void this.reader?.cancel().catch(() => undefined);
     }
   }
 
@@ -233,10 +368,17 @@ export class ResponseStream implements Looking {
     const { reader, framing, frameRelay } = stream;
     this.reader = reader;
     this.lastByteMs = deps.now();
-    disconnect.expecting(() => frameRelay.nearEnd() || this.isThinking() || frameRelay.deliversMedia());
+    disconnect.expecting(() => this.isNearEnd(frameRelay));
     if (await this.deliverOpening(stream)) return;
     for (;;) {
-      const { done, value } = await reader.read();
+      let read: Awaited<ReturnType<Bytes['read']>>;
+      try {
+        read = await reader.read();
+      } catch (cause) {
+        throw new AppError('upstream_broken', {}, cause);
+      }
+      if (this.defect !== null) throw this.defect.error;
+      const { done, value } = read;
       if (done) break;
       this.lastByteMs = deps.now();
       const run = framing.advance(value);
@@ -256,6 +398,7 @@ export class ResponseStream implements Looking {
       await this.end('completed');
       this.release();
       if (rest !== null) this.emit(rest);
+      this.isDelivered = true;
       return;
     }
     await this.end('upstream_broken', this.idleCut ? 'idle' : 'truncated');
@@ -290,6 +433,7 @@ export class ResponseStream implements Looking {
       await readTrailing(stream, early.frames());
       await this.end('completed');
       this.emit(last);
+      this.isDelivered = true;
     }
     // Text of the same chunk is sent together with it.
     const more = early.count === 0 ? this.sent(last === null) : this.deliverCovered(stream, early);
@@ -319,6 +463,7 @@ export class ResponseStream implements Looking {
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
     // The usual chunk; the rest of this class is for what is not usual.
     if (unread === run.count && this.transform === null && this.full === null && !this.disconnect.isDisconnected) {
+      this.hasWritten = true;
       const written = this.sink.write(run.bytes);
       if (!(written instanceof Promise)) {
         const flushed = this.sink.flush();
@@ -339,7 +484,13 @@ export class ResponseStream implements Looking {
       const frame = frames[chunk.next++] as RawFrame;
       const before = this.watch === null ? 0 : frameRelay.words().texts.length;
       const part = frameRelay.pass(frame);
-      if (this.watch !== null && this.hasStopWord(frameRelay, before)) {
+      const hasStopWord = this.watch !== null && this.hasStopWord(frameRelay, before);
+      if (frameRelay.defect !== null) {
+        // Where words are watched for, they are read before they go out.
+        if (this.watch !== null) this.cutAt = textBefore(frameRelay.words(), before);
+        throw frameRelay.defect.error;
+      }
+      if (hasStopWord) {
         this.put();
         return null;
       }
@@ -388,6 +539,7 @@ export class ResponseStream implements Looking {
         this.release();
         // Not flushed: the sink sends what it has at the end of the tick, mostly together with its own end.
         if (last !== null) this.write(last);
+        this.isDelivered = true;
         this.lastWriteMs = this.lastByteMs;
         chunk.wrote = false;
         if (this.full !== null) await this.taken();
@@ -407,12 +559,12 @@ export class ResponseStream implements Looking {
     return disconnect.forUsageOnly ? this.goesOn() : false;
   }
 
-  /** @throws where the client has left, the upstream was read on for the bill, and the response continues instead. */
+  /** @throws AppError where the client has left, the upstream was read on for the bill, and the response continues instead. */
   private goesOn(): false {
     const frameRelay = this.outcome?.stream.frameRelay;
     if (frameRelay === undefined || !this.disconnect.forUsageOnly) return false;
-    if (!frameRelay.isLast && !frameRelay.nearEnd() && !this.isThinking() && !frameRelay.deliversMedia())
-      throw new Error('client gone');
+    const isRead = frameRelay.isLast || frameRelay.nearEnd() || this.isThinking() || frameRelay.deliversMedia();
+    if (!isRead) throw new AppError('upstream_broken');
     return false;
   }
 
@@ -445,6 +597,7 @@ export class ResponseStream implements Looking {
 
   private write(part: Piece): void {
     if (this.disconnect.isDisconnected) return;
+    this.hasWritten = true;
     const written = this.transform === null ? this.sink.write(part) : this.emit(part);
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
@@ -457,7 +610,7 @@ export class ResponseStream implements Looking {
       this.full = null;
       this.stalledMs = this.deps.now();
       await new Promise<unknown>((resolve, reject) => {
-        this.abandon = () => reject(new Error('client gone'));
+        this.abandon = () => reject(new AppError('upstream_broken'));
         if (disconnect.upstream.aborted) return this.abandon();
         written.then(resolve, reject);
         this.resume = () => resolve(null);
@@ -483,17 +636,21 @@ export class ResponseStream implements Looking {
       this.billDeadline ??= deadlines.start(trailingMs, () => void this.reader?.cancel().catch(() => undefined));
       return;
     }
-    this.billDeadline ??= deadlines.start(this.deps.billMs, () => {
-      this.billOverdue = true;
-      this.release();
-      this.flushSink();
-    });
+    this.billDeadline ??= deadlines.start(this.deps.billMs, () =>
+      this.guard(() => {
+        this.billOverdue = true;
+        this.release();
+        this.flushSink();
+      }),
+    );
   }
 
   private release(): void {
     this.billDeadline?.end();
     this.billDeadline = null;
-    if (this.buffered.length > 0) for (const part of this.buffered.splice(0)) this.emit(part);
+    if (this.buffered.length === 0) return;
+    this.hasWritten = true;
+    for (const part of this.buffered.splice(0)) this.emit(part);
   }
 
   private fail(error: ClientError): void {
@@ -526,6 +683,10 @@ export class ResponseStream implements Looking {
   // --- silence
 
   check(): void {
+    this.guard(() => this.look());
+  }
+
+  private look(): void {
     const { pingMs, reader } = this;
     const { upstream } = this.disconnect;
     const at = this.deps.now();
@@ -596,6 +757,8 @@ export class ResponseStream implements Looking {
   private isAffordable({ units, audioSeconds, pictures, fileTokens }: DeliveredText, durably: boolean): boolean {
     const { reservation, channel } = this;
     if (channel === null) return true;
+    const defect = this.outcome?.stream.frameRelay.defect ?? null;
+    if (defect !== null) throw defect.error;
     const guess: Usage = {
       ...emptyUsage,
       input: Math.ceil(reservation.plan.promptTokens),
@@ -627,6 +790,15 @@ export class ResponseStream implements Looking {
 
   // --- the end
 
+  /** Called when the client leaves. */
+  private isNearEnd(frameRelay: FrameRelay): boolean {
+    let isNear = false;
+    this.guard(() => {
+      isNear = frameRelay.nearEnd() || this.isThinking() || frameRelay.deliversMedia();
+    });
+    return isNear;
+  }
+
   /** Whether the upstream may have thought something that the client does not see. */
   private isThinking(): boolean {
     const { outcome, reservation } = this;
@@ -653,18 +825,22 @@ export class ResponseStream implements Looking {
       usage,
       usageSource: usage === null ? null : whole ? 'reported' : 'partial',
       delivered,
-      thought: whole || reason === 'completed' || !this.isThinking() ? null : thoughtTime(stream, nowMs),
+      thought:
+        whole || reason === 'completed' || reason === 'internal' || !this.isThinking()
+          ? null
+          : thoughtTime(stream, nowMs),
       firstByteMs: stream.firstByteMs ?? nowMs,
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,
     };
+    if (frameRelay.defect !== null) deps.report(frameRelay.defect.error, reservation.parsed.requestId);
     const attempts = reportOutcome(deps, reservation, outcome, end);
-    if (prepared.namesKept) {
+    if (prepared.namesKept && reason !== 'internal') {
       const answer = frameRelay.answer();
       if (answer !== null) noteKept(deps.affinity, reservation, prepared, answer);
     }
     const pings = deadlines.start(deps.commitPingMs, () => {
-      this.ping();
+      this.guard(() => this.ping());
       pings.restart(deps.commitPingMs);
     });
     try {
@@ -679,7 +855,7 @@ export class ResponseStream implements Looking {
     const { disconnect } = this;
     // Read to its end for the sake of the bill alone.
     if (reason === 'completed') return disconnect.isDisconnected ? 'client_gone' : reason;
-    return disconnect.cutBy() === null ? reason : 'stopped';
+    return reason === 'internal' || disconnect.cutBy() === null ? reason : 'stopped';
   }
 }
 

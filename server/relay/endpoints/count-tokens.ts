@@ -9,6 +9,7 @@ import { countLocally } from '../admission/meter.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { noPrompt, unitsOf } from '../intake/prompt.ts';
 import { createDeadlines } from '../shared/deadline.ts';
+import { isOurs } from '../shared/defect.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { RelayState } from '../state/state.ts';
 import { type Prepared, prepare } from '../upstream/prepare.ts';
@@ -89,7 +90,8 @@ export class TokenCounts {
     try {
       checkWords(this.core.state.settings, prompt);
       return true;
-    } catch {
+    } catch (error) {
+      if (isOurs(error)) throw error;
       return false;
     }
   }

@@ -2,6 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import type { CompactionRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import { isOurs } from '../shared/defect.ts';
 import { outline } from './json-text.ts';
 import {
   type Compaction,
@@ -36,6 +37,7 @@ export function openedSummaries(route: RelayRoute, body: Body, encryptedBlob: En
       try {
         return encryptedBlob.open(sealed);
       } catch (cause) {
+        if (isOurs(cause)) throw cause;
         throw new AppError('body_invalid', { detail: 'a compaction item was not made by this site' }, cause);
       }
     }) ?? null

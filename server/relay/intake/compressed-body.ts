@@ -29,6 +29,15 @@ const codings: Readonly<Record<string, Decompress>> = {
   zstd: promisify(zstdDecompressOf),
 };
 
+/** The body as it came. @throws AppError body_invalid where the client breaks off. */
+export async function received(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await request.bytes();
+  } catch (cause) {
+    throw new AppError('body_invalid', { detail: 'the body ended early' }, cause);
+  }
+}
+
 /**
  * How often its packed size a body may become, beyond a size that costs little. Conversations of agents become 3 to 5 times as
  * large, one that repeats the same file 30 times 22 (gzip) to 74 times (brotli); bombs become 1,000 times and more.
@@ -48,7 +57,7 @@ export async function readCompressed(request: Request, named: string, limit: num
   const unpack = coding === null ? undefined : codings[coding];
   if (coding !== null && (unpack === undefined || !Object.hasOwn(codings, coding)))
     throw new AppError('body_encoding_unknown', { name: coding.slice(0, 100), known: Object.keys(codings).join(', ') });
-  const bytes = await request.bytes();
+  const bytes = await received(request);
   if (bytes.length > limit) throw new AppError('body_too_large', { limit });
   return unpack === undefined ? bytes : decompressed(unpack, bytes, limit);
 }
@@ -63,10 +72,13 @@ export async function plainBody(request: Request, limit: number): Promise<Pick<R
 /** Unpacking ends with the first piece beyond the bound. */
 async function decompressed(unpack: Decompress, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const grown = Math.max(smallEnough, bytes.length * maxGrowth);
+  const maxOutputLength = Math.min(limit, grown);
   try {
-    return new Uint8Array(await unpack(bytes, { maxOutputLength: Math.min(limit, grown) }));
+    return new Uint8Array(await unpack(bytes, { maxOutputLength }));
   } catch (cause) {
-    if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
+    // Only the unpacker's own complaints have codes.
+    if (codeOf(cause) === null) throw cause;
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') {
       if (limit <= grown) throw new AppError('body_too_large', { limit }, cause);
       throw new AppError(
         'body_invalid',
@@ -77,3 +89,8 @@ async function decompressed(unpack: Decompress, bytes: Uint8Array, limit: number
     throw new AppError('body_invalid', { detail: 'the packed body cannot be unpacked' }, cause);
   }
 }
+
+const codeOf = (error: unknown): string | null => {
+  const { code } = Object(error) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : null;
+};

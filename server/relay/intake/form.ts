@@ -1,5 +1,6 @@
 /** Multipart bodies: the small fields are read, the files pass through as they are, edited only where the model is named. */
 import { AppError } from '../../contract/errors.ts';
+import { asAppError } from '../shared/defect.ts';
 import { type FormScan, scanForm } from './form-scan.ts';
 
 /** What is read before the body is passed on; requests up to this size can be repeated at another channel. */
@@ -45,7 +46,7 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
   let total = 0;
   /** Every byte passes here before anybody else sees it. */
   const next = async (): Promise<Uint8Array | null> => {
-    const { done, value } = await reader.read();
+    const { done, value } = await chunkOf(reader);
     if (done) {
       scan.end();
       return null;
@@ -99,7 +100,7 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
               controller.close();
             } else controller.enqueue(chunk);
           } catch (error) {
-            if (error instanceof AppError) formError = error;
+            formError = asAppError(error);
             // First of all the upstream must not take the broken body for a whole one.
             notify();
             void reader.cancel().catch(() => undefined);
@@ -110,6 +111,15 @@ export async function readForm(request: Pick<Request, 'headers' | 'body'>, limit
       });
     },
   };
+}
+
+/** @throws AppError body_invalid where the client breaks off. */
+async function chunkOf(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    throw new AppError('body_invalid', { detail: 'the form ended early' }, cause);
+  }
 }
 
 /** Fields may stand behind a file: the model must be seen before a channel can be chosen, the recording before it can be paid for. */

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
-import { plainBody, readCompressed } from './compressed-body.ts';
+import { plainBody, readCompressed, received } from './compressed-body.ts';
 import { type Form, readForm } from './form.ts';
 import { maxMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName, checkTwice } from './members.ts';
@@ -119,26 +119,32 @@ async function readFormContent(request: Request, context: ParseContext, operatio
 export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const coding = request.headers.get('content-encoding');
   if (coding !== null) return readCompressed(request, coding, limit);
-  const bytes = await request.bytes();
+  const bytes = await received(request);
   if (bytes.length > limit) throw new AppError('body_too_large', { limit });
   return bytes;
 }
 
 function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
-  let text: string;
-  try {
-    text = strict.decode(bytes);
-  } catch (cause) {
-    throw new AppError('body_not_utf8', {}, cause);
-  }
+  const text = textOf(bytes);
   const shape = outline(text, maxMembers);
   if (!shape.ok) {
     if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
     throw new AppError('body_not_json');
   }
+  return { body: membersOf(text), json: { bytes, text, shape }, form: null };
+}
+
+function textOf(bytes: Uint8Array): string {
   try {
-    const body = JSON.parse(text) as Record<string, unknown>;
-    return { body, json: { bytes, text, shape }, form: null };
+    return strict.decode(bytes);
+  } catch (cause) {
+    throw new AppError('body_not_utf8', {}, cause);
+  }
+}
+
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
   } catch (cause) {
     throw new AppError('body_not_json', {}, cause);
   }

@@ -56,7 +56,12 @@ const maxNamed = 10_000;
 export function createAffinity(
   now: () => number,
   reports: AffinityReports | null = null,
-  owners: { readonly store: OwnerStore; readonly wait: Wait } | null = null,
+  owners: {
+    readonly store: OwnerStore;
+    readonly wait: Wait;
+    /** Called for what could not be written. */
+    readonly noteLost: (error: unknown) => void;
+  } | null = null,
 ): Affinity {
   const served = new Map<string, { readonly channelId: number; readonly until: number; readonly reportedMs: number }>();
   const owned = new Map<string, Kept & { readonly until: number; readonly writtenMs: number }>();
@@ -83,7 +88,7 @@ export function createAffinity(
     const batch = [...unwritten].map(([id, { ownerId, channelId }]) => ({ id, ownerId, channelId }));
     unwritten = new Map();
     // What cannot be written is known to this process, and refused by those that come after it.
-    owners?.store.keepOwners(batch).catch(() => undefined);
+    owners?.store.keepOwners(batch).catch(owners.noteLost);
   };
   const keptAt = (id: string): Kept | null => {
     const entry = owned.get(id);

@@ -130,6 +130,7 @@ export class DeliveredTextTally implements DeliveredText {
   private sound: Sound | null = null;
   /** The last picture is a draft of one that has not come yet. */
   private isDrawing = false;
+  private readonly marked = { texts: 0, units: 0, thoughtUnits: 0, pictures: 0, fileTokens: 0, isDrawing: false };
 
   /** @param form of sound that the client asked for; null = it named none. */
   constructor(private readonly form: string | null = null) {}
@@ -145,6 +146,31 @@ export class DeliveredTextTally implements DeliveredText {
       this.choices?.push(choice);
     }
     this.units += text.length;
+  }
+
+  /** Where it stands, for `backToMark`. */
+  mark(): void {
+    const { marked } = this;
+    marked.texts = this.texts.length;
+    marked.units = this.units;
+    marked.thoughtUnits = this.thoughtUnits;
+    marked.pictures = this.pictures;
+    marked.fileTokens = this.fileTokens;
+    marked.isDrawing = this.isDrawing;
+    this.sound?.mark();
+  }
+
+  /** What was taken since then was not delivered. */
+  backToMark(): void {
+    const { marked } = this;
+    this.texts.length = marked.texts;
+    if (this.choices !== null) this.choices.length = marked.texts;
+    this.units = marked.units;
+    this.thoughtUnits = marked.thoughtUnits;
+    this.pictures = marked.pictures;
+    this.fileTokens = marked.fileTokens;
+    this.isDrawing = marked.isDrawing;
+    this.sound?.backToMark();
   }
 
   /** @param form as the answer names it. */

@@ -164,6 +164,13 @@ export function refusalFor(...requested: Parameters<typeof refusalOf>): Response
   return new Response(text, init);
 }
 
+/** Where what words errors failed itself: in the form that most programs read. */
+export const plainFailure = (requestId: string): Response =>
+  Response.json(
+    { error: { message: `Internal server error (request id: ${requestId})`, type: 'api_error', code: 'internal' } },
+    { status: 500, headers: { 'x-oneapi-request-id': requestId } },
+  );
+
 const listsErrors = (path: string, url: string): boolean =>
   codecFor(dialectOf(path)).client.transform?.(url)?.listsErrors === true;
 

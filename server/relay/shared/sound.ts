@@ -21,6 +21,7 @@ function plainRate(form: string): number | null {
 
 export class Sound {
   private bytes = 0;
+  private marked = 0;
   private readonly head: Uint8Array[] = [];
   private headBytes = 0;
   private form = unnamed;
@@ -35,6 +36,16 @@ export class Sound {
     const piece = Buffer.from(base64.slice(0, Math.ceil(headSize / 3) * 4), 'base64');
     this.head.push(piece);
     this.headBytes += piece.length;
+  }
+
+  /** Where it stands, for `backToMark`. */
+  mark(): void {
+    this.marked = this.bytes;
+  }
+
+  /** What was added since then was not delivered. */
+  backToMark(): void {
+    this.bytes = this.marked;
   }
 
   seconds(): number {

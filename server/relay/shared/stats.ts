@@ -41,6 +41,8 @@ export interface RelayStats {
   readonly refusals: Readonly<Record<string, number>>;
   readonly commit: Distribution;
   readonly open: number;
+  /** Defects of ours that requests met. */
+  readonly defects: number;
 }
 
 export interface Stats {
@@ -51,7 +53,7 @@ export interface Stats {
   seen(tokenId: number, peer: { ip(): string }): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
-  read(): Omit<RelayStats, 'open'>;
+  read(): Omit<RelayStats, 'open' | 'defects'>;
   /** Traffic since the last call, to be stored. */
   takeTraffic(): readonly TrafficWindow[];
 }

@@ -14,13 +14,9 @@ export function createAccessTokens(deps: {
     const known = kept.get(order.id);
     if (known !== undefined && known.until > deps.now()) return known.token;
     const buy = async (): Promise<string> => {
-      const response = await deps.fetch(order.url, {
-        method: 'POST',
-        headers: order.headers,
-        body: order.body,
-        redirect: 'manual',
-      });
-      const found = response.ok ? order.read(await response.json()) : null;
+      const sent = { method: 'POST', headers: order.headers, body: order.body, redirect: 'manual' } as const;
+      const answer = await answerOf(deps.fetch, order.url, sent);
+      const found = answer === null ? null : order.read(answer);
       if (found === null) throw new AppError('upstream_key');
       entry.until = deps.now() + Math.max(60, found.seconds - marginSeconds) * 1000;
       return found.token;
@@ -29,7 +25,19 @@ export function createAccessTokens(deps: {
     // Others wait for the one that is being fetched.
     const entry = { token, until: Number.POSITIVE_INFINITY };
     kept.set(order.id, entry);
+    // reason: whoever asked for it gets the error; here it is only forgotten.
     token.catch(() => kept.delete(order.id));
     return token;
   };
+}
+
+/** @returns what the seller answered; null = it refused, could not be reached, or its answer is no JSON. */
+async function answerOf(call: typeof fetch, url: string, sent: RequestInit): Promise<unknown> {
+  try {
+    const response = await call(url, sent);
+    return response.ok ? await response.json() : null;
+  } catch {
+    // reason: network and JSON of the seller alone.
+    return null;
+  }
 }

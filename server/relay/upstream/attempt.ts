@@ -8,6 +8,7 @@ import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { Operation } from '../intake/routes.ts';
+import { isOurs } from '../shared/defect.ts';
 import { type AttemptSummary, redacted, statusFailure, type UpstreamFailure } from '../shared/failure.ts';
 import { isCompacted, missesCompaction, uncompacted } from './compact.ts';
 import { finished, inlined } from './custom-operation.ts';
@@ -101,7 +102,8 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
         const { first, body } = await peeked(response.body);
         response = new Response(body, response);
         if (beginsWithEvent(first)) framing = new SseSplitter();
-      } catch {
+      } catch (error) {
+        if (isOurs(error)) throw error;
         return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
       } finally {
         clearTimeout(timer);

@@ -36,6 +36,9 @@ export abstract class FrameRelay {
   /** Bytes of all frames. */
   receivedBytes = 0;
 
+  /** Of our reader, in words that have gone out already; null = none. */
+  defect: { readonly error: unknown } | null = null;
+
   protected content = false;
   protected reason: Finish | null = null;
   protected readonly reader: StreamReader;
@@ -211,7 +214,6 @@ export class PassthroughRelay extends FrameRelay {
   pass(frame: RawFrame): Piece | null {
     const { upstream, reader } = this;
     const { bytes } = frame;
-    this.keepUnread(bytes);
     if (!this.proven) this.proven = this.proves?.(frame.text) === true;
     let kind: FrameKind = 'plain';
     let isStopped = false;
@@ -224,8 +226,10 @@ export class PassthroughRelay extends FrameRelay {
       kind = reader.frameKind ?? 'plain';
       isStopped = reader.progress === 'stopped';
       this.readsEach = !this.content || (this.thought && this.firstWordMs === null) || isStopped;
-      if (this.error !== null) return null;
     }
+    // Not before it was read: what our reader cannot read does not go out.
+    this.keepUnread(bytes);
+    if (this.error !== null) return null;
     this.isLast = kind === 'terminal';
     this.isComplete = kind === 'complete';
     if (this.isComplete) {
@@ -326,7 +330,7 @@ export class PassthroughRelay extends FrameRelay {
     this.unreadBytes = 0;
     for (const chunk of [...(unreadChunks ?? []), unread.subarray(0, unreadSize)])
       for (const frame of framesIn(chunk))
-        for (const event of wordReader.feed(frame)) {
+        for (const event of this.wordsIn(frame, wordReader)) {
           delivered.take(event);
           if (event.type !== 'usage') continue;
           // This reader sees every frame, and so every usage.
@@ -338,7 +342,21 @@ export class PassthroughRelay extends FrameRelay {
         }
     return wordReader;
   }
+
+  /** The client has it, so a frame that our reader cannot read counts for what it holds at most, and ends the stream. */
+  private wordsIn(frame: RawFrame, wordReader: StreamReader): readonly ChatEvent[] {
+    try {
+      return wordReader.feed(frame);
+    } catch (error) {
+      this.defect ??= { error };
+      return [{ type: 'text-delta', index: 0, text: longestString(frame.text) }];
+    }
+  }
 }
+
+/** The longest JSON string in it: in a piece of an answer, its words. */
+const longestString = (text: string): string =>
+  (text.match(/"(?:[^"\\]|\\.)*"/g) ?? []).reduce((longest, one) => (one.length > longest.length ? one : longest), '');
 
 /** Every event is read and written again in the client's dialect. */
 export class TranslatingRelay extends FrameRelay {
@@ -383,6 +401,19 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   private write(events: readonly ChatEvent[]): string | null {
+    const { delivered, usage } = this;
+    delivered.mark();
+    try {
+      return this.writeAll(events);
+    } catch (error) {
+      // The client gets nothing of this frame.
+      delivered.backToMark();
+      this.usage = usage;
+      throw error;
+    }
+  }
+
+  private writeAll(events: readonly ChatEvent[]): string | null {
     const { delivered, writer, change } = this;
     let out = '';
     let hasMore = false;

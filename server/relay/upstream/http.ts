@@ -3,6 +3,7 @@
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { nativeForm } from '../../routing/endpoint.ts';
 import { createDeadlines } from '../shared/deadline.ts';
+import { isOurs, readChunk } from '../shared/defect.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { causeOf, codeOf } from './cause.ts';
@@ -53,7 +54,7 @@ export class UpstreamHttp {
   constructor(private readonly deps: DispatchDeps) {}
 
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
-    const { headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
+    const { fetch, headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
     // The machine may have slept since the request was admitted.
     if (isLeaseValid?.() === false) return failed(leaseExpired);
     const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
@@ -65,8 +66,10 @@ export class UpstreamHttp {
     const isSent = !abort.signal.aborted;
     for (const fresh of connections) {
       if (fresh && (response !== null || abort.signal.aborted || !this.wasEnded(cause, call, requestedMs))) break;
+      const proxy = proxyOf(call.channel);
+      const init = isSocket.test(call.url) ? null : initOf(call, abort.signal, proxy, fresh);
       try {
-        response = await this.ask(call, abort.signal, fresh);
+        response = await (init === null ? askBySocket({ fetch, proxy }, call, abort.signal) : fetch(call.url, init));
       } catch (error) {
         cause = error;
       }
@@ -83,7 +86,8 @@ export class UpstreamHttp {
       try {
         response = await decompressed(response);
       } catch (error) {
-        return failed({ ...unreachable, reason: 'broken', error: causeOf(error, call) });
+        if (isOurs(error)) throw error;
+        return failed({ ...unreachable, reason: 'broken', error: causeOf((error as Error).cause, call) });
       }
     }
     if (response.status >= 200 && response.status < 300) return { kind: 'answer', response, headersMs: now() };
@@ -93,25 +97,6 @@ export class UpstreamHttp {
     return failed(failure);
   };
 
-  private ask(call: UpstreamCall, signal: AbortSignal, fresh: boolean): Promise<Response | null> {
-    const proxy = proxyOf(call.channel);
-    if (isSocket.test(call.url)) return askBySocket({ fetch: this.deps.fetch, proxy }, call, signal);
-    const init: BunFetchRequestInit = {
-      method: call.body === null ? 'GET' : 'POST',
-      headers: nativeForm(call.headers),
-      body: call.body,
-      signal,
-      redirect: 'manual',
-      // Bytes pass as they are; what is compressed all the same is unpacked within bounds.
-      decompress: false,
-      timeout: false,
-      // What may be sent but once gets a connection that the peer cannot have closed yet.
-      keepalive: !fresh && call.once !== true,
-    };
-    if (proxy !== null) init.proxy = proxy;
-    return this.deps.fetch(call.url, init);
-  }
-
   /** Nothing came back over a connection that had been idle: it was closed before the request arrived. */
   private wasEnded(error: unknown, call: UpstreamCall, requestedMs: number): boolean {
     if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
@@ -120,6 +105,23 @@ export class UpstreamHttp {
       now - requestedMs < reuseMs && now - (this.firstByteMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs
     );
   }
+}
+
+function initOf(call: UpstreamCall, signal: AbortSignal, proxy: string | null, fresh: boolean): BunFetchRequestInit {
+  const init: BunFetchRequestInit = {
+    method: call.body === null ? 'GET' : 'POST',
+    headers: nativeForm(call.headers),
+    body: call.body,
+    signal,
+    redirect: 'manual',
+    // Bytes pass as they are; what is compressed all the same is unpacked within bounds.
+    decompress: false,
+    timeout: false,
+    // What may be sent but once gets a connection that the peer cannot have closed yet.
+    keepalive: !fresh && call.once !== true,
+  };
+  if (proxy !== null) init.proxy = proxy;
+  return init;
 }
 
 /** A kept connection, then one of its own. */
@@ -167,13 +169,14 @@ export async function readLimited(response: Response, limit: number): Promise<st
   let size = 0;
   try {
     while (size < limit) {
-      const { done, value } = await reader.read();
+      const { done, value } = await readChunk(reader);
       if (done) break;
       chunks.push(value);
       size += value.length;
     }
-  } catch {
+  } catch (error) {
     // What arrived before the break is all there is to know.
+    if (isOurs(error)) throw error;
   }
   void reader.cancel().catch(() => undefined);
   return Buffer.concat(chunks).subarray(0, limit).toString('utf8');

@@ -1,4 +1,5 @@
 /** A socket to an upstream that stays open for a conversation. */
+import { isOurs } from '../shared/defect.ts';
 import { type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { proxyOf, readFailure } from './http.ts';
@@ -37,7 +38,8 @@ export const createConnect =
       if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
       const response = await refusal({ fetch: deps.fetch, proxy }, call, abort.signal);
       return response === null ? unreachable : await readFailure(response, call);
-    } catch {
+    } catch (error) {
+      if (isOurs(error)) throw error;
       return unreachable;
     } finally {
       clearTimeout(timer);

@@ -2,6 +2,7 @@
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { emptyRun, type FrameRun, type Framing, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { createDeadlines } from '../shared/deadline.ts';
+import { isOurs, readChunk } from '../shared/defect.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
 /** A stream whose first content has been seen. */
@@ -47,7 +48,7 @@ export interface OpenOptions {
 
 const silences = createDeadlines(50);
 
-/** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
+/** Reads as far as the first content, so that until then the request can still go elsewhere. What it throws is a defect of ours. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
   const { framing, frameRelay, sentMs } = options;
   const reader = options.upstream.getReader();
@@ -68,7 +69,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
       : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs } };
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await readChunk(reader);
       if (value !== undefined) {
         firstByteMs ??= options.now();
         silence.restart(options.idleMs);
@@ -87,8 +88,10 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
       const { error } = frameRelay;
       return error === null || error.code === null ? fail('broken') : fail('error', error);
     }
-  } catch {
-    return fail('broken');
+  } catch (error) {
+    const failed = fail('broken');
+    if (isOurs(error)) throw error;
+    return failed;
   } finally {
     silence.end();
   }
@@ -118,7 +121,7 @@ export async function readTrailing({ reader, framing, frameRelay, done }: OpenSt
   const limit = silences.start(trailingMs, () => resolve(null));
   try {
     while (!frameRelay.billed) {
-      const read = await Promise.race([reader.read(), timedOut]);
+      const read = await Promise.race([readChunk(reader), timedOut]);
       if (read === null) break;
       if (read.value !== undefined)
         for (const frame of framing.advance(read.value).frames()) frameRelay.passTrailing(frame);
@@ -127,8 +130,9 @@ export async function readTrailing({ reader, framing, frameRelay, done }: OpenSt
       if (rest.length > 0) frameRelay.passTrailing(rawFrame(rest));
       break;
     }
-  } catch {
+  } catch (error) {
     // It broke off behind its end: what was delivered is counted.
+    if (isOurs(error)) throw error;
   } finally {
     limit.end();
     void reader.cancel().catch(() => undefined);
@@ -138,7 +142,7 @@ export async function readTrailing({ reader, framing, frameRelay, done }: OpenSt
 /** Answers that are gathered are kept whole. */
 export const collectedLimit = 64 * 1024 * 1024;
 
-/** Lets the frame relay see the rest. @returns false when the stream broke off, fell silent or grew too large. */
+/** Lets the frame relay see the rest. @returns false when the stream broke off, fell silent or grew too large. What it throws is a defect of ours. */
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
   const { reader, framing, frameRelay } = stream;
   const cut = () => void reader.cancel().catch(() => undefined);
@@ -147,7 +151,7 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
   try {
     for (const frame of stream.early.frames()) frameRelay.pass(frame);
     for (let done = stream.done; !done && !frameRelay.isLast; ) {
-      const read = await reader.read();
+      const read = await readChunk(reader);
       done = read.done;
       size += read.value?.length ?? 0;
       if (size > collectedLimit) {
@@ -159,7 +163,9 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
     }
     if (frameRelay.isLast) await readTrailing(stream, []);
     else if (!stream.done) frameRelay.close(framing.end());
-  } catch {
+  } catch (error) {
+    cut();
+    if (isOurs(error)) throw error;
     return false;
   } finally {
     silence.end();

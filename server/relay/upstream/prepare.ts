@@ -1,5 +1,5 @@
 /** Makes one call of one channel: the target that was compiled for it, with this request's body and this key. */
-import { AppError } from '../../contract/errors.ts';
+import type { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
@@ -19,6 +19,7 @@ import { asSummary } from '../intake/compaction.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import type { KeyChoice } from '../routing/health.ts';
+import { asAppError } from '../shared/defect.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './compact.ts';
@@ -95,7 +96,7 @@ export function prepare(
     const target = targets.find(channel, original, settings, choice.key);
     return target === null ? null : prepared(target, original, choice, variant);
   } catch (error) {
-    return error instanceof AppError ? error : new AppError('internal', {}, error);
+    return asAppError(error);
   }
 }
 

@@ -3,6 +3,7 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { hasZlibHeader } from '../intake/compressed-body.ts';
+import { readChunk } from '../shared/defect.ts';
 
 type Body = ReadableStream<Uint8Array>;
 
@@ -27,7 +28,7 @@ function codingsIn(header: string): readonly string[] | null {
   return names.length <= maxEncodings && names.every((name) => Object.hasOwn(decoders, name)) ? names : null;
 }
 
-/** The response with a body that is not compressed; where its coding is not known, as it came. */
+/** The response with a body that is not compressed; where its coding is not known, as it came. @throws AppError upstream_broken. */
 export async function decompressed(response: Response): Promise<Response> {
   const header = response.headers.get('content-encoding');
   if (header === null || response.body === null) return response;
@@ -51,10 +52,10 @@ async function decoded(body: Body, name: string): Promise<Body> {
   return Readable.toWeb(decoder) as unknown as Body;
 }
 
-/** The first chunk, and the whole body as if it had not been read. An empty body has an empty chunk. */
+/** The first chunk, and the whole body as if it had not been read. An empty body has an empty chunk. @throws AppError upstream_broken. */
 export async function peeked(body: Body): Promise<{ readonly first: Uint8Array; readonly body: Body }> {
   const reader = body.getReader();
-  const { value: first = new Uint8Array(0), done } = await reader.read();
+  const { value: first = new Uint8Array(0), done } = await readChunk(reader);
   const whole = new ReadableStream<Uint8Array>(
     {
       start(controller) {

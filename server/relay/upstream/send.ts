@@ -9,6 +9,7 @@ import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
 import type { Health } from '../routing/health.ts';
+import { asAppError, isOurs, type Reporter } from '../shared/defect.ts';
 import {
   type AttemptSummary,
   failedAttempt,
@@ -25,7 +26,7 @@ import type { Dispatch, UpstreamAnswer } from './http.ts';
 import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
 
 /** What all requests of a relay send with. */
-export interface SendCore {
+export interface SendCore extends Reporter {
   readonly dispatch: Dispatch;
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
@@ -103,7 +104,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     this.idleMs = core.idleMs();
   }
 
-  /** One call. Never rejects. @param call ends it. @returns what can be worked with, or why not. */
+  /** One call. What it throws is a defect of ours, or says why no channel can serve the request. @param call ends it. @returns what can be worked with, or why not. */
   protected abstract attempt(prepared: Prepared, call: AbortController): Promise<T | FailedAttempt>;
 
   /** Tries channels and keys until one can be worked with. Never rejects. */
@@ -123,7 +124,15 @@ export abstract class Sender<T extends { readonly kind: string }> {
         const call = disconnect.begin(channel);
         core.health.begin(channel);
         parsed.form?.onError(() => call.abort());
-        const reached = await this.attempt(prepared, call);
+        let reached: T | FailedAttempt;
+        try {
+          reached = await this.attempt(prepared, call);
+        } catch (error) {
+          // No channel is to blame for it, and the next one would meet the same.
+          call.abort();
+          core.health.released(channel);
+          return this.failed(asAppError(error));
+        }
         if ('kind' in reached) {
           core.firstBytes.note(channel.id, prepared.upstreamModel, parsed.stream, core.now() - requestedMs);
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
@@ -173,6 +182,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private failed(error: AppError | null = null): Failed {
     const { failure, last, attempts, left } = this;
+    if (error !== null) this.core.report(error, this.reservation.parsed.requestId);
     const final = failure !== null && this.allPermanent && !this.hasSpareKey && this.allRateLimited();
     return { kind: 'failed', error, failure, last, attempts, left, final };
   }
@@ -278,18 +288,22 @@ export function send(
   if (auth === undefined) return core.dispatch(call, abort, firstByteMs);
   return signed(core, auth, { call, key }).then(
     (ready) => core.dispatch(ready, abort, firstByteMs),
-    (): UpstreamAnswer => ({ kind: 'failure', failure: keyFailure }),
+    (error: unknown): UpstreamAnswer => {
+      if (isOurs(error)) throw error;
+      return { kind: 'failure', failure: keyFailure };
+    },
   );
 }
 
 const keyFailure: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
 
-/** @throws whatever the signature may throw. */
+/** @throws AppError upstream_key, upstream_unreachable: the key cannot sign. */
 async function signed(
   { now, token }: Pick<SendCore, 'now' | 'token'>,
   auth: NonNullable<Adapter['auth']>,
   { call, key }: Pick<Prepared, 'call' | 'key'>,
 ): Promise<UpstreamCall> {
+  if (!URL.canParse(call.url)) throw new AppError('upstream_unreachable');
   const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
   const made = await auth({ url: call.url, headers: call.headers, body }, { key, nowMs: now(), token });
   return { ...call, url: made.url, headers: { ...made.headers }, body: made.body };

@@ -1,4 +1,5 @@
 /** Upstreams that answer over a socket: the request is its first message, each answer becomes an event of an ordinary stream. */
+import { AppError } from '../../contract/errors.ts';
 import type { UpstreamCall } from './call.ts';
 
 export interface SocketDeps {
@@ -59,7 +60,15 @@ export const opened = (socket: WebSocket): Promise<boolean> =>
     socket.addEventListener('close', () => resolve(false), { once: true });
   });
 
-/** A refused handshake gives no reason; a plain request to the same address does. */
+async function reached(fetch: SocketDeps['fetch'], url: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, options);
+  } catch (cause) {
+    throw new AppError('upstream_unreachable', {}, cause);
+  }
+}
+
+/** A refused handshake gives no reason; a plain request to the same address does. @throws AppError upstream_unreachable. */
 export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
   const { headers } = call;
   const options = {
@@ -68,7 +77,7 @@ export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: Abor
     redirect: 'manual',
     ...(deps.proxy === null ? {} : { proxy: deps.proxy }),
   } as RequestInit;
-  const response = await deps.fetch(call.url.replace(/^ws/, 'http'), options);
+  const response = await reached(deps.fetch, call.url.replace(/^ws/, 'http'), options);
   // 400 and 426 only mean that a socket is required; any other status is the refusal itself.
   const rejection = response.status >= 400 && response.status !== 400 && response.status !== 426;
   if (rejection) return response;

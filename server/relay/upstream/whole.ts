@@ -4,6 +4,7 @@ import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
 import { createDeadlines } from '../shared/deadline.ts';
+import { isOurs, readChunk } from '../shared/defect.ts';
 
 /** Whole answers larger than this are refused; streams have no limit. */
 const wholeAnswerLimit = 64 * 1024 * 1024;
@@ -25,21 +26,35 @@ export async function readWhole(
   const cut = () => abort.abort();
   const silence = silences.start(idleMs, cut);
   try {
-    if (declared <= smallAnswer) return await response.bytes();
+    if (declared <= smallAnswer) return await bytesOf(response);
     if (response.body === null) return null;
+    const reader = response.body.getReader();
     const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    for (let size = 0; ; ) {
+      const { done, value } = await readChunk(reader);
+      if (done) return new Uint8Array(Buffer.concat(chunks));
       silence.restart(idleMs);
-      size += chunk.length;
-      if (size > wholeAnswerLimit) return null;
-      chunks.push(chunk);
+      size += value.length;
+      if (size > wholeAnswerLimit) {
+        void reader.cancel().catch(() => undefined);
+        return null;
+      }
+      chunks.push(value);
     }
-    return new Uint8Array(Buffer.concat(chunks));
-  } catch {
+  } catch (error) {
+    if (isOurs(error)) throw error;
     return null;
   } finally {
     silence.end();
+  }
+}
+
+/** @returns null when it broke off. */
+async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    return await response.bytes();
+  } catch {
+    return null;
   }
 }
 

@@ -85,6 +85,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
     channels = new Map();
     kept = new Map();
     served = new Map();
+    // reason: other machines that hear nothing learn by themselves.
     for (const payload of chunks(deps.from, items)) void deps.notify(payload).catch(() => undefined);
   };
 

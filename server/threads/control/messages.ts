@@ -37,6 +37,8 @@ export type ToControl =
   | { readonly kind: 'stood'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  /** A request met a defect of this program; its stack is in the log. */
+  | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'storage'; readonly status: StorageStatus }
   /** For the relays of other machines. */
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }

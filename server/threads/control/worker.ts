@@ -14,6 +14,7 @@ import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
+import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import { verifyKey } from '../../domain/secrets/key-check.ts';
@@ -45,6 +46,11 @@ const logOf = (settings: LogSettings): Log => createLog(settings, (line) => void
 const reporter =
   (log: Log) =>
   (error: unknown, requestId = ''): void => {
+    // Somebody else's failure has no stack that anybody could use.
+    if (error instanceof AppError && error.row.class !== 'ours' && error.code !== 'internal') {
+      log.warn(error.message, { request_id: requestId });
+      return;
+    }
     const what = error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
     log.error(what.message, { request_id: requestId, error: what.stack });
   };
@@ -62,6 +68,7 @@ async function start(order: ControlStart) {
   const limits = new Map<number, (found: readonly ChannelHealthStatus[]) => void>();
   let nextTest = 1;
   let storage = healthyStorage;
+  const defects = createDefectCount(Date.now);
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
@@ -92,6 +99,7 @@ async function start(order: ControlStart) {
     setupCode: order.setupCode,
     node,
     storage: () => storage,
+    defects: defects.recent,
     relayThreads: order.relayThreads,
     verifiedBackup: backupInThread,
     now: Date.now,
@@ -157,6 +165,7 @@ async function start(order: ControlStart) {
     },
     broadcastHealth: (healthReport: HealthReport) => peers?.broadcast(healthReport),
     traffic: traffic.take,
+    defect: defects.note,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
     close: async () => {
@@ -289,6 +298,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
+        if (message.kind === 'defect') control.defect(message.requestId, message.message);
         if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };

@@ -12,6 +12,7 @@ export function createExhaustionWatch(print: (line: string) => void, now: () => 
       open();
       return false;
     } catch {
+      // reason: the system alone.
       if (now() - reportedMs >= quietMs) {
         reportedMs = now();
         print('no descriptor is left for a connection to an upstream: raise the limit of open files (ulimit -n)');

@@ -117,6 +117,8 @@ export type FromRelay =
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  /** A request met a defect of this program; its stack is in the log. */
+  | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }

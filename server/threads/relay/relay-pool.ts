@@ -70,6 +70,7 @@ export function passOn(
     case 'stood':
     case 'task':
     case 'trouble':
+    case 'defect':
     case 'heard':
     case 'traffic':
       control(message);

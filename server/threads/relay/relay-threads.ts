@@ -164,6 +164,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       applying: [],
       stopWatching: watchThread(worker, (reason) => void died(thread, reason)),
     };
+    // reason: whoever waits for the thread gets the error; a restart waits for nobody.
     thread.ready.promise.catch(() => undefined);
     threads.set(number, thread);
     worker.onmessage = ({ data }: MessageEvent<FromRelay>) => receive(thread, data);

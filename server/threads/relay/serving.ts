@@ -12,6 +12,8 @@ import { createConsoleAssets } from '../../http/console-assets.ts';
 import type { Descriptors } from '../../http/descriptors.ts';
 import { createFindSession } from '../../http/find-session.ts';
 import { type HttpServer, openHttpServer } from '../../http/http-server.ts';
+import { createLog } from '../../observability/logging/log.ts';
+import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
 import type { LeaseSource } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
@@ -85,6 +87,7 @@ export function createServing(deps: ServingDeps): Serving {
     failure: (failure) => send({ kind: 'trouble', failure }),
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
+    report: defectReport(order.log, send),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
@@ -192,6 +195,25 @@ function ratesOf({ order, state }: ServingDeps, print: (line: string) => void): 
   if (url === '') return {};
   const { run } = createRedis({ open: () => redisAt(url), print, wait: (ms) => Bun.sleep(ms) });
   return { rates: createSiteRates({ run, settings: () => state.settings }) };
+}
+
+/** Stacks in a second; what is beyond is counted alone. */
+const stacksPerSecond = 100;
+
+/** At once, not together with other lines: the thread may not live much longer. */
+function defectReport(settings: LogSettings, send: ServingDeps['send']): (error: unknown, requestId: string) => void {
+  const log = createLog(settings, (text) => send({ kind: 'logged', text }), Date.now);
+  let second = 0;
+  let stacks = 0;
+  return (error, requestId) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) stacks = 0;
+    second = now;
+    if (stacks++ < stacksPerSecond)
+      log.error(message, { request_id: requestId, error: error instanceof Error ? error.stack : undefined });
+    send({ kind: 'defect', requestId, message });
+  };
 }
 
 /** The site's books, as the relay speaks of them. */

@@ -7,6 +7,7 @@ import { createNodeLease } from '../../billing/leases/node-lease.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../../relay/admission/counting/counter.ts';
+import { isOurs } from '../../relay/shared/defect.ts';
 import { createRelayState } from '../../relay/state/state.ts';
 import { createMonoClock } from './clock.ts';
 import type { FromRelay, RelayStart, RelayStatus, RelayUpdate, ToRelay } from './messages.ts';
@@ -110,6 +111,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
 function failed(error: unknown): void {
   const known = error instanceof AppError ? error : new AppError('internal', {}, error);
   const message = error instanceof Error ? error.message : String(error);
+  if (isOurs(error)) self.postMessage({ kind: 'say', line: (error instanceof Error && error.stack) || message });
   self.postMessage({ kind: 'failed', code: known.code, params: known.params, message });
 }
 

@@ -10,11 +10,12 @@ import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { whenReserved } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
-import { finishRequest } from '../../delivery/settle.ts';
+import { closeUnfinished, finishRequest } from '../../delivery/settle.ts';
 import type { Authorize } from '../../intake/authorize.ts';
 import type { Peer, Principal } from '../../intake/parsed-request.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadline, Deadlines } from '../../shared/deadline.ts';
+import { asAppError, isOurs, type Reporter } from '../../shared/defect.ts';
 import type { AttemptSummary } from '../../shared/failure.ts';
 import { shortage } from '../../shared/quota-numbers.ts';
 import { clientError, localizedError } from '../../shared/render-error.ts';
@@ -44,7 +45,7 @@ export interface Conversation {
 }
 
 /** What conversations need of the relay. */
-export interface ConversationCore {
+export interface ConversationCore extends Reporter {
   readonly authorize: Authorize;
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'onUpdate' | 'settings'>;
@@ -104,8 +105,8 @@ export class RealtimeConversation implements Conversation {
   readonly #unsubscribe: () => void;
   readonly #cuttable: Cuttable = { cut: (reason) => this.#stop(reason) };
   /** Each side waits by itself for balance that another node holds. */
-  readonly #clientQueue = createStepQueue();
-  readonly #upstreamQueue = createStepQueue();
+  readonly #clientQueue = createStepQueue((error) => this.#broke(error));
+  readonly #upstreamQueue = createStepQueue((error) => this.#broke(error));
   #principal: Principal;
   #client: ClientSocket | null = null;
   /** Frames of the upstream from before the client's socket was open. */
@@ -135,16 +136,24 @@ export class RealtimeConversation implements Conversation {
     this.#checkpointedMs = core.now();
     this.#drainMs = drainOf(prepared.channel);
     this.#turns = new Turns(core.counter, parsed.model, core.now);
-    this.#transcripts = createTranscripts((model) => parties.reserve(this.#principal, model), prepared.channel);
+    this.#transcripts = createTranscripts(
+      (model) => parties.reserve(this.#principal, model),
+      prepared.channel,
+      (error) => core.report(error, parsed.requestId),
+    );
     this.#turnReservation = createTurnReservation(reservation, plan.prices, this.#turns, this.#transcripts.otherUsage);
     core.running.add(this.#cuttable);
-    this.#unsubscribe = core.state.onUpdate(() => void this.#mayContinue());
+    this.#unsubscribe = core.state.onUpdate(() => this.#guard(() => this.#mayContinue()));
     for (const data of line.greeting) this.#take(data);
     line.socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => this.#take(data);
     line.socket.addEventListener('close', ({ code }) => this.#upstreamQueue(() => this.#upstreamClosed(code)));
   }
 
   open(client: ClientSocket): void {
+    this.#guard(() => this.#open(client));
+  }
+
+  #open(client: ClientSocket): void {
     // Rejected before the client's socket was open.
     if (this.#isEnding) {
       client.close(policyViolation);
@@ -159,7 +168,16 @@ export class RealtimeConversation implements Conversation {
   }
 
   close(): void {
-    this.#leave('client_gone');
+    this.#guard(() => this.#leave('client_gone'));
+  }
+
+  /** For what sockets, timers and events call. */
+  #guard(step: () => unknown): void {
+    try {
+      step();
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   get #isEnding(): boolean {
@@ -176,10 +194,10 @@ export class RealtimeConversation implements Conversation {
     };
     try {
       const frame = this.#admit(data);
-      if (frame instanceof Promise) return frame.then(forward, (error) => this.#sendError(error));
+      if (frame instanceof Promise) return frame.then(forward, (error: unknown) => this.#refuse(error));
       forward(frame);
     } catch (error) {
-      this.#sendError(error);
+      this.#refuse(error);
     }
   }
 
@@ -268,7 +286,7 @@ export class RealtimeConversation implements Conversation {
     if (event === null) return;
     if (!this.#turnReservation.delivered()) return this.#waitForBalance();
     const turnEnds = event.type === 'response.created' || event.type === 'response.done';
-    if (turnEnds || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) void this.#checkpoint();
+    if (turnEnds || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) this.#checkpoint();
   }
 
   #received(event: Json): void {
@@ -295,7 +313,7 @@ export class RealtimeConversation implements Conversation {
     try {
       this.#admitTurn();
     } catch (error) {
-      this.#sendError(error);
+      this.#refuse(error);
       this.#cancelAnswer();
     }
   }
@@ -330,7 +348,8 @@ export class RealtimeConversation implements Conversation {
       authorize.allowModel(this.#principal, this.#reservation.parsed.model);
       return true;
     } catch (error) {
-      this.#turnAway('rejected', error);
+      if (isOurs(error)) this.#broke(error);
+      else this.#turnAway('rejected', error);
       return false;
     }
   }
@@ -357,7 +376,12 @@ export class RealtimeConversation implements Conversation {
 
   /** @returns whether any balance came. */
   async #ensureLease(): Promise<boolean> {
-    const came = await Promise.all([this.#reservation.ensureLease(), this.#transcripts.ensureLease()]).catch(() => []);
+    const came = await Promise.all([this.#reservation.ensureLease(), this.#transcripts.ensureLease()]).catch(
+      (error: unknown) => {
+        this.#core.report(error, this.#reservation.parsed.requestId);
+        return [];
+      },
+    );
     return came.flat().includes(true);
   }
 
@@ -404,20 +428,51 @@ export class RealtimeConversation implements Conversation {
     if (idle && endReason === 'client_gone') return void this.#end({ endReason: 'completed' });
     if (idle || this.#socket.readyState !== WebSocket.OPEN) return void this.#end(ending);
     this.#left = ending;
-    void this.#checkpoint();
+    this.#checkpoint();
     const waitMs = Math.max(this.#core.billMs, this.#drainMs);
     this.#leaving = this.#core.conversationDeadlines.start(waitMs, () => void this.#end(ending));
     if (this.#drainMs === 0) this.#cancelAnswer();
   }
 
-  async #end({ endReason, failure }: Ending): Promise<void> {
+  /** A defect of ours: what was said is charged, and nothing more is. */
+  #broke(error: unknown): void {
+    this.#core.report(error, this.#reservation.parsed.requestId);
+    if (this.#isOver) return;
+    void this.#end({ endReason: 'internal' });
+    try {
+      this.#sendError(asAppError(error));
+    } catch (another) {
+      this.#core.report(another, this.#reservation.parsed.requestId);
+    }
+    this.#client?.close(internalError, 'internal');
+  }
+
+  /** The client may go on. */
+  #refuse(error: unknown): void {
+    if (isOurs(error)) this.#broke(error);
+    else this.#sendError(error);
+  }
+
+  /** Never rejects. */
+  async #end(ending: Ending): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#unsubscribe();
     this.#core.running.delete(this.#cuttable);
     this.#leaving?.end();
     this.#socket.close();
-    await this.#transcripts.finish(endReason);
+    const { requestId } = this.#reservation.parsed;
+    await this.#transcripts.finish(ending.endReason).catch((error: unknown) => this.#core.report(error, requestId));
+    try {
+      await this.#finish(ending);
+    } catch (error) {
+      this.#core.report(error, requestId);
+      await closeUnfinished(this.#reservation);
+    }
+    this.#reservation.owner?.over();
+  }
+
+  async #finish({ endReason, failure }: Ending): Promise<void> {
     const usageSource = this.#turns.source();
     await finishRequest(this.#reservation, this.#parties.prepared, {
       endReason,
@@ -427,13 +482,14 @@ export class RealtimeConversation implements Conversation {
       attempts: this.#parties.attempts,
       ...(failure === undefined ? {} : { failure }),
     });
-    this.#reservation.owner?.over();
   }
 
-  async #checkpoint(): Promise<void> {
+  #checkpoint(): void {
     this.#checkpointedMs = this.#core.now();
-    const due = await this.#turns.count();
-    if (!this.#isOver) this.#reservation.checkpoint(due, this.#parties.prepared.channel);
+    this.#turns.count().then(
+      (due) => this.#guard(() => this.#isOver || this.#reservation.checkpoint(due, this.#parties.prepared.channel)),
+      (error: unknown) => this.#broke(error),
+    );
   }
 
   /** Sends an error event to the client. @returns its code. */

@@ -80,15 +80,20 @@ export async function openConversation(
   const reached = await new SocketSender(core, one).send();
   if (reached.kind === 'failed')
     return finishFailed(one, reached, { clientGone: request.signal.aborted, stopped: null });
-  return new RealtimeConversation(core, {
-    ...reached,
-    reservation: one,
-    principal,
-    peer: { ip: () => address },
-    protocol: offered(request).includes('realtime') ? 'realtime' : '',
-    reserve: (caller, writer) =>
-      reserveWriter(core, request, { ...caller, pinnedChannel: reached.prepared.channel.id }, writer),
-  });
+  try {
+    return new RealtimeConversation(core, {
+      ...reached,
+      reservation: one,
+      principal,
+      peer: { ip: () => address },
+      protocol: offered(request).includes('realtime') ? 'realtime' : '',
+      reserve: (caller, writer) =>
+        reserveWriter(core, request, { ...caller, pinnedChannel: reached.prepared.channel.id }, writer),
+    });
+  } catch (error) {
+    reached.line.socket.close();
+    throw error;
+  }
 }
 
 /** A bill of its own for a model that writes down what is said. @throws AppError as plan and reserve do. */

@@ -5,8 +5,9 @@ import type { Usage } from '../../../protocols/canonical.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Finish } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
-import { finishRequest } from '../../delivery/settle.ts';
+import { closeUnfinished, finishRequest } from '../../delivery/settle.ts';
 import { audioInputTokens } from '../../shared/audio.ts';
+import { isOurs } from '../../shared/defect.ts';
 import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
@@ -50,10 +51,12 @@ const due = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsa
 /**
  * @param admit opens a bill for a model, later where another machine has leased the balance: until then the conversation's own
  * reservation covers the audio. It throws AppError where the model is not allowed, or has no price.
+ * @param report writes down what is a defect of ours.
  */
 export function createTranscripts(
   admit: (model: string) => Reservation | Promise<Reservation>,
   channel: ChannelSnapshot,
+  report: (error: unknown) => boolean,
 ): Transcripts {
   /** null = the model's bill cannot be opened. */
   const bills = new Map<string, Bill | null>();
@@ -69,6 +72,7 @@ export function createTranscripts(
   };
   /** A balance may grow; what else stands in the way stays: it happened and is paid for, by the conversation's own price then. */
   const rejected = (model: string, error: unknown): void => {
+    report(error);
     if (!isExhausted(error)) bills.set(model, null);
   };
   const openLater = (model: string, admitted: Promise<Reservation>): null => {
@@ -88,14 +92,15 @@ export function createTranscripts(
       return admitted instanceof Promise ? openLater(model, admitted) : open(model, admitted, from);
     } catch (error) {
       rejected(model, error);
-      if (isExhausted(error)) throw error;
+      if (isExhausted(error) || isOurs(error)) throw error;
       return null;
     }
   };
   const openBill = (model: string): Bill | null => {
     try {
       return billOf(model, 0);
-    } catch {
+    } catch (error) {
+      if (isOurs(error)) throw error;
       return null;
     }
   };
@@ -110,7 +115,8 @@ export function createTranscripts(
         }
         const { reservation: charge } = bill;
         return maxUsage(committed - bill.from + pending + roundUp).every((usage) => charge.extendTo(usage));
-      } catch {
+      } catch (error) {
+        if (isOurs(error)) throw error;
         return false;
       }
     },
@@ -136,13 +142,18 @@ export function createTranscripts(
       for (const bill of bills.values()) {
         if (bill === null) continue;
         const served = { channel, upstreamModel: bill.reservation.parsed.model, dropped: [] };
-        await finishRequest(bill.reservation, served, {
-          endReason,
-          usage: due(bill),
-          usageSource: 'reported',
-          firstByteMs: null,
-          attempts: [],
-        });
+        try {
+          await finishRequest(bill.reservation, served, {
+            endReason,
+            usage: due(bill),
+            usageSource: 'reported',
+            firstByteMs: null,
+            attempts: [],
+          });
+        } catch (error) {
+          report(error);
+          await closeUnfinished(bill.reservation);
+        }
       }
     },
   };

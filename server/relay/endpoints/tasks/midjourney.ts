@@ -3,7 +3,6 @@ import { AppError } from '../../../contract/errors.ts';
 import { languageFor, textIn } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
-import type { Reservation } from '../../admission/reservation.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
 import { prepare } from '../../upstream/prepare.ts';
@@ -70,22 +69,26 @@ export async function submitMidjourney(
   };
   // A follow-up of a drawing goes to the channel that made it.
   const one = await reserveOrder(submission, requested, earlier?.channel_id ?? null);
-  const ordered = await orderTask(core, one, ({ status, body: response }) => {
+  const ordered = await orderTask(core, one, (answer) => {
+    const { status, body: response } = answer;
     const code = Number(response.code ?? 4);
+    const isKept = accepted.has(code) && String(response.result ?? '') !== '';
     const taken = status === 200 && accepted.has(code);
     return {
       paid: taken && !isFree(action),
       action,
-      value: code,
+      // Put together before the money: what goes wrong with it costs nothing.
+      value: {
+        row: isKept ? rowOf(submission, answer, { action, code, now: core.now() }) : null,
+        shown: { ...response, code: accepted.has(code) && !isFree(action) ? 1 : code },
+      },
       reason: taken ? '' : String(response.description ?? ''),
     };
   });
   if ('clientError' in ordered) return ordered;
-  const { answer, value: code } = ordered;
-  if (accepted.has(code) && String(answer.body.result ?? '') !== '')
-    await core.tasks.addDrawing(rowOf(submission, one, answer, { action, code, now: core.now() }));
-  const shownCode = accepted.has(code) && !isFree(action) ? 1 : code;
-  return Response.json({ ...answer.body, code: shownCode }, { status: answer.status });
+  const { answer, value } = ordered;
+  if (value.row !== null) await core.tasks.addDrawing({ ...value.row, quota: one.charged ?? 0 });
+  return Response.json(value.shown, { status: answer.status });
 }
 
 /** Returns a drawing's seed from the upstream. */
@@ -119,10 +122,9 @@ interface RowInput {
 
 function rowOf(
   { parsed, principal, body }: Submission,
-  { charged }: Reservation,
   answer: TaskAnswer,
   { action, code, now }: RowInput,
-): Omit<Drawing, 'id'> {
+): Omit<Drawing, 'id' | 'quota'> {
   const { result, description } = answer.body;
   const done = code === 21 || (action === 'UPLOAD' && code === 1);
   const properties = record(answer.body.properties) ?? {};
@@ -131,7 +133,6 @@ function rowOf(
     token_id: principal.token?.id ?? 0,
     channel_id: answer.prepared.channel.id,
     request_id: parsed.requestId,
-    quota: charged ?? 0,
     code,
     action,
     mj_id: String(result ?? ''),

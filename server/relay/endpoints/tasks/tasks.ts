@@ -148,14 +148,20 @@ const songView = (song: Song) => ({
 async function image(core: TasksCore, mjId: string): Promise<Response> {
   const address = await core.tasks.mjImage(mjId);
   if (!/^https?:\/\//.test(address)) return taskError(404, 4, 'task_no_found');
-  try {
-    const response = await core.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
-    const type = response.headers.get('content-type') ?? '';
-    const size = Number(response.headers.get('content-length') ?? 0);
-    if (!response.ok || !isMedia(type) || size > imageLimit) return taskError(502, 4, 'image_unavailable');
-    return new Response(response.body, { headers: { 'content-type': type } });
-  } catch {
+  const response = await fetched(core, address);
+  const type = response?.headers.get('content-type') ?? '';
+  const size = Number(response?.headers.get('content-length') ?? 0);
+  if (response === null || !response.ok || !isMedia(type) || size > imageLimit)
     return taskError(502, 4, 'image_unavailable');
+  return new Response(response.body, { headers: { 'content-type': type } });
+}
+
+/** @returns null when the picture's host cannot be reached. */
+async function fetched(core: TasksCore, address: string): Promise<Response | null> {
+  try {
+    return await core.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
+  } catch {
+    return null;
   }
 }
 

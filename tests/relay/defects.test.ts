@@ -1,0 +1,300 @@
+/** A defect of ours is said to be ours: reported with its request, no channel blamed or tried, charged at most what was delivered, the client told. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { StreamReader, StreamWriter } from '../../server/protocols/codec.ts';
+import { codecFor } from '../../server/protocols/registry.ts';
+import { Turns } from '../../server/relay/endpoints/realtime/turns.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
+
+const chunk = (delta: object, finish: string | null = null, usage?: object) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }], ...(usage === undefined ? {} : { usage }) })}\n\n`;
+const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 };
+/** Three words of eight letters, then the one that trips, then the end with its usage. */
+const frames = [
+  ...['one two ', 'red blue ', 'far near '].map((content) => chunk({ content })),
+  chunk({ content: 'tripwire' }),
+  chunk({}, 'stop', usage),
+  'data: [DONE]\n\n',
+];
+const whole = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-4o-mini',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'one two tripwire' }, finish_reason: 'stop' }],
+  usage,
+};
+
+let gateway: TestGateway;
+/** Hosts that were called, in order. */
+let called: string[];
+let streamed: readonly string[];
+let answer: object;
+
+const upstream = (async (url: string, init: { readonly body: Uint8Array | string }) => {
+  called.push(new URL(url).host);
+  const body = typeof init.body === 'string' ? init.body : Buffer.from(init.body).toString();
+  return body.includes('"stream":true')
+    ? new Response(streamed.join(''), { headers: { 'content-type': 'text/event-stream' } })
+    : Response.json(answer);
+}) as unknown as typeof fetch;
+
+const open = async (options: Parameters<typeof createTestGateway>[0] = {}) => {
+  gateway = await createTestGateway({ quota: 1_000_000_000, upstreamFetch: upstream, ...options });
+  await gateway.channel('http://first.test', { priority: 10 });
+  await gateway.channel('http://second.test');
+  await gateway.option('ModelRatio', '{"gpt-4o-mini":1}');
+  await gateway.option('CompletionRatio', '{"gpt-4o-mini":1}');
+};
+beforeEach(async () => {
+  called = [];
+  streamed = frames;
+  answer = whole;
+  await open();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await gateway.close();
+});
+
+const defect = new TypeError('undefined is not an object');
+const trip = (): never => {
+  throw defect;
+};
+
+const tripping = (text: string, readers: 'every' | 'first' = 'every') => {
+  const half = codecFor('openai-chat').upstream;
+  const make = half.reader.bind(half);
+  let made = 0;
+  vi.spyOn(half, 'reader').mockImplementation((): StreamReader => {
+    const reader = make();
+    if (readers === 'first' && made++ > 0) return reader;
+    const feed = reader.feed.bind(reader);
+    reader.feed = (frame) => (frame.data.includes(text) ? trip() : feed(frame));
+    return reader;
+  });
+};
+
+const bodyOf = (stream: boolean) => ({
+  model: 'gpt-4o-mini',
+  stream,
+  max_tokens: 50,
+  messages: [{ role: 'user', content: 'say some words' }],
+});
+
+async function ask(path: string, stream: boolean): Promise<{ response: Response; text: string }> {
+  const { key } = await gateway.token();
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(bodyOf(stream)),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { response, text: await response.text() };
+}
+
+/** What holds for every defect, wherever it was met. @returns the row. */
+async function expectOurs(text: string, end: string) {
+  const [row] = await gateway.logs();
+  const requestId = row?.request_id ?? '';
+  expect(gateway.defects.splice(0)).toEqual([{ error: defect, requestId }]);
+  expect(text).toContain(requestId);
+  expect(text).toContain('Internal server error');
+  expect([row?.end_reason, gateway.relay.open(), gateway.troubles]).toEqual([end, 0, []]);
+  expect(gateway.relay.stats().defects).toBeGreaterThan(0);
+  const held = 1_000_000_000 - (await gateway.balance());
+  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(1_000_000_000 - held);
+  expect(await gateway.verify()).toEqual([]);
+  return row;
+}
+
+/** As many failures as eject a channel that is to blame. */
+async function expectHealthy(path: string, stream: boolean): Promise<void> {
+  for (let n = 0; n < 5; n++) await ask(path, stream);
+  expect(called).toEqual(Array.from({ length: called.length }, () => 'first.test'));
+  expect(gateway.relay.channelStatuses([1, 2])).toMatchObject([{ condition: 'up' }, { condition: 'up' }]);
+  gateway.defects.splice(0);
+}
+
+test.each(['/v1/chat/completions', '/v1/messages'])(
+  'a reader that trips before any content costs nothing and asks no other channel: %s',
+  async (path) => {
+    tripping('one two');
+    const { response, text } = await ask(path, true);
+    const row = await expectOurs(text, 'internal');
+    expect([response.status, row?.quota, called]).toEqual([500, 0, ['first.test']]);
+    await expectHealthy(path, true);
+  },
+);
+
+test.each(['/v1/chat/completions', '/v1/messages'])(
+  'a reader that trips after content ends the stream with its error, and what came before is charged: %s',
+  async (path) => {
+    await gateway.option('SensitiveWords', 'nothing-of-this');
+    await gateway.option('StopOnSensitiveEnabled', 'true');
+    tripping('tripwire');
+    const { response, text } = await ask(path, true);
+    const row = await expectOurs(text, 'internal');
+    expect([response.status, called]).toEqual([200, ['first.test']]);
+    expect([text.includes('far near'), text.includes('tripwire')]).toEqual([true, false]);
+    // Three words of the prompt and six that were delivered, as the counter of this gateway counts; no more than twice of it is round it.
+    expect(row?.completion_tokens).toBe(6);
+    expect(row?.quota).toBe((row?.prompt_tokens ?? 0) + 6);
+    await expectHealthy(path, true);
+  },
+);
+
+test('who trips our reader at the last frame pays for what he got', async () => {
+  tripping('"finish_reason":"stop"');
+  const { text } = await ask('/v1/chat/completions', true);
+  const row = await expectOurs(text, 'internal');
+  expect(row?.completion_tokens).toBe(7);
+});
+
+test('words that our reader trips over only when they are counted are no gift', async () => {
+  // No usage is reported, and the frames had gone out when their words are read.
+  streamed = [...frames.slice(0, 4), chunk({}, 'stop'), 'data: [DONE]\n\n'];
+  tripping('tripwire');
+  const { text } = await ask('/v1/chat/completions', true);
+  expect(text).toContain('tripwire');
+  const [row] = await gateway.logs();
+  expect(gateway.defects.splice(0)).toEqual([{ error: defect, requestId: row?.request_id }]);
+  expect(row?.completion_tokens).toBeGreaterThanOrEqual(6);
+});
+
+test('a writer that trips ends the stream with its error, and what it could not write is not charged', async () => {
+  const { translation } = codecFor('anthropic-messages');
+  const make = translation.writer.bind(translation);
+  vi.spyOn(translation, 'writer').mockImplementation((context): StreamWriter => {
+    const writer = make(context);
+    const write = writer.write.bind(writer);
+    writer.write = (event) => (event.type === 'text-delta' && event.text === 'tripwire' ? trip() : write(event));
+    return writer;
+  });
+  const { text } = await ask('/v1/messages', true);
+  const row = await expectOurs(text, 'internal');
+  expect([row?.completion_tokens, called]).toEqual([6, ['first.test']]);
+});
+
+test.each([
+  [
+    'the request',
+    () => vi.spyOn(codecFor('anthropic-messages').translation, 'decodeRequest').mockImplementation(trip),
+    [],
+  ],
+  [
+    'the answer',
+    () => vi.spyOn(codecFor('anthropic-messages').translation, 'encodeResponse').mockImplementation(trip),
+    ['first.test'],
+  ],
+])('a translation of %s that trips costs nothing and blames nobody', async (_, plant, reached) => {
+  plant();
+  const { response, text } = await ask('/v1/messages', false);
+  const row = await expectOurs(text, 'internal');
+  expect([response.status, row?.quota, called]).toEqual([500, 0, reached]);
+  await expectHealthy('/v1/messages', false);
+});
+
+test('a whole answer whose usage cannot be read costs nothing and blames nobody', async () => {
+  vi.spyOn(codecFor('openai-chat').upstream, 'readUsage').mockImplementation(trip);
+  const { response, text } = await ask('/v1/chat/completions', false);
+  const row = await expectOurs(text, 'internal');
+  expect([response.status, row?.quota]).toEqual([500, 0]);
+  await expectHealthy('/v1/chat/completions', false);
+});
+
+test('a check of words that trips refuses the request as ours, before any channel', async () => {
+  Object.defineProperty(gateway.state.settings, 'blockedWords', { get: trip });
+  const { response, text } = await ask('/v1/chat/completions', false);
+  const row = await expectOurs(text, 'refused');
+  expect([response.status, row?.quota, called]).toEqual([500, 0, []]);
+});
+
+test('a count of the prompt that trips refuses the request as ours, and holds nothing', async () => {
+  await gateway.close();
+  await open({ quota: 40, relay: { counter: { count: async () => trip(), close: () => undefined } } });
+  const { response, text } = await ask('/v1/chat/completions', false);
+  const [row] = await gateway.logs();
+  expect(gateway.defects.splice(0)).toEqual([{ error: defect, requestId: row?.request_id }]);
+  expect(text).toContain(row?.request_id ?? 'no row');
+  expect([response.status, called, gateway.balances.account(gateway.userId, 0).available()]).toEqual([500, [], 40]);
+});
+
+test('an answer whose words cannot be counted is delivered, and charged by its length', async () => {
+  answer = { ...whole, usage: undefined };
+  await gateway.close();
+  await open({ relay: { counter: { count: async () => trip(), close: () => undefined } } });
+  const { response, text } = await ask('/v1/chat/completions', false);
+  expect([response.status, text.includes('tripwire')]).toEqual([200, true]);
+  const [row] = await gateway.logs();
+  expect(gateway.defects.splice(0)).toEqual([{ error: defect, requestId: row?.request_id }]);
+  expect([row?.end_reason, row?.completion_tokens]).toEqual(['completed', 4]);
+});
+
+test('a count of tokens that trips is ours, and costs nothing', async () => {
+  vi.spyOn(codecFor('anthropic-messages').definition, 'countAnswer').mockImplementation(trip);
+  const { response, text } = await ask('/v1/messages/count_tokens', false);
+  const row = await expectOurs(text, 'refused');
+  expect([response.status, row?.quota]).toEqual([500, 0]);
+});
+
+test('an order of work that trips is ours, and costs nothing', async () => {
+  await gateway.channel('http://first.test', { type: 2, models: 'mj_imagine' });
+  await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
+  answer = { code: 1, description: 'ok', result: { toString: 0, valueOf: 0 } };
+  const { key } = await gateway.token();
+  const request = new Request('http://gateway/mj/submit/imagine', {
+    method: 'POST',
+    headers: { 'mj-api-secret': `sk-${key}`, 'content-type': 'application/json' },
+    body: '{"prompt":"a cat"}',
+  });
+  const response = await gateway.relay.handle(request, '/mj/submit/imagine', { ip: () => '127.0.0.1' });
+  const text = await response.text();
+  const [row] = await gateway.logs();
+  expect(gateway.defects.splice(0)).toEqual([{ error: expect.any(TypeError), requestId: row?.request_id }]);
+  expect(text).toContain(row?.request_id ?? 'no row');
+  expect([response.status, row?.end_reason, row?.quota, await gateway.balance()]).toEqual([
+    500,
+    'internal',
+    0,
+    1_000_000_000,
+  ]);
+});
+
+test('a channel test that meets a defect says so, and the channel stays as it was', async () => {
+  await gateway.close();
+  await open({ channelTests: true });
+  vi.spyOn(codecFor('openai-chat').upstream, 'readUsage').mockImplementation(trip);
+  const result = await gateway.services.channels.test(1, 'gpt-4o-mini', false).catch((error: unknown) => error);
+  expect(JSON.stringify([result, (result as Error).message])).toContain('Internal server error');
+  expect(gateway.defects.splice(0)).toEqual([{ error: defect, requestId: expect.stringMatching(/\w/) }]);
+  expect([gateway.troubles, gateway.relay.channelStatuses([1])]).toEqual([[], [{ condition: 'up', waitMs: 0 }]]);
+});
+
+test('a conversation that meets a defect ends with its error, is charged for what was said, and holds nothing', async () => {
+  const talks = startRealtimeUpstream({
+    answer(one) {
+      one.print('one two');
+      one.done(realtimeUsage(9, 6));
+    },
+  });
+  const model = 'gpt-4o-realtime-preview';
+  await gateway.channel(talks.url, { models: model });
+  await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
+  const { key } = await gateway.token();
+  const requested = new Request(`http://gateway/v1/realtime?model=${model}`, {
+    headers: { authorization: `Bearer sk-${key}`, upgrade: 'websocket' },
+  });
+  const conversation = await gateway.relay.realtime(requested, { ip: () => '127.0.0.1' });
+  if (conversation instanceof Response) throw new Error(`refused: ${conversation.status}`);
+  const sent: string[] = [];
+  const closed = Promise.withResolvers<number | undefined>();
+  conversation.open({ send: (data) => sent.push(String(data)), close: (code) => closed.resolve(code) });
+  vi.spyOn(Turns.prototype, 'sent').mockImplementation(trip);
+  conversation.message('{"type":"response.create"}');
+  expect(await closed.promise).toBe(1011);
+  vi.restoreAllMocks();
+  await vi.waitFor(async () => expect(await gateway.logs()).toHaveLength(1));
+  await expectOurs(sent.at(-1) ?? '', 'internal');
+  await talks.stop();
+});
