@@ -29,6 +29,7 @@ import { type ControlThread, createControlThread } from '../threads/control/thre
 import { type LedgerThread, startLedger } from '../threads/ledger/thread.ts';
 import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
+import { newPulse, stallsIn } from '../threads/relay/pulse.ts';
 import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
 import { createRelayThreads } from '../threads/relay/relay-threads.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, lockOwner, lockReleaser } from './data-dir.ts';
@@ -110,6 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const descriptors = openDescriptors();
     const { env, print, metrics = null, log = defaultLogSettings } = options;
     const order = orderOf(options, files, before, ledgerThread.sample);
+    const pulses = Array.from({ length: options.relayThreads }, newPulse);
     let handovers: HandoverListener | null = null;
     const sendToControl: RelayPoolDeps['control'] = (message) => {
       if (handovers?.control(message) !== true) control.send(message);
@@ -117,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const relayThreads = createRelayPool(
       options.relayThreads,
       {
-        ...{ order, state, balances, ledger, counter, descriptors, print, control: sendToControl },
+        ...{ order, state, balances, ledger, counter, descriptors, print, pulses, control: sendToControl },
         write: (text) => void process.stderr.write(text),
       },
       { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },
@@ -125,7 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(relayThreads);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
+      order: { place, nativeBinding, setupCode, log, pulses, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: receiveControl({
         ...{ state, relayThreads, before, slots: slotsFor(ledgerThread, balances.money) },
@@ -150,6 +152,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const monitors = createMonitors(metrics, {
       env,
       relayThreads,
+      pulses,
       ledger,
       state,
       leaseSeconds: node?.leaseSeconds ?? null,
@@ -318,6 +321,7 @@ const missingPostings = ({ postings, at }: Missing): string =>
 interface MetricsSources {
   readonly env: GatewayOptions['env'];
   readonly relayThreads: RelayPool;
+  readonly pulses: readonly SharedArrayBuffer[];
   readonly ledger: LedgerClient;
   readonly state: RelayState;
   readonly leaseSeconds: number | null;
@@ -340,12 +344,13 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 
 /** @throws AppError port_taken. */
 async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
-  const { env, relayThreads, ledger, state, leaseSeconds } = sources;
+  const { env, relayThreads, pulses, ledger, state, leaseSeconds } = sources;
   // Most sites have no metrics listener, and their start does not wait for its modules.
   const { createExposition } = await import('../observability/metrics/text-format.ts');
   const exposition = createExposition(async () => ({
     relayThreads: await relayThreads.stats(),
     status: relayThreads.status(),
+    stalls: stallsIn(pulses),
     oldestPendingMs: ledger.pending().oldestMs,
     version,
     quotaPerUnit: state.settings.priceTables.quotaPerUnit,

@@ -11,7 +11,7 @@ import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
-import { healthyStorage, type StorageStatus } from '../contract/storage.ts';
+import { healthyStorage, type RelayStall, type StorageStatus } from '../contract/storage.ts';
 import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
 import { createSettings, type SettingsService } from '../domain/accounts/settings.ts';
@@ -165,6 +165,8 @@ export interface ServiceDeps {
   readonly storage?: () => StorageStatus;
   /** Defects of the program that requests met lately. */
   readonly defects?: () => RecentDefects | null;
+  /** The last relay thread that stood still; null = none did. */
+  readonly stall?: () => RelayStall | null;
   readonly relayThreads?: number;
   /** Runs jobs once per site; default: by this process alone. */
   readonly turns?: JobLock;

@@ -70,6 +70,13 @@ const alertKinds = {
       en: '{count} requests met a defect of the program within the last hour: {reason} (the latest is request {request}; its stack is in the log)',
     },
   },
+  relay_stalled: {
+    label: { zh: '转发线程停滞', en: 'Relay thread stands still' },
+    text: {
+      zh: '转发线程 {thread} 停滞了 {seconds} 秒，当时正在处理请求 {request}',
+      en: 'Relay thread {thread} stood still for {seconds} s while it worked on request {request}',
+    },
+  },
   backup_missed: {
     label: { zh: '错过备份', en: 'Backup missed' },
     text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },

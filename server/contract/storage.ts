@@ -15,3 +15,14 @@ export interface StorageStatus {
 }
 
 export const healthyStorage: StorageStatus = { ok: true, reason: '', since: 0, waiting: 0, late: 0, refused: 0 };
+
+/** A relay thread that stood still. */
+export interface RelayStall {
+  /** Its number, from 1. */
+  readonly thread: number;
+  /** What it worked on; '' = unknown. */
+  readonly requestId: string;
+  readonly ms: number;
+  /** Epoch seconds. */
+  readonly at: number;
+}

@@ -13,6 +13,9 @@ const lookups = ['.well-known', 'protocol', 'managed', 'mcp', 'info', 'openapi.j
 /** First segments that belong to programs. */
 const programs: ReadonlySet<string> = new Set(['api', ...relaySegments, ...probes, ...lookups]);
 
+/** Longer than each of them in any spelling. Marks over letters are put in order in a time that grows with the square of their number. */
+const maxSegment = 128;
+
 export function pathKindOf(path: string): PathKind {
   if (isRelayPath(path)) return 'relay';
   if (path.startsWith('/api/')) return 'api';
@@ -27,7 +30,8 @@ function firstSegment(path: string): string {
   return (
     segments
       .find((segment) => !/^\.*$/.test(segment))
-      ?.normalize('NFKC')
+      ?.slice(0, maxSegment)
+      .normalize('NFKC')
       .toLowerCase() ?? ''
   );
 }

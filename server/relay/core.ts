@@ -38,6 +38,8 @@ import { type Connect, createConnect } from './upstream/line.ts';
 /** A socket upstream is open by then. */
 const connectMs = 15_000;
 
+const ignored = (): void => undefined;
+
 export class RelayCore implements Reporter {
   readonly state: RelayState;
   readonly now: () => number;
@@ -84,6 +86,8 @@ export class RelayCore implements Reporter {
   private readonly maxIdleMs: number;
 
   // What is watched and counted.
+  /** Notes the request that is worked on from here on: a thread that stands still has a name for it. */
+  readonly works: (requestId: string) => void;
   /** null = no observer. */
   readonly watch: RequestWatch | null;
   readonly observer: RequestObserver | null;
@@ -171,6 +175,7 @@ export class RelayCore implements Reporter {
     this.maxIdleMs = limits.idleMs;
     this.observer = observer ?? null;
     this.watch = deps.watch ?? null;
+    this.works = deps.works ?? ignored;
     this.queue = deps.wait ?? null;
     this.stats = createStats();
     this.rejectedRows = createRejectionLog({ ledger: deps.ledger, authorize: this.authorize, now, monoNow, noteLost });

@@ -43,6 +43,8 @@ export interface RelayDeps {
   readonly report: (error: unknown, requestId: string) => void;
   /** Put around every call of an upstream; absent = nothing is. */
   readonly wrap?: (dispatch: Dispatch) => Dispatch;
+  /** Called with the request that is worked on from here on, as often as that changes; absent = nobody asks. */
+  readonly works?: (requestId: string) => void;
   /** Absent = no observer. */
   readonly observer?: RequestObserver | null;
   /** Called when a channel or a key may have to be disabled. */

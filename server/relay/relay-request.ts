@@ -228,6 +228,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       requestId,
       startedMs,
       bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
+      works: core.works,
       encryptedBlob: core.encryptedBlob,
       loadItems: (ids) => core.items.loadItems(caller.user.id, ids),
     });
@@ -269,6 +270,7 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   private begin(): void {
     this.core.open++;
+    this.core.works(this.requestId);
     this.isOver = false;
   }
 

@@ -27,6 +27,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   storage: healthyStorage,
   isRecent: false,
   defects: null,
+  stall: null,
   backupMissing: null,
   ...more,
 });
@@ -138,4 +139,13 @@ test('requests that met a defect of the program are alerted about for an hour, w
   expect(recent()).toEqual({ count: 1, requestId: 'r2', message: 'second' });
   now = 3_601_000;
   expect(conditions.defect(details({ defects: recent() }))).toEqual([]);
+});
+
+test('a relay thread that stood still is reported with its request, one that works on none without', () => {
+  const stall = { thread: 2, requestId: '20261128221455123abcdefgh', ms: 2250, at: 0 };
+  expect(conditions.relay_stalled(details({}))).toEqual([]);
+  expect(conditions.relay_stalled(details({ stall }))).toEqual([
+    { subject: '2', values: { thread: 2, seconds: 2, request: '20261128221455123abcdefgh' } },
+  ]);
+  expect(conditions.relay_stalled(details({ stall: { ...stall, requestId: '' } }))[0]?.values.request).toBe('—');
 });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
-import { healthyStorage } from '../../server/contract/storage.ts';
+import { healthyStorage, type RelayStall } from '../../server/contract/storage.ts';
 import type { RecentDefects } from '../../server/domain/alerts/defects.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -47,6 +47,7 @@ let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>
 let now: number;
 let storage = healthyStorage;
 let defects: RecentDefects | null;
+let stall: RelayStall | null = null;
 const dayMs = 86_400_000;
 const double = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -136,6 +137,7 @@ beforeEach(async () => {
   reports.length = 0;
   storage = healthyStorage;
   defects = null;
+  stall = null;
   now = Date.now();
   const { port } = double.address() as AddressInfo;
   gateway = await createTestGateway({
@@ -152,6 +154,7 @@ beforeEach(async () => {
     more: {
       storage: () => storage,
       defects: () => defects,
+      stall: () => stall,
       report: (error) => reports.push(error),
       verifiedBackup: async () => {
         throw new Error('no room');
@@ -203,6 +206,7 @@ async function everyTrouble() {
   await gateway.option('alert_setting.disk_gb', '999999999');
   await gateway.token({ name: 'old key', expired_time: Math.floor(now / 1000) + 3 * 86_400 });
   storage = { ...healthyStorage, ok: false, reason: 'the disk is full' };
+  stall = { thread: 1, requestId: 'r', ms: 2000, at: Math.floor(now / 1000) };
   await gateway.option('backup_setting.every_hours', '24');
   await gateway.services.backups.tick();
 }

@@ -43,6 +43,7 @@ const exposed = (status = quiet) =>
       },
     ],
     status,
+    stalls: 3,
     oldestPendingMs: 1500,
     version: 'v1',
     quotaPerUnit: 500_000,

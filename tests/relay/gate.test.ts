@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
+import { relayRoutes } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -90,6 +91,31 @@ test.each(paths)('%s: without balance the body is not even read', async (path) =
   const row = await gateway.lastLog();
   expect(row).toMatchObject({ model_name: '', end_reason: 'refused' });
   expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ refused: 'user_exhausted', unread: true });
+});
+
+test('whatever the route, nothing is read for a key that nobody has', async () => {
+  await open();
+  const routes = [
+    // The playground's callers have a session instead.
+    ...relayRoutes.filter(({ session }) => session !== true).map(({ path }) => path.replace('{model}', 'gpt-4o-mini')),
+    '/api/show',
+    '/mj/submit/imagine',
+  ];
+  for (const path of new Set(routes)) {
+    const { response, read } = await send(path, 'nobodys', '{');
+    expect([path, response.status === 401 || response.status === 403, read]).toEqual([path, true, false]);
+  }
+});
+
+test('what is free to ask is small: one model, or a list of ids that are texts and numbers', async () => {
+  await open();
+  const { key } = await gateway.token();
+  const long = { response: (await send('/api/show', key, `{"model":"${'x'.repeat(70_000)}"}`)).response };
+  expect(long.response.status).toBe(413);
+  await gateway.option('DrawingEnabled', 'true');
+  const nested = `{"ids":[${'['.repeat(20_000)}${']'.repeat(20_000)},"a",1]}`;
+  const { response } = await send('/mj/task/list-by-condition', key, nested);
+  expect([response.status, await response.json()]).toEqual([200, []]);
 });
 
 test('a key whose limit or budget is used up, and one that asks too often, is refused before its body is read', async () => {

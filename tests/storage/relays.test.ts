@@ -81,6 +81,40 @@ test.each(['terminate relay1', 'throw relay1'])(
   120_000,
 );
 
+/** Milliseconds after which a thread that stands still is reported here; after twice as many it is replaced. */
+const stall = { TEST_STALL_MS: '700' };
+
+test('a relay thread that stands still is reported and replaced; its requests are settled, and the other serves on', async () => {
+  const serving = await site.serve(['--relays', '2'], stall);
+  const open = Array.from({ length: 8 }, () => chat(serving.url, key, true).catch(() => null));
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(8);
+  await strike(serving, 'stall relay1');
+  await expect.poll(() => deaths(serving), { timeout: 20_000 }).toBe(1);
+  expect(serving.output()).toMatch(/relay thread 1 stands still for 1 s.*request_id/);
+  expect(serving.output()).toMatch(/relay thread 1 died: it stood still for 1 s at request \d{17}[0-9a-z]{8}/);
+  upstreamStreams.finish();
+  const streamed = (await Promise.all(open)).filter((one) => one !== null);
+  // Whichever thread a request reaches, it is served.
+  for (let times = 0; times < 8; times++) expect((await chat(serving.url, key)).status).toBe(200);
+  await ends(serving);
+  const charged = await site.charged();
+  expect(new Set(charged).size).toBe(charged.length);
+  expect(delivered(streamed).filter((id) => !charged.includes(id))).toEqual([]);
+  await verified();
+}, 60_000);
+
+test('where the only relay is the main thread, the control thread says that it stood still, and that it goes on', async () => {
+  const serving = await site.serve(['--relays', '1'], stall);
+  expect((await chat(serving.url, key)).status).toBe(200);
+  await strike(serving, 'stand 1500');
+  await expect.poll(() => serving.output(), { timeout: 20_000 }).toMatch(/relay thread 1 goes on after \d\.\d s/);
+  expect(serving.output()).toMatch(/relay thread 1 stands still for 1 s/);
+  expect(deaths(serving)).toBe(0);
+  expect((await chat(serving.url, key)).status).toBe(200);
+  await ends(serving);
+  await verified();
+}, 60_000);
+
 test('with two relays, changes reach both, a stop ends both, and the status says how many there are', async () => {
   const serving = await site.serve(['--relays', '2']);
   expect(await site.ok(['status'])).toMatch(/relays\s+2/);

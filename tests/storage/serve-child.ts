@@ -6,9 +6,16 @@ const threads = new Map<string, Worker>();
 let relayThreads = 0;
 const Plain = globalThis.Worker;
 
+/** Where a test wants threads to stand still. */
+const standing = process.env.TEST_STALL_MS === undefined ? [] : (['control', 'relay'] as const);
+const entryOf = (entry: string | URL): string | URL => {
+  const name = standing.find((one) => String(entry).includes(`/threads/${one}/`));
+  return name === undefined ? entry : new URL(`./standing-${name}.ts`, import.meta.url);
+};
+
 globalThis.Worker = class extends Plain {
   constructor(entry: string | URL, options?: WorkerOptions) {
-    super(entry, options);
+    super(entryOf(entry), options);
     const name = names.find((one) => String(entry).includes(one === 'counter' ? 'counting' : `/${one}/`));
     if (name !== undefined) threads.set(name, this);
     if (String(entry).includes('/threads/relay/')) threads.set(`relay${++relayThreads}`, this);
@@ -21,6 +28,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   // What no thread ever sends: the one that gets it throws where it reads it.
   if (what === 'throw') thread?.postMessage(name === 'ledger' ? 'not JSON' : null);
   if (what === 'terminate') thread?.terminate();
+  if (what === 'stall') thread?.postMessage({ kind: 'stall' });
+  // The main thread itself, for so many milliseconds.
+  if (what === 'stand') for (const end = performance.now() + Number(name); performance.now() < end; );
 });
 
+await import('./short-stalls.ts');
 await import('../../cli/main.ts');

@@ -27,6 +27,7 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
     now,
     state: { settings: { pingMs: null, stopWords: [], stake: 0 } },
     idleMs: () => idleMs,
+    works: () => undefined,
     billMs,
     checkpointMs: 1e9,
     report: () => false,

@@ -24,6 +24,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   disk_low: () => '/setting',
   commits_late: () => '/setting',
   defect: () => '/log?status=failed',
+  relay_stalled: () => '/log?range=1h',
   backup_missed: () => '/setting',
 };
 

@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|stalled|crowd|soak|monitoring|cluster [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|stalled|crowd|soak|monitoring|cluster|hostile [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
@@ -7,6 +7,7 @@ import { type Goal, isReached, printReport } from '../bench/goal.ts';
 import { brokenStreams } from './broken-streams.ts';
 import { cluster } from './cluster.ts';
 import { drain } from './drain.ts';
+import { hostileBodies } from './hostile-bodies.ts';
 import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
 import { slowClients } from './slow-clients.ts';
@@ -22,6 +23,7 @@ const checks: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   soak,
   monitoring: checkMonitoring,
   cluster,
+  hostile: hostileBodies,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

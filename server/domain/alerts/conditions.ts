@@ -99,6 +99,15 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
             values: { count: defects.count, reason: words(defects.message), request: defects.requestId || '—' },
           },
         ],
+  relay_stalled: ({ stall }) =>
+    stall === null
+      ? []
+      : [
+          {
+            subject: String(stall.thread),
+            values: { thread: stall.thread, seconds: Math.round(stall.ms / 1000), request: stall.requestId || '—' },
+          },
+        ],
   backup_missed: ({ backupMissing }) =>
     backupMissing === null ? [] : [{ subject: '', values: { reason: backupMissing.slice(0, 300) } }],
 };

@@ -4,7 +4,7 @@ import { createAlertsRepository, type ExpiringItem } from '../../../db/repositor
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
-import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
+import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createChannelStates } from '../traffic/states.ts';
@@ -32,6 +32,8 @@ export interface AlertInputs {
   readonly isRecent: boolean;
   /** Defects of the program that requests met within the last hour; null = none. */
   readonly defects: RecentDefects | null;
+  /** A relay thread that stood still within the last hour; null = none did. */
+  readonly stall: RelayStall | null;
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
@@ -42,6 +44,7 @@ export interface AlertInputsDeps {
   readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
   readonly storage?: () => StorageStatus;
   readonly defects?: () => RecentDefects | null;
+  readonly stall?: () => RelayStall | null;
   /** Of the disk with the data folder. */
   readonly freeBytes: () => number | null;
   /** When the certificate of an address expires, epoch seconds; null = it is not known. */
@@ -108,6 +111,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
     const now = Math.floor(deps.now() / 1000);
     const channels = await channelRows.all();
     const storage = deps.storage?.() ?? healthyStorage;
+    const stall = deps.stall?.() ?? null;
     const days = options.get('alert_setting.expiry_days');
     const until = now + days * daySeconds;
     const expiring = days === 0 ? [] : [...(await repository.expiring(now, until)), ...(await siteCertificate(now))];
@@ -124,6 +128,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       storage,
       isRecent: isRecentFailure(storage, now),
       defects: deps.defects?.() ?? null,
+      stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
       backupMissing: deps.backupMissing(),
     };
   };

@@ -12,6 +12,8 @@ export interface SiteStats {
     readonly pending: number;
     readonly failure: string;
   };
+  /** Times a relay thread stood still. */
+  readonly stalls: number;
   /** Milliseconds that the oldest settlement without an answer waits. */
   readonly oldestPendingMs: number;
   readonly version: string;
@@ -48,6 +50,7 @@ export const metricNames = [
   'gateway_open_requests',
   'gateway_channel_up',
   'gateway_loop_delay_seconds',
+  'gateway_relay_stalls_total',
   'gateway_settlements_owed',
   'gateway_settlement_oldest_seconds',
   'gateway_settlements_late_total',
@@ -125,7 +128,7 @@ function traffic({ relayThreads, quotaPerUnit }: SiteStats): Family[] {
 }
 
 /** How this process stands. */
-function condition({ relayThreads, status, oldestPendingMs, version, leaseSeconds }: SiteStats): Family[] {
+function condition({ relayThreads, status, stalls, oldestPendingMs, version, leaseSeconds }: SiteStats): Family[] {
   const by = (of: (stats: ThreadStats) => readonly Value[]) =>
     relayThreads.flatMap(({ thread, stats }) =>
       of(stats).map((value) => ({ ...value, labels: { ...value.labels, relay: String(thread) } })),
@@ -166,6 +169,7 @@ function condition({ relayThreads, status, oldestPendingMs, version, leaseSecond
             ],
       ),
     ]),
+    family('gateway_relay_stalls_total', 'counter', 'Times a relay thread stood still for 2 seconds.', one(stalls)),
     family('gateway_settlements_owed', 'gauge', 'Bills that are not on disk yet.', one(status.pending)),
     family('gateway_settlement_oldest_seconds', 'gauge', 'Age of the oldest of them.', one(oldestPendingMs / 1000)),
     family('gateway_settlements_late_total', 'counter', 'Answers that went out before their bill.', one(status.late)),

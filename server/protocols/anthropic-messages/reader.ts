@@ -233,7 +233,7 @@ class AnthropicReader implements StreamReader {
         return;
       }
       case 'citations_delta':
-        block.citations.push(...readCitations([change.citation]));
+        for (const citation of readCitations([change.citation])) block.citations.push(citation);
     }
   }
 

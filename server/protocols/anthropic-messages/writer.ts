@@ -22,6 +22,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let held = false;
   /** Blocks that began while another was open: written when their turn comes. */
   const waiting = new Map<number, ChatEvent[]>();
+  /** They are being written. */
+  let advancing = false;
   const custom = new Map<number, string>();
   let called = false;
   let rejected = false;
@@ -113,12 +115,16 @@ export function createWriter(context: ResponseContext): StreamWriter {
     }
   };
   const nextWaiting = (): string => {
+    // The end of one that waited lets the next have its turn here, not one call deeper.
+    if (advancing) return '';
+    advancing = true;
     let out = '';
     for (const [index, events] of waiting) {
       if (open !== null) break;
       waiting.delete(index);
       for (const event of events) out += block(event, index);
     }
+    advancing = false;
     return out;
   };
   const block = (event: ChatEvent, index: number): string => {

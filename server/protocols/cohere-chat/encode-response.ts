@@ -2,7 +2,7 @@
 import type { ChatEvent, Citation, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { collect } from '../shared/blocks.ts';
-import { urlCitations } from '../shared/citations.ts';
+import { Quotes, urlCitations } from '../shared/citations.ts';
 import { guardedLookup, present, record, text } from '../shared/json.ts';
 import { mediaMarkdown } from '../shared/media.ts';
 import { portableId, wrapCustom } from '../shared/tools.ts';
@@ -34,6 +34,7 @@ export const argumentsOf = (part: Extract<Part, { type: 'tool-call' }>): string 
 export function citationsOf(citations: readonly Citation[] = [], offset: number, words: string): unknown[] {
   const own = citations.filter(({ dialect }) => dialect === 'cohere-chat').map(({ raw }) => raw);
   const others = citations.filter(({ dialect }) => dialect !== 'cohere-chat');
+  const quotes = new Quotes(words);
   return [
     // Each of its sources brought the whole mark.
     ...new Set(own),
@@ -46,7 +47,7 @@ export function citationsOf(citations: readonly Citation[] = [], offset: number,
       return {
         start,
         end,
-        text: words.slice(start - offset, end - offset),
+        text: quotes.take(start - offset, end - offset),
         sources: [{ type: 'document', id, document }],
         type: 'TEXT_CONTENT',
       };
@@ -66,7 +67,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
       const { name } = part;
       calls.push({ id: portableId(part.id), type: 'function', function: { name, arguments: argumentsOf(part) } });
     } else if (part.type === 'text') {
-      citations.push(...citationsOf(part.citations, words.length, part.text));
+      for (const citation of citationsOf(part.citations, words.length, part.text)) citations.push(citation);
       words += part.text;
     } else if (part.type === 'refusal') words += part.text;
     else words += mediaMarkdown(part);

@@ -156,7 +156,7 @@ export function createReader(): StreamReader {
           break;
         case 'citation-start': {
           const found = record(message?.citations);
-          if (found !== null) citations.push(...citationsIn(found));
+          if (found !== null) for (const citation of citationsIn(found)) citations.push(citation);
           break;
         }
         case 'message-end':

@@ -4,6 +4,7 @@ import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../can
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioFormat, mediaFrom } from '../shared/media.ts';
+import { OpenCalls } from '../shared/open-calls.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 
 const known = new Set(['model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'stream']);
@@ -43,7 +44,7 @@ export function decodeRequest(
   const config = record(body.generationConfig) ?? {};
   const calling = record(record(body.toolConfig)?.functionCallingConfig);
   const system = records(record(body.systemInstruction)?.parts).map(decodePart);
-  const ids = callIds();
+  const ids = new CallIds();
   const max = number(config.maxOutputTokens);
   return {
     model: path.model ?? String(body.model),
@@ -74,33 +75,23 @@ export function decodeRequest(
   };
 }
 
-interface CallIds {
-  called(name: string, clientId: string | null): string;
-  answered(name: string, clientId: string | null): string;
-}
-
 /** Calls need not carry ids here: results belong to the calls of their name, in order. */
-function callIds(): CallIds {
-  const open = new Map<string, string[]>();
-  let count = 0;
-  return {
-    called(name, clientId) {
-      const id = clientId ?? `call_${count}_${name}`;
-      count++;
-      open.set(name, [...(open.get(name) ?? []), id]);
-      return id;
-    },
-    answered(name, clientId) {
-      const waiting = open.get(name) ?? [];
-      const id = clientId ?? waiting.shift() ?? `call_${name}`;
-      if (clientId !== null)
-        open.set(
-          name,
-          waiting.filter((other) => other !== clientId),
-        );
-      return id;
-    },
-  };
+class CallIds {
+  private readonly open = new OpenCalls();
+  private count = 0;
+
+  called(name: string, clientId: string | null): string {
+    const id = clientId ?? `call_${this.count}_${name}`;
+    this.count++;
+    this.open.add(id, name);
+    return id;
+  }
+
+  answered(name: string, clientId: string | null): string {
+    if (clientId === null) return this.open.endFirst(name) ?? `call_${name}`;
+    this.open.endCall(clientId);
+    return clientId;
+  }
 }
 
 function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[] {

@@ -10,7 +10,7 @@ import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { decodeError } from './errors.ts';
-import { readGrounding } from './grounding.ts';
+import { Grounding } from './grounding.ts';
 import { collectArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
 import { groundingIn, hasGeminiTotals, mostCalls, readGeminiUsage } from './usage.ts';
 
@@ -67,10 +67,10 @@ function createAnswerReader(): AnswerReader {
   let answer = '';
   let started = false;
   let ended = false;
-  /** Words of the texts before the open one, and of that. */
-  let before = '';
+  /** Bytes of the texts before the open one, and its words. */
+  let before = 0;
   let words = '';
-  let grounding: unknown = null;
+  let grounding: Grounding | null = null;
   /** Most answers have one candidate. */
   let others: OtherChoices<AnswerReader> | null = null;
 
@@ -78,9 +78,9 @@ function createAnswerReader(): AnswerReader {
     if (open === null) return;
     const { kind, index, signature } = open;
     if (kind === 'text') {
-      const citations = grounding === null ? [] : readGrounding(grounding, before, words);
+      const citations = grounding === null ? [] : grounding.citationsOf(before, words);
       events.push({ type: 'text-end', index, ...(citations.length === 0 ? {} : { citations }) });
-      before += words;
+      before += Buffer.byteLength(words);
       words = '';
     } else {
       events.push({ type: 'reasoning-end', index, signature, redacted: null, origin: 'gemini-generate' });
@@ -221,7 +221,7 @@ function createAnswerReader(): AnswerReader {
         });
       }
       const candidate = firstOf(records(body.candidates), events);
-      grounding = candidate?.groundingMetadata ?? grounding;
+      if (candidate?.groundingMetadata != null) grounding = new Grounding(candidate.groundingMetadata);
       for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
       const reason = text(candidate?.finishReason);
       if (reason !== null) finish = reasonOf(reason, text(candidate?.finishMessage));

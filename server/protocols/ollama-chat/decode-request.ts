@@ -1,6 +1,7 @@
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { type Json, list, number, record, records, text } from '../shared/json.ts';
+import { OpenCalls } from '../shared/open-calls.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
 
@@ -64,15 +65,13 @@ function decodeThink(think: unknown): ChatRequest['reasoning'] {
 
 /** Calls need no id here: results belong to them by name, or in order. */
 function decodeMessages(messages: readonly Json[]): Message[] {
-  const waiting: { readonly id: string; readonly name: string }[] = [];
+  const open = new OpenCalls();
   let calls = 0;
   const idFor = (message: Json, name: string | null): string => {
     const clientId = text(message.tool_call_id);
-    const found = waiting.findIndex((call) =>
-      clientId === null ? name === null || call.name === name : call.id === clientId,
-    );
-    const [call] = waiting.splice(Math.max(0, found), found < 0 ? 0 : 1);
-    return clientId ?? call?.id ?? `call_${calls++}`;
+    if (clientId === null) return open.endFirst(name) ?? `call_${calls++}`;
+    open.endCall(clientId);
+    return clientId;
   };
   return messages.map((message): Message => {
     const content = decodeContent(message);
@@ -89,7 +88,7 @@ function decodeMessages(messages: readonly Json[]): Message[] {
         const decoded = records(message.tool_calls).map((call): Part => {
           const { name, arguments: input } = record(call.function) ?? {};
           const id = text(call.id) ?? `call_${calls++}`;
-          waiting.push({ id, name: text(name) ?? '' });
+          open.add(id, text(name) ?? '');
           return { type: 'tool-call', id, name: text(name) ?? '', arguments: JSON.stringify(input ?? {}) };
         });
         const thoughts: Part[] =

@@ -75,7 +75,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
   const annotations: unknown[] = [];
   for (const part of parts) {
     if (part.type === 'text') {
-      annotations.push(...annotationsOf(part.citations, content.length, part.text.length));
+      for (const one of annotationsOf(part.citations, content.length, part.text.length)) annotations.push(one);
       content += part.text;
     } else if (part.type === 'reasoning') {
       thoughts += part.text;

@@ -57,6 +57,54 @@ interface ToolBlock {
   empty: boolean;
 }
 
+/** Blocks that bear one number, as far as another piece with that number may belong to one of them. */
+interface Numbered {
+  last: number;
+  lastId: string | null;
+  /** Where each id came first. */
+  readonly places: Map<string, number>;
+}
+
+/** The calls of an answer. */
+class ToolBlocks {
+  readonly all = new Map<number, ToolBlock>();
+  private readonly numbered = new Map<number, Numbered>();
+  private highest = -1;
+
+  /**
+   * Without an index, a named call is a new one and a nameless piece belongs to the last. An index that comes again with
+   * a name and another id is a new call too, and what follows without a name belongs to it: some upstreams number every
+   * call 0.
+   */
+  placeOf(index: number | null, id: string | null, name: string | null): number {
+    const { all } = this;
+    if (index === null) return name !== null ? all.size : Math.max(0, all.size - 1);
+    const known = this.numbered.get(index);
+    if (known !== undefined) {
+      const place = id === null ? undefined : known.places.get(id);
+      if (place !== undefined) return place;
+      const isAnother = name !== null && id !== null && known.lastId !== null;
+      if (!isAnother) return known.last;
+    }
+    return all.has(index) ? this.highest + 1 : index;
+  }
+
+  add(place: number, tool: ToolBlock): void {
+    const { at, id } = tool;
+    this.all.set(place, tool);
+    this.highest = Math.max(this.highest, place);
+    const number = at ?? place;
+    let known = this.numbered.get(number);
+    if (known === undefined) {
+      known = { last: place, lastId: id, places: new Map() };
+      this.numbered.set(number, known);
+    }
+    known.last = place;
+    known.lastId = id;
+    if (id !== null && !known.places.has(id)) known.places.set(id, place);
+  }
+}
+
 /** Of several choices one may end before the others. */
 function hasMore(choices: readonly unknown[]): boolean {
   const all = records(choices);
@@ -114,7 +162,7 @@ class OpenAiChatReader implements StreamReader {
   private citations: Citation[] = [];
   /** A refusal's words came: `stop` is not the whole truth then. */
   private isRejected = false;
-  private tools: Map<number, ToolBlock> | null = null;
+  private tools: ToolBlocks | null = null;
 
   feed({ data }: SseFrame): ChatEvent[] {
     this.frameKind = 'plain';
@@ -286,7 +334,7 @@ class OpenAiChatReader implements StreamReader {
     this.endReasoning(events);
     this.endText(events);
     if (this.tools === null) return;
-    for (const { index, signature, empty } of this.tools.values()) {
+    for (const { index, signature, empty } of this.tools.all.values()) {
       if (empty) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
       const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
       events.push({ type: 'tool-call-end', index, ...signed });
@@ -330,7 +378,8 @@ class OpenAiChatReader implements StreamReader {
       this.isRejected = true;
       events.push({ type: 'refusal-delta', text: delta.refusal });
     }
-    if (delta.annotations !== undefined) this.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
+    if (delta.annotations !== undefined)
+      for (const citation of readAnnotations(delta.annotations, 'openai-chat')) this.citations.push(citation);
     if (delta.audio !== undefined) this.readAudio(record(delta.audio), events);
     if (delta.images !== undefined) for (const image of records(delta.images)) this.readMedia(image, events);
     if (delta.tool_calls !== undefined) for (const call of records(delta.tool_calls)) this.readToolCall(call, events);
@@ -402,16 +451,16 @@ class OpenAiChatReader implements StreamReader {
     const id = text(call.id);
     const name = text(called.name);
     const at = number(call.index);
-    this.tools ??= new Map();
-    const position = placeOf(at, id, name, this.tools);
-    let tool = this.tools.get(position);
+    this.tools ??= new ToolBlocks();
+    const position = this.tools.placeOf(at, id, name);
+    let tool = this.tools.all.get(position);
     const created = tool === undefined;
     if (tool === undefined) {
       this.endReasoning(events);
       this.endText(events);
       const signature = signatureOf(call);
       tool = { index: this.next++, at, id, custom: custom !== null, signature, empty: false };
-      this.tools.set(position, tool);
+      this.tools.add(position, tool);
       events.push({
         type: 'tool-call-start',
         index: tool.index,
@@ -461,28 +510,3 @@ const argumentsText = (value: unknown): string | null => {
   const object = record(value);
   return object === null ? text(value) : JSON.stringify(object);
 };
-
-/**
- * Without an index, a named call is a new one and a nameless piece belongs to the last. An index that comes again with
- * a name and another id is a new call too, and what follows without a name belongs to it: some upstreams number every
- * call 0.
- */
-function placeOf(
-  index: number | null,
-  id: string | null,
-  name: string | null,
-  tools: ReadonlyMap<number, ToolBlock>,
-): number {
-  if (index === null) return name !== null ? tools.size : Math.max(0, tools.size - 1);
-  let last: number | null = null;
-  let lastId: string | null = null;
-  for (const [place, tool] of tools) {
-    if ((tool.at ?? place) !== index) continue;
-    if (id !== null && tool.id === id) return place;
-    last = place;
-    lastId = tool.id;
-  }
-  const isAnother = name !== null && id !== null && lastId !== null;
-  if (last !== null && !isAnother) return last;
-  return tools.has(index) ? Math.max(...tools.keys()) + 1 : index;
-}

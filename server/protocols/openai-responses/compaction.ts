@@ -46,9 +46,9 @@ function keptMessages(body: Json): Json[] {
     if ((item.type ?? 'message') !== 'message' || item.role !== 'user' || isOpened(item)) continue;
     room -= JSON.stringify(item.content ?? '').length;
     if (room < 0) break;
-    kept.unshift(typeof item.content === 'string' ? userItem(item.content) : { type: 'message', ...item });
+    kept.push(typeof item.content === 'string' ? userItem(item.content) : { type: 'message', ...item });
   }
-  return kept;
+  return kept.reverse();
 }
 
 export const compaction: CompactionRules = {

@@ -139,11 +139,16 @@ function decodeThought(item: Record<string, unknown>): Part {
 /** Thoughts, words and calls of one turn come as items of their own. */
 function joined(messages: readonly Message[]): Message[] {
   const turns: Message[] = [];
+  /** Parts of the last turn, while that is the assistant's. */
+  let parts: Part[] | null = null;
   for (const message of messages) {
-    const last = turns.at(-1);
-    if (message.role === 'assistant' && last?.role === 'assistant')
-      turns[turns.length - 1] = { ...last, parts: [...last.parts, ...message.parts] };
-    else turns.push(message);
+    if (message.role !== 'assistant') {
+      parts = null;
+      turns.push(message);
+    } else if (parts === null) {
+      parts = [...message.parts];
+      turns.push({ ...message, parts });
+    } else for (const part of message.parts) parts.push(part);
   }
   return turns;
 }

@@ -34,8 +34,8 @@ interface Block {
 export function createReader(): StreamReader {
   /** By place: `output:part`. */
   const blocks = new Map<string, Block>();
-  /** Places of the items that came whole. */
-  const done = new Set<number>();
+  /** Places of the items that have blocks, or came whole. */
+  const seen = new Set<number>();
   let next = 0;
   let called = false;
   let rejected = false;
@@ -44,6 +44,10 @@ export function createReader(): StreamReader {
   let stated: StatedUsage | null = null;
   let answer: unknown = null;
 
+  const setBlock = (key: string, block: Block) => {
+    blocks.set(key, block);
+    seen.add(Number.parseFloat(key));
+  };
   const openBlock = (
     key: string,
     kind: Block['kind'],
@@ -53,7 +57,7 @@ export function createReader(): StreamReader {
     const known = blocks.get(key);
     if (known !== undefined) return known;
     const block: Block = { index: next++, kind, isSent: false, open: true };
-    blocks.set(key, block);
+    setBlock(key, block);
     events.push({ type: `${kind}-start`, index: block.index, ...more } as ChatEvent);
     return block;
   };
@@ -64,7 +68,7 @@ export function createReader(): StreamReader {
     events.push({ type: 'text-end', index: block.index, ...(citations.length === 0 ? {} : { citations }) });
   };
   const endItem = (output: number, item: Record<string, unknown>, events: ChatEvent[]) => {
-    done.add(output);
+    seen.add(output);
     const key = String(output);
     switch (item.type) {
       case 'message':
@@ -148,7 +152,7 @@ export function createReader(): StreamReader {
       // It may name no place of its own: what was said there before is over.
       endText(key, events, []);
       // Marked as emitted, so that the finished item does not emit it again.
-      blocks.set(key, { index: -1, kind: 'text', isSent: true, open: false });
+      setBlock(key, { index: -1, kind: 'text', isSent: true, open: false });
       events.push({ type: 'refusal-delta', text: words });
       return;
     }
@@ -183,16 +187,11 @@ export function createReader(): StreamReader {
     start(response, events);
     answer = response;
     // A whole response, or one whose items were never streamed.
-    for (const [at, item] of records(response.output).entries()) if (!known(at)) endItem(at, item, events);
+    for (const [at, item] of records(response.output).entries()) if (!seen.has(at)) endItem(at, item, events);
     state(response, true, events);
     ended = true;
     if (type === 'response.failed') events.push({ type: 'error', error: { ...decodeError(0, raw), status: null } });
     else events.push({ type: 'finish', reason: reasonOf(type, response) });
-  };
-  const known = (output: number): boolean => {
-    if (done.has(output)) return true;
-    for (const key of blocks.keys()) if (key === String(output) || key.startsWith(`${output}:`)) return true;
-    return false;
   };
   const reasonOf = (type: string, response: Record<string, unknown>): FinishReason => {
     const reason = text(record(response.incomplete_details)?.reason);

@@ -29,3 +29,22 @@ export function urlCitations(citations: readonly Citation[], length: number, off
       : [{ start_index: offset + (start ?? 0), end_index: offset + (end ?? length), url, title: title ?? url }],
   );
 }
+
+/**
+ * Words that sources stand on, cut where they would repeat the text over and over: many sources may name all of it.
+ * A text is quoted four times at most, and a short one 64 K characters.
+ */
+export class Quotes {
+  private room = 64 * 1024;
+
+  constructor(private readonly words: string) {
+    this.room += 4 * words.length;
+  }
+
+  /** @param start UTF-16 units from the beginning of the text. */
+  take(start: number, end: number): string {
+    const quote = this.words.slice(start, Math.min(end, start + this.room));
+    this.room -= quote.length;
+    return quote;
+  }
+}

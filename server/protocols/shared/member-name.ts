@@ -3,6 +3,9 @@ import type { Reading } from '../../contract/pricing/dearest.ts';
 
 const plainName = /^[a-z0-9_]*$/;
 
+/** No name that means something is as long, however it is spelled. Marks over letters are put in order in a time that grows with the square of their number. */
+const maxLength = 512;
+
 /**
  * How the most forgiving parser reads a name: case aside (with U+212A, U+017F and the dotless i, which Go and others
  * fold), width aside, as far as the first NUL, without blanks around it and halves of characters in it.
@@ -12,6 +15,8 @@ export function foldedName(name: string): string {
   const [start = ''] = name.split('\0', 1);
   return start
     .replaceAll(/\p{Surrogate}/gu, '')
+    .trim()
+    .slice(0, maxLength)
     .normalize('NFKC')
     .trim()
     .toLowerCase()

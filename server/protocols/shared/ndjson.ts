@@ -1,7 +1,7 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
 import { AppError } from '../../contract/errors.ts';
 import type { StreamTransform } from '../codec.ts';
-import { createSseTextSplitter, type Framing, type RawFrame, rawFrame, runOf } from './sse.ts';
+import { createSseTextSplitter, type Framing, HeldBytes, type RawFrame, rawFrame, runOf } from './sse.ts';
 
 const lineLimit = 16 * 1024 * 1024;
 const lf = 10;
@@ -13,24 +13,27 @@ const textOf = (bytes: Uint8Array): string =>
 /** As an event, so that all code that reads or passes frames has one form to handle. */
 const frameOf = (line: Uint8Array): RawFrame => rawFrame(encoder.encode(`data: ${textOf(line)}\n\n`));
 
-/** @throws RangeError when one line outgrows the limit. */
+/** @throws AppError upstream_broken when one line outgrows the limit. */
 export function ndjsonFraming(): Framing {
-  let held: Uint8Array = new Uint8Array(0);
+  const held = new HeldBytes();
+  /** How much of it is known to hold no line end. */
+  let scanned = 0;
   return {
     advance(chunk) {
-      const bytes = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
+      const bytes = held.join(chunk);
       const frames: RawFrame[] = [];
       let start = 0;
-      for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, start)) {
+      for (let at = bytes.indexOf(lf, scanned); at >= 0; at = bytes.indexOf(lf, start)) {
         if (at > start) frames.push(frameOf(bytes.subarray(start, at)));
         start = at + 1;
       }
-      held = bytes.slice(start);
-      if (held.length > lineLimit) throw new AppError('upstream_broken', {}, 'line too long');
+      held.keep(bytes, start);
+      scanned = held.size;
+      if (scanned > lineLimit) throw new AppError('upstream_broken', {}, 'line too long');
       return runOf(frames);
     },
     // What is left is read as an event, so it is written as one.
-    end: () => (held.length === 0 ? held : encoder.encode(`data: ${textOf(held)}`)),
+    end: () => (held.size === 0 ? held.bytes : encoder.encode(`data: ${textOf(held.bytes)}`)),
   };
 }
 

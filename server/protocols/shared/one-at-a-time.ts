@@ -19,7 +19,7 @@ export function oneAtATime(): OneAtATime {
     for (const [index, events] of waiting) {
       if (open !== null) break;
       waiting.delete(index);
-      found.push(...events);
+      for (const event of events) found.push(event);
       if (events.at(-1)?.type.endsWith('-end') !== true) open = index;
     }
     return found;
@@ -46,7 +46,7 @@ export function oneAtATime(): OneAtATime {
       const found: ChatEvent[] = [];
       while (waiting.size > 0) {
         open = null;
-        found.push(...advance());
+        for (const event of advance()) found.push(event);
       }
       return found;
     },

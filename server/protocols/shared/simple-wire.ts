@@ -53,7 +53,7 @@ function createReader(
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
   let next = 0;
   let called = 0;
-  let citations: readonly Citation[] = [];
+  let citations: Citation[] = [];
   let started = false;
   let ended = false;
   const stated = new StatedUsage();
@@ -110,7 +110,7 @@ function createReader(
         close(events);
         events.push({ type: 'media', part });
       }
-      if (chunk.citations !== undefined) citations = [...citations, ...chunk.citations];
+      if (chunk.citations !== undefined) for (const citation of chunk.citations) citations.push(citation);
       for (const one of chunk.calls ?? []) call(one, events);
       if (usage !== null) events.push({ type: 'usage', usage });
       if (chunk.end !== undefined) {

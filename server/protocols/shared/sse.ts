@@ -147,6 +147,62 @@ export function framesIn(bytes: Uint8Array): readonly RawFrame[] {
 
 const concat = (parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
 
+/** Bytes that wait for more: a buffer that grows by doubling, so that many small chunks cost no more than their bytes. */
+export class HeldBytes {
+  #buffer = nothing;
+  #start = 0;
+  #end = 0;
+
+  get size(): number {
+    return this.#end - this.#start;
+  }
+
+  /** All that is held. What was given out is never written again. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** @returns what is held with a chunk behind it, which is the chunk where nothing is. */
+  join(chunk: Uint8Array): Uint8Array {
+    if (this.size === 0) return chunk;
+    this.#add(chunk);
+    return this.bytes;
+  }
+
+  /** @param joined what `join` returned. @param used so many of its first bytes are needed no more. */
+  keep(joined: Uint8Array, used: number): void {
+    if (this.size === 0) this.#add(joined.subarray(used));
+    else this.#drop(used);
+  }
+
+  clear(): void {
+    this.#drop(this.size);
+  }
+
+  #add(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    const end = this.#end + chunk.length;
+    if (end > this.#buffer.length) {
+      const held = this.bytes;
+      const grown = new Uint8Array(Math.max(1024, 2 * (held.length + chunk.length)));
+      grown.set(held);
+      this.#buffer = grown;
+      this.#start = 0;
+      this.#end = held.length;
+    }
+    this.#buffer.set(chunk, this.#end);
+    this.#end += chunk.length;
+  }
+
+  #drop(count: number): void {
+    this.#start += count;
+    if (this.#start < this.#end) return;
+    this.#buffer = nothing;
+    this.#start = 0;
+    this.#end = 0;
+  }
+}
+
 /** Cuts the chunks of a stream behind each blank line. */
 export class SseSplitter implements Framing {
   /** An unfinished frame: the first `size` bytes of a buffer that grows by doubling, so that many small chunks stay cheap. */
@@ -155,13 +211,16 @@ export class SseSplitter implements Framing {
   /** How much of the held bytes is known to contain no frame end. */
   #scanned = 0;
   #sawCr = false;
+  /** How much of an unfinished event was searched for lines of data, and how many were found. */
+  #looked = 0;
+  #dataLines = 0;
   /** Known with the first event. */
   #lines: LineSplitter | null = null;
   #known = false;
 
   constructor(private readonly limit: number = frameLimit) {}
 
-  /** @returns the frames completed by this chunk, in order. @throws RangeError when one frame outgrows the limit. */
+  /** @returns the frames completed by this chunk, in order. @throws AppError upstream_broken when one frame outgrows the limit. */
   push(chunk: Uint8Array): readonly RawFrame[] {
     return this.advance(chunk).frames();
   }
@@ -215,13 +274,36 @@ export class SseSplitter implements Framing {
     let start = 0;
     for (let count = 0; ; count++) {
       const end = ends[count];
-      const isShort = end !== undefined || bytes.length - start < maxLookahead;
-      const text = isShort ? decode(bytes.subarray(start, end)) : '';
+      if (end === undefined) return this.#unfinishedIsLines(bytes.subarray(start), count > 0) ? count : null;
+      const text = decode(bytes.subarray(start, end));
       if (separatedByLines(text)) return count;
-      this.#known = end !== undefined && text.includes('data:');
-      if (end === undefined || this.#known) return null;
+      this.#known = text.includes('data:');
+      if (this.#known) return null;
       start = end;
     }
+  }
+
+  /** Decided by the first two lines of data, so nothing is looked at twice until they are there. @param isFresh another event has ended in front of it. */
+  #unfinishedIsLines(event: Uint8Array, isFresh: boolean): boolean {
+    if (isFresh) {
+      this.#looked = 0;
+      this.#dataLines = 0;
+    }
+    if (event.length >= maxLookahead) return false;
+    if (this.#looked === 0 && find.call(event, dataLine.subarray(1)) === 0) this.#dataLines = 1;
+    while (this.#dataLines < 2) {
+      const at = find.call(event, dataLine, this.#looked);
+      if (at < 0) {
+        this.#looked = Math.max(0, event.length - dataLine.length + 1);
+        return false;
+      }
+      this.#dataLines++;
+      this.#looked = at + 1;
+    }
+    if (this.#dataLines > 2) return false;
+    // Both are there: what follows changes nothing.
+    this.#dataLines++;
+    return separatedByLines(decode(event));
   }
 
   /** Bytes after the last blank line. `rawFrame` reads them as an event. */
@@ -248,6 +330,8 @@ export class SseSplitter implements Framing {
 
 /** An event without its end is looked into only while it is short. */
 const maxLookahead = 64 * 1024;
+const dataLine = Buffer.from('\ndata:');
+const find = Buffer.prototype.indexOf;
 
 /** Whether what looks like one event is several with one newline between them: its first line of data is a whole object, and another follows. */
 function separatedByLines(text: string): boolean {
@@ -267,30 +351,34 @@ function separatedByLines(text: string): boolean {
 
 /** Makes an event of each line of data and the lines before it, with the blank line that it lacks. */
 class LineSplitter {
-  #rest: Uint8Array = nothing;
+  readonly #rest = new HeldBytes();
+  /** How much of it is known to hold no line end. */
+  #scanned = 0;
   /** Lines of the event that has no data yet. */
   #before = '';
 
   constructor(private readonly limit: number) {}
 
   advance(chunk: Uint8Array): FrameRun {
-    const bytes = this.#rest.length === 0 ? chunk : concat([this.#rest, chunk]);
+    const bytes = this.#rest.join(chunk);
     const frames: RawFrame[] = [];
     let start = 0;
-    for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, start)) {
+    for (let at = bytes.indexOf(lf, this.#scanned); at >= 0; at = bytes.indexOf(lf, start)) {
       const frame = this.#take(decode(bytes.subarray(start, at)));
       if (frame !== null) frames.push(rawFrame(Buffer.from(frame)));
       start = at + 1;
     }
-    this.#rest = bytes.slice(start);
-    if (this.#rest.length + this.#before.length > this.limit)
+    this.#rest.keep(bytes, start);
+    this.#scanned = this.#rest.size;
+    if (this.#rest.size + this.#before.length > this.limit)
       throw new AppError('upstream_broken', {}, 'event stream frame too large');
     return runOf(frames);
   }
 
   end(): Uint8Array {
-    const frame = this.#take(decode(this.#rest));
-    this.#rest = nothing;
+    const frame = this.#take(decode(this.#rest.bytes));
+    this.#rest.clear();
+    this.#scanned = 0;
     return frame === null ? nothing : Buffer.from(frame);
   }
 

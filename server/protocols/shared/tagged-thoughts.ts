@@ -15,6 +15,8 @@ function partialMarkLength(text: string, mark: string): number {
 export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
   let state: 'before' | 'thinking' | 'trimming' | 'behind' = 'before';
   let text = '';
+  /** In front of everything else. */
+  let blanks = '';
   let moved = 0;
   let thought = false;
   const eventsOf = (index: number, words: string): ChatEvent[] =>
@@ -56,6 +58,12 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
 
   function begin(index: number): ChatEvent[] {
     const words = text.trimStart();
+    if (words === '') {
+      // Kept beside, so that no blank is looked at twice.
+      blanks += text;
+      text = '';
+      return [];
+    }
     if (words.startsWith(opening)) {
       text = words.slice(opening.length);
       state = 'thinking';
@@ -63,7 +71,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     }
     if (opening.startsWith(words)) return [];
     state = 'behind';
-    return [{ type: 'text-start', index }, ...eventsOf(index, text)];
+    return [{ type: 'text-start', index }, ...eventsOf(index, blanks + text)];
   }
 
   function end(event: ChatEvent & { type: 'text-end' }): ChatEvent[] {
@@ -72,7 +80,7 @@ export function taggedThoughts(): (event: ChatEvent) => readonly ChatEvent[] {
     text = '';
     if (state === 'thinking')
       return [...pondered(index, rest), { type: 'reasoning-end', index, signature: null, redacted: null }];
-    if (state === 'before') return [{ type: 'text-start', index }, ...eventsOf(index, rest), event];
+    if (state === 'before') return [{ type: 'text-start', index }, ...eventsOf(index, blanks + rest), event];
     return [{ ...event, index: index + moved }];
   }
 

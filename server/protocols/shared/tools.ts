@@ -48,7 +48,7 @@ export const bundled = (namespace: string | null, name: string): string =>
 
 /** Names that every dialect accepts. */
 export const portableName = (name: string): string =>
-  matches.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
+  matches.test(name) ? name : name.slice(0, 64).replace(/[^a-zA-Z0-9_-]/g, '_') || 'tool';
 
 /** Types of tools that the client runs, in forms of their own dialects. */
 const clientRun = /^(?:local_shell|shell|apply_patch|computer|bash|text_editor|str_replace|memory)/;

@@ -1,6 +1,6 @@
 /** AWS's binary event stream as frames of server-sent events: prelude, headers, payload, two checksums. */
 import { AppError } from '../../contract/errors.ts';
-import { type RawFrame, rawFrame, runOf } from '../../protocols/shared/sse.ts';
+import { HeldBytes, type RawFrame, rawFrame, runOf } from '../../protocols/shared/sse.ts';
 import type { Framing } from '../adapter.ts';
 
 const preludeSize = 12;
@@ -14,14 +14,15 @@ export interface AwsMessage {
   readonly payload: Uint8Array;
 }
 
-/** @param encode what a message means as event name and JSON text; null = nothing. @throws RangeError for broken or oversized messages. */
+/** @param encode what a message means as event name and JSON text; null = nothing. @throws AppError upstream_broken for broken or oversized messages. */
 export function awsFraming(
   encode: (message: AwsMessage) => { readonly event: string; readonly data: string } | null,
 ): Framing {
-  let held: Uint8Array = nothing;
+  const waiting = new HeldBytes();
   return {
     advance(chunk) {
-      held = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
+      const all = waiting.join(chunk);
+      let held = all;
       const frames: RawFrame[] = [];
       while (held.length >= preludeSize) {
         const view = new DataView(held.buffer, held.byteOffset, held.byteLength);
@@ -42,6 +43,7 @@ export function awsFraming(
           frames.push(rawFrame(encoder.encode(`event: ${encoded.event}\ndata: ${encoded.data}\n\n`)));
         held = held.subarray(size);
       }
+      waiting.keep(all, all.length - held.length);
       return runOf(frames);
     },
     end: () => nothing,

@@ -381,6 +381,7 @@ export class ResponseStream implements Looking {
       const { done, value } = read;
       if (done) break;
       this.lastByteMs = deps.now();
+      deps.works(this.reservation.parsed.requestId);
       const run = framing.advance(value);
       if (run.count > 0) {
         const over = this.grows ? this.deliverCovered(stream, run) : this.deliver(stream, run);

@@ -37,6 +37,9 @@ const descriptions = new Map(
 /** What clients look up besides lists, at addresses of their own. */
 export const isModelListPath = (path: string): boolean => fixed.has(path) || descriptions.has(path);
 
+/** Bytes of a question for one model: it is free, and names nothing else. */
+const detailsLimit = 64 * 1024;
+
 /** @throws AppError as `identify` and `readBody` do; model_unknown. */
 export async function answerModelList(
   deps: ListModelsDeps,
@@ -47,7 +50,7 @@ export async function answerModelList(
     throw new AppError('method_not_allowed', { method: request.method });
   if (describes === undefined) return Response.json(fixed.get(path));
   const principal = deps.authorize.identify(request, peer);
-  const body = record(parseJson(new TextDecoder().decode(await readBody(request, bodyLimit))));
+  const body = record(parseJson(new TextDecoder().decode(await readBody(request, Math.min(bodyLimit, detailsLimit)))));
   if (body === null) throw new AppError('body_not_json');
   const model = describes.modelIn(body);
   if (typeof model !== 'string' || model === '') throw new AppError('model_missing');

@@ -138,8 +138,15 @@ const isImagePart = ({ type }: Members): boolean => type === 'image' || type ===
 const prefix = 'data:application/octet-stream;base64,';
 const dataUrl = /^data:([^;,]{0,100})((?:;[^;,]{0,100})*),/i;
 const address = /^[a-z][a-z\d+.-]*:/i;
-/** Some encoders break lines. */
-const base64 = /^[A-Za-z\d+/_\r\n-]+={0,2}[\r\n]*$/;
+/** Some encoders break lines. What may stand at the end alone is taken off before: two classes with a letter in common try each border between them. */
+const base64 = /^[A-Za-z\d+/_\r\n-]+$/;
+
+function isBase64(text: string): boolean {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === '\n' || text[end - 1] === '\r')) end--;
+  for (let padding = 0; padding < 2 && text[end - 1] === '='; padding++) end--;
+  return base64.test(text.slice(0, end));
+}
 
 /** @returns null where no dialect has media. */
 export function mediaIn(text: string, place: Place): Found | null {
@@ -160,7 +167,7 @@ function provenMedia(text: string, place: Place, kind: Kind): Found | null {
     return remote(kind, text);
   if (named !== null && !(named[2] ?? '').toLowerCase().endsWith(';base64')) return null;
   const data = named === null ? text : text.slice(named[0].length);
-  if (!base64.test(data)) return null;
+  if (!isBase64(data)) return null;
   const mime = named?.[1]?.toLowerCase() ?? mimeOf(place);
   const found = carried(text, data, {
     kind: declaredKind(mime, kind),

@@ -17,6 +17,8 @@ export interface ParseContext {
   readonly startedMs: number;
   /** Largest body in bytes. */
   readonly bodyLimit: number;
+  /** Called when the body is there, and the reading begins. */
+  readonly works?: (requestId: string) => void;
   /** For summaries of conversations; absent where there are none. */
   readonly encryptedBlob?: EncryptedBlob;
   /** For items that are named instead of repeated; absent where there are none. */
@@ -30,9 +32,16 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const wantsForm =
     route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const input = wantsForm
-    ? await readFormContent(request, context, route.operation)
-    : jsonContent(await readBody(request, context.bodyLimit));
+  const { works } = context;
+  let input: Content;
+  if (wantsForm) {
+    input = await readFormContent(request, context, route.operation);
+    works?.(context.requestId);
+  } else {
+    const bytes = await readBody(request, context.bodyLimit);
+    works?.(context.requestId);
+    input = jsonContent(bytes);
+  }
   if (input.json === null) checkFields(input.body, route.operation);
   else checkMembers(input.json, input.body, matched);
   const { definition } = codecFor(route.protocol);

@@ -196,13 +196,22 @@ export function reasonOf({ error }: Pick<UpstreamFailure, 'error'>): {
 /** Takes addresses and keys out of an upstream's words before anybody else reads them. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
+  if (text.length > readMessage) {
+    // A secret that is cut in two would not be found: what the cut has divided goes too.
+    const border = text.lastIndexOf(' ', readMessage);
+    clean = text.slice(0, border > 0 ? border : readMessage);
+  }
   for (const secret of secrets) if (secret.length >= 6) clean = clean.replaceAll(secret, '***');
   return clean
     .replace(/\b(?:https?|wss?):\/\/[^\s"'<>)]+/gi, '***')
     .replace(/\b(?:sk|pk|key|AIza|gsk|xai)[-_]?[A-Za-z0-9_-]{16,}\b/g, '***')
     .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '***')
-    .slice(0, 2000);
+    .slice(0, keptMessage);
 }
+
+/** Characters of an upstream's message: what is kept, and what is read for that. */
+const keptMessage = 2000;
+const readMessage = 64 * 1024;
 
 /** An upstream's error without keys and addresses, as it is written to rows that administrators read. */
 export function redacted(

@@ -60,6 +60,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const firstByteMs = firstByteTimeout(core, this.reservation, prepared, this.attempts);
     const sentMs = core.now();
     const result = await send(core, prepared, abort, firstByteMs);
+    core.works(this.reservation.parsed.requestId);
     if (result.kind === 'failure') return { failure: result.failure, hasResponse: false };
     const reached = await this.read(result.response, { prepared, abort, sentMs, firstBy: sentMs + firstByteMs });
     return 'kind' in reached ? reached : { failure: reached, hasResponse: true };
@@ -159,6 +160,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     // It is made already: a client that leaves now pays for it.
     this.disconnect.expecting(always);
     const bytes = await readWhole(response, this.idleMs, abort);
+    core.works(parsed.requestId);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
     const firstByteMs = core.now();
     const translated = isChat && (prepared.needsTranslation || parsed.stream);

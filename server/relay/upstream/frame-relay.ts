@@ -159,6 +159,7 @@ const deliveredAmount = ({ units, audioSeconds, pictures, fileTokens }: Delivere
 export const unreadLimit = 16 * 1024;
 const largeChunk = 1024;
 const noBytes = new Uint8Array(0);
+const none: readonly never[] = [];
 
 /**
  * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
@@ -432,7 +433,8 @@ export class TranslatingRelay extends FrameRelay {
       }
       // The caller that ends the stream writes errors, redacted.
       if (event.type === 'error' || event.type === 'other-choice') continue;
-      if (writer === null) this.collected.push(...(change === null ? [event] : change(event)));
+      if (writer === null && change === null) this.collected.push(event);
+      else if (writer === null) for (const changed of change?.(event) ?? none) this.collected.push(changed);
       else if (change === null) out += writer.write(event);
       else for (const changed of change(event)) out += writer.write(changed);
     }

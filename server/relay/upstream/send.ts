@@ -35,6 +35,8 @@ export interface SendCore extends Reporter {
   readonly token: AuthInput['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
+  /** Notes what is worked on from here on. */
+  readonly works: (requestId: string) => void;
   /** Milliseconds an upstream may be silent. */
   idleMs(): number;
 }

@@ -23,6 +23,8 @@ export interface ControlStart {
   readonly setupCode: string;
   /** Relay threads of this process. */
   readonly relayThreads: number;
+  /** Where the relay threads say that they go on. */
+  readonly pulses: readonly SharedArrayBuffer[];
   /** How long its leases last without the database; null = the database is a file. */
   readonly leaseSeconds: number | null;
   readonly log: LogSettings;

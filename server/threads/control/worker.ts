@@ -11,7 +11,7 @@ import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
-import { healthyStorage, type StorageStatus } from '../../contract/storage.ts';
+import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
@@ -29,6 +29,7 @@ import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { createMonoClock } from '../relay/clock.ts';
+import { stallLimits, watchStalls } from '../relay/pulse.ts';
 import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
@@ -69,6 +70,7 @@ async function start(order: ControlStart) {
   let nextTest = 1;
   let storage = healthyStorage;
   const defects = createDefectCount(Date.now);
+  let stall: RelayStall | null = null;
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
@@ -100,6 +102,7 @@ async function start(order: ControlStart) {
     node,
     storage: () => storage,
     defects: defects.recent,
+    stall: () => stall,
     relayThreads: order.relayThreads,
     verifiedBackup: backupInThread,
     now: Date.now,
@@ -138,6 +141,21 @@ async function start(order: ControlStart) {
     now: Date.now,
   });
   const traffic = keepTraffic(services, report);
+  // This thread lives on whatever the relays do, and the only relay is the main thread.
+  const stopWatchingRelays = watchStalls({
+    pulses: order.pulses,
+    limitMs: stallLimits.reportMs,
+    lookMs: stallLimits.lookMs,
+    counts: true,
+    found({ thread, requestId, ms }) {
+      stall = { thread, requestId, ms, at: Math.floor(Date.now() / 1000) };
+      log.error(`relay thread ${thread} stands still for ${Math.round(ms / 1000)} s`, { request_id: requestId });
+    },
+    over({ thread, requestId, ms }) {
+      stall = { thread, requestId, ms, at: Math.floor(Date.now() / 1000) };
+      log.warn(`relay thread ${thread} goes on after ${(ms / 1000).toFixed(1)} s`, { request_id: requestId });
+    },
+  });
   void services.practice.resume().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
@@ -169,6 +187,7 @@ async function start(order: ControlStart) {
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
     close: async () => {
+      stopWatchingRelays();
       stopJobs();
       await traffic.stop();
       stopWatchingKey();

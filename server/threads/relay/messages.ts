@@ -64,6 +64,8 @@ export interface RelayStart {
   readonly rows: readonly number[];
   readonly update: RelayUpdate;
   readonly ledger: MessagePort;
+  /** Where it says that it goes on. */
+  readonly pulse: SharedArrayBuffer;
 }
 
 /** Metrics of one relay. */

@@ -2,6 +2,7 @@
 import { createMonoClock } from './clock.ts';
 import { freePort } from './free-port.ts';
 import type { FromRelay } from './messages.ts';
+import { newPulse, Pulse } from './pulse.ts';
 import { passOn, type RelayPool, type RelayPoolDeps } from './relay-pool.ts';
 import { createServing } from './serving.ts';
 
@@ -17,7 +18,8 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
   const { host, port, sharesPort, follows } = deps.order;
   const alone = sharesPort && !follows;
   const order = alone ? { ...deps.order, port: freePort(host, port) } : deps.order;
-  const serving = createServing({ ...deps, order, monoNow: createMonoClock(), send: receive });
+  const pulse = new Pulse(deps.pulses[0] ?? newPulse());
+  const serving = createServing({ ...deps, order, pulse, monoNow: createMonoClock(), send: receive });
   return {
     open: serving.open,
     update: () => Promise.resolve(),

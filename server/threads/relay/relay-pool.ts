@@ -53,6 +53,8 @@ export interface RelayPoolDeps {
   readonly ledger: LedgerClient;
   readonly counter: TokenCounter;
   readonly descriptors: Descriptors | null;
+  /** One for each relay thread, by number. */
+  readonly pulses: readonly SharedArrayBuffer[];
   readonly control: (message: ToControl) => void;
   /** One line for the operator. */
   readonly print: (line: string) => void;

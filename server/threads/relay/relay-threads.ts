@@ -16,6 +16,7 @@ import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost-thread.ts';
 import type { FromRelay, RelayStatus, RelayUpdate, ThreadStats, ToRelay } from './messages.ts';
+import { forgetPulse, newPulse, type Stall, type StallLimits, stallLimits, watchStalls } from './pulse.ts';
 import { passOn, type RelayPool, type RelayPoolDeps } from './relay-pool.ts';
 
 export interface RelayThreadsDeps extends RelayPoolDeps {
@@ -25,6 +26,7 @@ export interface RelayThreadsDeps extends RelayPoolDeps {
   readonly keep: Parameters<typeof keepPending>[1];
   /** One died too often. */
   readonly onFatal: (reason: string) => void;
+  readonly stalls?: StallLimits;
 }
 
 /** One relay's thread, from its start to its end. */
@@ -49,6 +51,8 @@ interface Thread {
   /** Of changes that were sent and are not yet applied, in order. */
   readonly applying: (() => void)[];
   readonly stopWatching: () => void;
+  /** Why it was ended; null = it was not. */
+  ended: string | null;
 }
 
 const regionsAtOnce = 4;
@@ -145,7 +149,27 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     passOn(deps, message);
   };
 
+  const pulseOf = (number: number): SharedArrayBuffer => deps.pulses[number - 1] ?? newPulse();
+
+  /** Its death is seen like any other, and its requests are settled then. */
+  const replace = ({ thread: number, requestId, ms }: Stall): void => {
+    const thread = threads.get(number);
+    // One that begins has a time limit of its own, and one of a server that ends too.
+    if (thread?.serving !== true || ending || moving) return;
+    thread.ended = `it stood still for ${Math.round(ms / 1000)} s at request ${requestId || '-'}`;
+    thread.worker.terminate();
+  };
+  const limits = deps.stalls ?? stallLimits;
+  const stopWatch = watchStalls({
+    pulses: deps.pulses,
+    limitMs: limits.replaceMs,
+    lookMs: limits.lookMs,
+    found: replace,
+  });
+
   const launch = (number: number): Thread => {
+    const pulse = pulseOf(number);
+    forgetPulse(pulse);
     const worker = startThread('relay');
     const thread: Thread = {
       number,
@@ -162,7 +186,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       stopped: Promise.withResolvers(),
       paused: Promise.withResolvers(),
       applying: [],
-      stopWatching: watchThread(worker, (reason) => void died(thread, reason)),
+      stopWatching: watchThread(worker, (reason) => void died(thread, thread.ended ?? reason)),
+      ended: null,
     };
     // reason: whoever waits for the thread gets the error; a restart waits for nobody.
     thread.ready.promise.catch(() => undefined);
@@ -193,6 +218,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
         rows: thread.rows,
         update,
         ledger,
+        pulse,
       },
       [ledger],
     );
@@ -213,6 +239,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   /** Its requests are ended first, so that its rows and its number can be another's. */
   const died = async (thread: Thread, reason: string): Promise<void> => {
     threads.delete(thread.number);
+    forgetPulse(pulseOf(thread.number));
     thread.ready.reject(new Error(reason));
     for (const resolve of thread.busy.values()) resolve([]);
     for (const resolve of thread.figured.values()) resolve(null);
@@ -250,6 +277,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     thread.stopWatching();
     thread.worker.terminate();
     threads.delete(thread.number);
+    forgetPulse(pulseOf(thread.number));
     for (const done of thread.applying.splice(0)) done();
   };
 
@@ -280,6 +308,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
 
   const over = async (message: ToRelay, ms: number): Promise<void> => {
     ending = true;
+    stopWatch();
     connections.stop();
     each(message);
     const all = [...threads.values()];
@@ -366,6 +395,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
     terminate() {
       ending = true;
+      stopWatch();
       for (const thread of [...threads.values()]) end(thread);
     },
   };

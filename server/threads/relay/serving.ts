@@ -29,6 +29,7 @@ import { portError } from './free-port.ts';
 import { createOverload } from './load-shedding.ts';
 import type { FromRelay, RelayStatus, ServingOrder, ThreadStats, ToRelay } from './messages.ts';
 import { createObservers } from './observer.ts';
+import { beatMs, type Pulse } from './pulse.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken. */
@@ -48,6 +49,7 @@ export interface ServingDeps {
   readonly descriptors: Descriptors | null;
   /** Milliseconds of a monotonic clock that is the same in all threads. */
   readonly monoNow: () => number;
+  readonly pulse: Pulse;
   readonly send: (message: FromRelay) => void;
 }
 
@@ -89,6 +91,7 @@ export function createServing(deps: ServingDeps): Serving {
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
     report: defectReport(order.log, send),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
+    works: deps.pulse.works,
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
     exhausted: createExhaustionWatch(print, () => performance.now()),
@@ -138,6 +141,8 @@ export function createServing(deps: ServingDeps): Serving {
   return {
     async open() {
       await observers.ready();
+      deps.pulse.beat();
+      setInterval(() => deps.pulse.beat(), beatMs).unref();
       httpServer = openServer(deps, { relay: observers.seen(relay), controlSocket: files.httpSocket, connections });
       return httpServer.port;
     },

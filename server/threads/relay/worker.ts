@@ -11,6 +11,7 @@ import { isOurs } from '../../relay/shared/defect.ts';
 import { createRelayState } from '../../relay/state/state.ts';
 import { createMonoClock } from './clock.ts';
 import type { FromRelay, RelayStart, RelayStatus, RelayUpdate, ToRelay } from './messages.ts';
+import { Pulse } from './pulse.ts';
 import { createServing } from './serving.ts';
 
 declare const self: {
@@ -61,6 +62,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     counter: createTokenCounter(() => counting),
     descriptors: null,
     monoNow,
+    pulse: new Pulse(order.pulse),
     send: (message) => self.postMessage(message),
   });
   const receive = ({ chunks, slots, update }: RelayUpdate) => {

@@ -67,10 +67,9 @@ export async function answerTask(
       return Response.json(drawingView(core, found, originOf(request)));
     }
     case 'drawings': {
-      const { ids } = await jsonOf(request, listLimit);
+      const ids = await idsOf(request);
       core.watch?.onReceived(request);
-      const taskIds = Array.isArray(ids) ? ids.map(String) : [];
-      const found = await core.tasks.drawings(principal.user.id, taskIds);
+      const found = await core.tasks.drawings(principal.user.id, ids);
       return Response.json(found.map((drawing) => drawingView(core, drawing, originOf(request))));
     }
     case 'song': {
@@ -80,9 +79,9 @@ export async function answerTask(
         : Response.json({ code: 'success', message: '', data: songView(found) });
     }
     case 'songs': {
-      const { ids } = await jsonOf(request, listLimit);
+      const ids = await idsOf(request);
       core.watch?.onReceived(request);
-      const found = await core.tasks.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
+      const found = await core.tasks.songs(principal.user.id, ids);
       return Response.json({ code: 'success', message: '', data: found.map(songView) });
     }
   }
@@ -102,6 +101,12 @@ async function jsonOf(request: Request, limit: number): Promise<Record<string, u
   const body = record(parseJson(new TextDecoder().decode(bytes)));
   if (body === null) throw new AppError('body_not_json');
   return body;
+}
+
+/** Numbers are ids too; what is nested is none. @throws AppError body_*. */
+async function idsOf(request: Request): Promise<string[]> {
+  const { ids } = await jsonOf(request, listLimit);
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string' || typeof id === 'number').map(String) : [];
 }
 
 const originOf = (request: Request): string => new URL(request.url).origin;
