@@ -105,6 +105,7 @@ const composed: ReadonlyMap<string, string> = new Map([
   ['server/contract/storage-reasons.ts', 'sentences of ours'],
   ['server/contract/stored-texts.ts', 'sentences of ours'],
   ['server/relay/admission/counting/count.ts', 'classes without a sign in common'],
+  ['server/relay/endpoints/tasks/work.ts', 'a word, and blanks and digits that are counted'],
   ['server/relay/shared/failure.ts', 'a message of an upstream, cut to 2,000 characters by `redact`'],
 ]);
 

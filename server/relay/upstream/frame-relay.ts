@@ -355,9 +355,18 @@ export class PassthroughRelay extends FrameRelay {
   }
 }
 
-/** The longest JSON string in it: in a piece of an answer, its words. */
-const longestString = (text: string): string =>
-  (text.match(/"(?:[^"\\]|\\.)*"/g) ?? []).reduce((longest, one) => (one.length > longest.length ? one : longest), '');
+/** The longest JSON string in it: in a piece of an answer, its words. A pattern would look for the end of an open string from each of its quotes. */
+function longestString(text: string): string {
+  let longest = '';
+  for (let at = text.indexOf('"'); at >= 0; ) {
+    let end = at + 1;
+    while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+    if (end >= text.length) break;
+    if (end + 1 - at > longest.length) longest = text.slice(at, end + 1);
+    at = text.indexOf('"', end + 1);
+  }
+  return longest;
+}
 
 /** Every event is read and written again in the client's dialect. */
 export class TranslatingRelay extends FrameRelay {
