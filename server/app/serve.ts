@@ -106,7 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.print(missingPostings(missing));
     ledger.onBalance(balances.money.accounts.credit);
-    const state = createRelayState(balances.money.accounts);
+    const state = createRelayState(balances.money.accounts, Date.now);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
     const { env, print, metrics = null, log = defaultLogSettings } = options;

@@ -1,6 +1,6 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
-
+import { bucketOptions } from './pricing/bucket.ts';
 import { isTermName, pricedMembers } from './pricing/modifiers.ts';
 
 export interface Issue {
@@ -338,6 +338,61 @@ export const tiers: OptionKind<unknown> = {
 
 const isStep = (step: unknown): step is Record<string, unknown> =>
   isRecord(step) && Number.isSafeInteger(step.above) && Number(step.above) >= 0 && typeof step.input === 'number';
+
+/** JSON object of model or pattern -> (`member:value` -> steps of factors, as in `tiers`). */
+export const termFactors: OptionKind<unknown> = {
+  ...json('object'),
+  check(value) {
+    const issue = json('object').check(value);
+    if (issue !== null || value.trim() === '') return issue;
+    for (const [model, terms] of Object.entries(jsonOf(value) as Record<string, unknown>)) {
+      const bad = isRecord(terms) ? Object.keys(terms).find((name) => !isTermName(name)) : '';
+      if (bad !== undefined)
+        return {
+          zh: `${model}：必须是 service_tier:flex 等 → 倍率列表 ${bad}`.trim(),
+          en: `${model} must map service_tier:flex and the like to lists of factors ${bad}`.trim(),
+        };
+      const own = tiers.check(JSON.stringify(terms));
+      if (own !== null) return { zh: `${model}：${own.zh}`, en: `${model}: ${own.en}` };
+    }
+    return null;
+  },
+};
+
+/** Options that a price with a date may have a value for. */
+const datedKeys: readonly string[] = ['ModelRatio', 'ModelPrice', ...bucketOptions.map(({ key }) => key)];
+const isDay = (value: unknown): boolean =>
+  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(`${value}T00:00:00Z`));
+
+/** JSON object of model -> list of prices that hold from a day on. */
+export const priceDates: OptionKind<unknown> = {
+  ...json('object'),
+  check(value) {
+    const issue = json('object').check(value);
+    if (issue !== null || value.trim() === '') return issue;
+    for (const [model, rows] of Object.entries(jsonOf(value) as Record<string, unknown>)) {
+      for (const row of Array.isArray(rows) ? rows : [null]) {
+        const { from, until, TierRatio: terms, replaces, ...own } = isRecord(row) ? row : { from: undefined };
+        if (!isDay(from) || (until !== undefined && !isDay(until)))
+          return {
+            zh: `${model} 必须是列表，每项形如 {"from": "2026-12-01", "ModelRatio": 2}`,
+            en: `${model} must be a list such as {"from": "2026-12-01", "ModelRatio": 2}`,
+          };
+        const { TierRatio: formerTerms, ...former } = isRecord(replaces) ? replaces : {};
+        const bad =
+          Object.keys({ ...own, ...former }).find((key) => !datedKeys.includes(key)) ??
+          (ratios.check(JSON.stringify(own)) === null && ratios.check(JSON.stringify(former)) === null
+            ? undefined
+            : '');
+        if (bad !== undefined)
+          return { zh: `${model}：${bad} 不是价格`, en: `${model}: ${bad === '' ? 'a value' : bad} is no price` };
+        const issue = termTable.check(JSON.stringify({ [model]: terms ?? {}, replaces: formerTerms ?? {} }));
+        if (issue !== null) return issue;
+      }
+    }
+    return null;
+  },
+};
 
 /** An option of JSON whose parts are looked at one by one. @param part of an object by its name, of a list by its number. */
 const partwise = (

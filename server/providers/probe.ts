@@ -1,7 +1,7 @@
 /** One small question that shows that a channel works: which of its models is asked, and what. */
 import { bareName, modelLimits } from '../contract/model-limits.ts';
 import { defaultPriceTables } from '../contract/pricing/defaults.ts';
-import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
+import { resolvePrices } from '../contract/pricing/tables.ts';
 import { allCodecs } from '../protocols/registry.ts';
 import { type ProbeKind, type ProbeRow, probeRows } from './knowledge/probe.ts';
 import type { Provider } from './provider.ts';
@@ -68,12 +68,9 @@ const namesOf = (model: string): readonly string[] => {
   return [model, last, bareName(last), bareName(last).replace('@', '-'), bareName(last).replace(/@.*$/, '')];
 };
 
-let shipped: PriceTables | null = null;
-
-/** @returns dollars at list for one probe; null = no price is known. */
+/** @returns dollars at list for one probe, before any price with a date; null = no price is known. */
 export function probePrice(provider: Provider, model: string): number | null {
-  shipped ??= defaultPriceTables();
-  const tables = shipped;
+  const tables = defaultPriceTables(0);
   const prices = namesOf(model)
     .map((name) => resolvePrices(tables, name, { group: '', userGroup: '' }))
     .find((found) => found !== null);

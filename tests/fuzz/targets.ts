@@ -206,7 +206,7 @@ function priceMaps({ damaged, pick, value, whole }: Damage): void {
   const key = pick(priceOptionKeys);
   const text = pick([() => damaged(defaultPriceText(key).slice(0, 600)), () => JSON.stringify(value()) ?? ''])();
   if (optionRow(key).kind.check(text) !== null) return;
-  const tables = compilePriceTables((name) => (name === key ? text : defaultPriceText(name)));
+  const tables = compilePriceTables((name) => (name === key ? text : defaultPriceText(name)), 0);
   for (const model of ['gpt-4o', 'a', '__proto__', 'constructor', 'default']) {
     const prices = resolvePrices(tables, model, { group: 'default', userGroup: 'default', acceptUnset: true });
     if (prices === null) continue;

@@ -173,12 +173,12 @@ test.each([
   ['gpt-4o-2030-01-01', { input: 2.5, output: 10, like: 'gpt-4o' }],
   ['openai/gpt-4o-mini', { input: 0.15, output: 0.6, like: 'gpt-4o-mini' }],
 ])('%s without a price is suggested one', (model, wanted) => {
-  expect(suggestionFor(model)).toMatchObject(wanted);
+  expect(suggestionFor(model, 0)).toMatchObject(wanted);
 });
 
 test('an open model is suggested the price of others of its size, and nothing is suggested of what says no size', () => {
-  const found = suggestionFor('house-finetune-70b');
+  const found = suggestionFor('house-finetune-70b', 0);
   expect(found?.like).toBe('');
   expect(found?.input ?? 0).toBeGreaterThan(0);
-  expect(suggestionFor('house-finetune')).toBeNull();
+  expect(suggestionFor('house-finetune', 0)).toBeNull();
 });

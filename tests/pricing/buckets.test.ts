@@ -27,8 +27,9 @@ import { readPrompt } from '../../server/relay/intake/prompt.ts';
 
 const model = 'measured';
 const pricesWith = (over: Partial<Record<PriceOptionKey, unknown>>) => {
-  const tables = compilePriceTables((key) =>
-    key in over ? JSON.stringify(over[key]) : key === 'QuotaPerUnit' ? '500000' : '{}',
+  const tables = compilePriceTables(
+    (key) => (key in over ? JSON.stringify(over[key]) : key === 'QuotaPerUnit' ? '500000' : '{}'),
+    0,
   );
   const prices = resolvePrices(tables, model, { group: 'default', userGroup: 'default' });
   if (prices === null) throw new Error('no prices');
@@ -56,7 +57,7 @@ test.each(bucketNames)('a hold covers what is counted as %s', (name) => {
     const size = {
       promptTokens: side === 'prompt' && reservedAs !== 'media' ? 100 : 0,
       media: reservedAs === 'media' ? { [name]: 100 } : {},
-      caches: reservedAs === '5m' || reservedAs === '1h' ? reservedAs : ('none' as const),
+      caches: reservedAs === '5m' || reservedAs === '1h' || reservedAs === '12h' ? reservedAs : ('none' as const),
       maxTokens: side === 'answer' ? 100 : 0,
       hasAudio: reservedAs === 'audio',
     };
@@ -81,7 +82,7 @@ test('what a row refers to is a row', () => {
   for (const name of bucketNames) {
     const { price, includes } = bucketRow(name);
     const against = price !== null && 'relativeTo' in price ? price.relativeTo : undefined;
-    for (const other of [pricedAs(name), against ?? name, includes ?? name]) expect(bucketNames).toContain(other);
+    for (const other of [pricedAs(name), against ?? name, ...(includes ?? [])]) expect(bucketNames).toContain(other);
   }
   for (const list of [bucketNames.map((name) => bucketRow(name).field), ratioRows.map(({ field }) => field)])
     expect(new Set(list).size).toBe(list.length);

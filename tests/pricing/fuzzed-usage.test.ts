@@ -85,7 +85,7 @@ function usageObject(protocol: ProtocolId): unknown {
   return { ...some(counts), ...Object.fromEntries(nested) };
 }
 
-const tables = compilePriceTables(defaultPriceText);
+const tables = compilePriceTables(defaultPriceText, 0);
 const prices = ['gpt-4o-mini', 'o3', 'gpt-4o-audio-preview', 'claude-sonnet-4-20250514', 'gemini-2.5-pro'].flatMap(
   (model) => {
     const found = resolvePrices(tables, model, { group: 'default', userGroup: 'default' });

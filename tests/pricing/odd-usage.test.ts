@@ -121,7 +121,7 @@ function* usagesIn(value: unknown): Generator<Record<string, unknown>> {
 }
 
 test.skipIf(!existsSync(recordings))('recorded usages are read whole, their iterations summed, and recomputed', () => {
-  const prices = resolvePrices(compilePriceTables(defaultPriceText), 'claude-sonnet-4-6', {
+  const prices = resolvePrices(compilePriceTables(defaultPriceText, 0), 'claude-sonnet-4-6', {
     group: 'default',
     userGroup: 'default',
   });

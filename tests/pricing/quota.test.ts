@@ -17,6 +17,7 @@ const prices = (over: Partial<Prices>): Prices => ({
   cacheRatio: 1,
   cacheWriteRatio: 1.25,
   cacheWrite1hRatio: 2,
+  cacheWrite12hRatio: 2,
   imageRatio: 1,
   audioRatio: 1,
   videoRatio: 1,
@@ -80,6 +81,7 @@ test.each([
   ['speech', { input: 1000 }, { modelRatio: 7.5 }, 7500],
   ['transcription', { input: 1017 }, { modelRatio: 15 }, 15_255],
   ['an hour in the cache', { cacheWrite1h: 100 }, { modelRatio: 2 }, 400],
+  ['half a day in the cache', { cacheWrite12h: 100 }, { modelRatio: 2, cacheWrite12hRatio: 2.5 }, 500],
 ] as const)('vector %s', (_name, usage, price, quota) => {
   expect(quote({ ...emptyUsage, ...usage }, prices(price)).quota).toBe(quota);
 });
@@ -227,6 +229,7 @@ const usageCounts = {
   cacheRead: tokens,
   cacheWrite5m: tokens,
   cacheWrite1h: tokens,
+  cacheWrite12h: tokens,
   audioInput: tokens,
   imageInput: tokens,
   videoInput: tokens,
@@ -244,6 +247,7 @@ const plainPrices = {
   cacheRatio: ratio,
   cacheWriteRatio: ratio,
   cacheWrite1hRatio: ratio,
+  cacheWrite12hRatio: ratio,
   imageRatio: ratio,
   videoRatio: ratio,
   audioRatio: ratio,
@@ -338,6 +342,7 @@ test('the short way gives what whole numbers give', () => {
         BigInt(used.cacheRead) * millionths(price.cacheRatio) +
         BigInt(used.cacheWrite5m) * millionths(price.cacheWriteRatio) +
         BigInt(used.cacheWrite1h) * millionths(price.cacheWrite1hRatio) +
+        BigInt(used.cacheWrite12h) * millionths(price.cacheWrite12hRatio) +
         BigInt(used.audioInput) * millionths(price.audioRatio) +
         BigInt(used.imageInput) * millionths(price.imageRatio) +
         BigInt(used.videoInput) * millionths(price.videoRatio) +

@@ -81,6 +81,7 @@ const base: Prices = {
   cacheRatio: 1,
   cacheWriteRatio: 1,
   cacheWrite1hRatio: 1,
+  cacheWrite12hRatio: 1,
   imageRatio: 1,
   videoRatio: 1,
   audioRatio: 1,

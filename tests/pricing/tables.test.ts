@@ -7,10 +7,10 @@ import { completionPriceOf, formatQuota, priceOfRatio } from '../../server/contr
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
-const shipped = defaultPriceTables();
+const shipped = defaultPriceTables(0);
 const everyone = { group: 'default', userGroup: 'default' };
 const tablesWith = (over: Partial<Record<PriceOptionKey, unknown>>) =>
-  compilePriceTables((key) => (over[key] === undefined ? defaultPriceText(key) : JSON.stringify(over[key])));
+  compilePriceTables((key) => (over[key] === undefined ? defaultPriceText(key) : JSON.stringify(over[key])), 0);
 
 test.each([
   ['0.1', 100_000n],
@@ -116,7 +116,7 @@ test('decimal strings count like numbers; what is no ratio counts as absent', ()
   const tables = tablesWith({ ModelRatio: { a: '0.3', b: 'x', c: -1, d: 0.1 } });
   expect(resolvePrices(tables, 'a', everyone)).toMatchObject({ modelRatio: 0.3 });
   for (const model of ['b', 'c']) expect(resolvePrices(tables, model, everyone)).toBeNull();
-  expect(compilePriceTables(() => '{broken').modelRatio.size).toBe(0);
+  expect(compilePriceTables(() => '{broken', 0).modelRatio.size).toBe(0);
 });
 
 test('the same question gets the same object', () => {

@@ -35,7 +35,7 @@ function fuzz<T>(runs: number, cases: fc.Arbitrary<T>, check: (value: T) => void
   );
 }
 
-const tables = compilePriceTables(defaultPriceText);
+const tables = compilePriceTables(defaultPriceText, 0);
 const prices = ['gpt-4o', 'gpt-4o-audio-preview', 'claude-sonnet-4-5', 'gemini-2.5-pro', 'dall-e-3'].map(
   (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default', acceptUnset: true }) as Prices,
 );

@@ -69,7 +69,7 @@ interface End {
 
 function setUp(options: Record<string, string> = {}) {
   const clock = { now: start };
-  const settings = compileSettings(new Map(Object.entries(options)));
+  const settings = compileSettings(new Map(Object.entries(options)), 0);
   const money = createMoney();
   const balances = new Balances(money, () => clock.now);
   const limits = new Limits({ state: { settings }, monoNow: () => clock.now, money });
@@ -311,7 +311,7 @@ test('a clock that jumps does not lock anybody out', () => {
 test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
   'an answer of %s is asked for as long as it can be paid for',
   (model) => {
-    const prices = resolvePrices(compilePriceTables(defaultPriceText), model, {
+    const prices = resolvePrices(compilePriceTables(defaultPriceText, 0), model, {
       group: 'default',
       userGroup: 'default',
       acceptUnset: false,
@@ -348,7 +348,7 @@ test('the room of a budget is what neither was used nor is held', () => {
 
 test('where machines count together, a request that used what it had asked for needs no second word', async () => {
   const requested: (readonly [string, readonly string[], readonly unknown[]])[] = [];
-  const settings = compileSettings(new Map());
+  const settings = compileSettings(new Map(), 0);
   const rates = createSiteRates({
     settings: () => settings,
     run: async (...one) => {
@@ -380,7 +380,7 @@ test('where machines count together, a request that used what it had asked for n
 });
 
 test('a request refused where machines count together waits a second at least', async () => {
-  const settings = compileSettings(new Map());
+  const settings = compileSettings(new Map(), 0);
   const refusedFor = (ms: number) =>
     createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }));
   await expect(refusedFor(0)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 1 } });

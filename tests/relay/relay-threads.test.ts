@@ -81,7 +81,7 @@ function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<
   const balances = new Balances(money);
   balances.money.accounts.observeUser(user(balance));
   balances.money.accounts.observeToken(key);
-  money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
+  money.accounts.prepare(compileSettings(new Map(Object.entries(options)), 0));
   return {
     money,
     balances,
@@ -263,7 +263,10 @@ describe('a thread that dies', () => {
     const site = busy();
     const { memory, accounts } = site.money;
     const random = randomOf(5);
-    const state = createRelayState({ ...accounts, observeUser: () => undefined, observeToken: () => undefined });
+    const state = createRelayState(
+      { ...accounts, observeUser: () => undefined, observeToken: () => undefined },
+      () => 0,
+    );
     state.apply({
       kind: 'snapshot',
       seq: 1,
@@ -464,7 +467,7 @@ test('exactness 9: what others write too is written under its lock, the user’s
     };
   };
   const rows = [allocateRows(site.money.memory)];
-  const settings = compileSettings(new Map(Object.entries(site.options)));
+  const settings = compileSettings(new Map(Object.entries(site.options)), 0);
   const { money } = paired(site.money, 1, rows, watched);
   for (const seed of [1, 2, 3]) live(site, money, settings, randomOf(seed), () => undefined, `${seed} `);
   const leased = createLeasedBalances(money);

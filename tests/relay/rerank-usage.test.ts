@@ -55,7 +55,15 @@ test('subtitles that end before the sound does are as long as the sound', async 
 
 const prices: Prices = {
   ...{ modelRatio: 1, modelPrice: null, priceFactor: 1, completionRatio: 1, cacheRatio: 1, cacheWriteRatio: 1 },
-  ...{ cacheWrite1hRatio: 1, imageRatio: 1, videoRatio: 1, audioRatio: 1, audioCompletionRatio: 1, groupRatio: 1 },
+  ...{
+    cacheWrite1hRatio: 1,
+    cacheWrite12hRatio: 1,
+    imageRatio: 1,
+    videoRatio: 1,
+    audioRatio: 1,
+    audioCompletionRatio: 1,
+    groupRatio: 1,
+  },
   ...{ userGroupRatio: null, tiers: [], toolPrices: new Map(), quotaPerUnit: 500_000 },
 };
 

@@ -144,7 +144,7 @@ describe('names in addresses', () => {
         .values({ key: 'gemini.version_settings', value: table, updated_at: 0 })
         .execute();
       const stored = new Map([['gemini.version_settings', table]]);
-      expect(compileSettings(stored).geminiVersion('gemini-2.5-flash')).toBe('v1beta');
+      expect(compileSettings(stored, 0).geminiVersion('gemini-2.5-flash')).toBe('v1beta');
       const provider = providerByType(24);
       if (provider === undefined) throw new Error('no such provider');
       const details = { baseUrl: '', model: 'gemini-2.5-flash', other: version };

@@ -34,7 +34,7 @@ self.onmessage = ({ data }) => {
   money.accounts.bind(data.places);
   for (const first of data.rows) money.open.add(first);
   const balances = new Balances(money);
-  const settings = compileSettings(new Map(Object.entries(data.options)));
+  const settings = compileSettings(new Map(Object.entries(data.options)), 0);
   const limits = new Limits({ state: { settings }, monoNow: () => 1e9, money });
   const random = randomOf(data.seed);
   const { user, token } = data.principal;

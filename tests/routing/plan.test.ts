@@ -114,7 +114,7 @@ const tables = fc
       ToolPrices: tools,
       QuotaPerUnit: 500_000,
     };
-    return compilePriceTables((key) => JSON.stringify(texts[key] ?? {}));
+    return compilePriceTables((key) => JSON.stringify(texts[key] ?? {}), 0);
   });
 
 const bodies = fc.record(
@@ -294,7 +294,7 @@ test('a reservation is the same by the short way and in whole numbers of any siz
   );
 });
 
-const options = { priceTables: compilePriceTables(() => '{}'), passThrough: false };
+const options = { priceTables: compilePriceTables(() => '{}', 0), passThrough: false };
 const keyOf = (name: string, more: object = {}) => ({
   model: name,
   group: 'default',
@@ -332,12 +332,8 @@ test('of many plans the ones that were used last stay', () => {
 
 test('users and keys drop no plan, a channel those of its own models, an option all', () => {
   const nothing = () => undefined;
-  const state = createRelayState({
-    observeUser: nothing,
-    observeToken: nothing,
-    evictUser: nothing,
-    evictToken: nothing,
-  });
+  const accounts = { observeUser: nothing, observeToken: nothing, evictUser: nothing, evictToken: nothing };
+  const state = createRelayState(accounts, () => 0);
   const serving = (id: number, models: readonly string[], more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
     ...channelOf(plain, id),
     id,

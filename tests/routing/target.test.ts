@@ -8,7 +8,7 @@ import { Feature } from '../../server/routing/features.ts';
 import type { CallRequest } from '../../server/routing/protocol.ts';
 import { compileTarget, Targets } from '../../server/routing/target.ts';
 
-const settings = compileSettings(new Map());
+const settings = compileSettings(new Map(), 0);
 const channel = (slug: string, fields: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
   id: 1,
   name: 'c',
@@ -163,7 +163,7 @@ test('a target is kept until its channel or an option changes', () => {
   expect(targets.find(one, { ...parsed, model: 'n' }, settings, 'k')).not.toBe(found);
   const changed = { ...one, modelMapping: { m: 'n' } };
   expect(targets.find(changed, parsed, settings, 'k')?.place.model).toBe('n');
-  const through = compileSettings(new Map([['global.pass_through_request_enabled', 'true']]));
+  const through = compileSettings(new Map([['global.pass_through_request_enabled', 'true']]), 0);
   const streamed = { ...parsed, stream: true };
   expect(targets.find(changed, streamed, settings, 'k')?.edits).toHaveLength(1);
   expect(targets.find(changed, streamed, through, 'k')?.edits).toHaveLength(0);

@@ -16,6 +16,7 @@ const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   cache_read: { zh: '缓存读取', en: 'cache read' },
   cache_write: { zh: '缓存写入', en: 'cache write' },
   cache_write_1h: { zh: '缓存写入（1 小时）', en: 'cache write (1 h)' },
+  cache_write_12h: { zh: '缓存写入（12 小时）', en: 'cache write (12 h)' },
   output: { zh: '输出', en: 'output' },
   call: { zh: '按次', en: 'per call' },
 };

@@ -11,7 +11,7 @@ const members = (list: string): string[] => list.split(',').map((one) => one.tri
 
 async function pricesOf(client: Client): Promise<(model: string, group: string) => string | null> {
   const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
-  const tables = compilePriceTables((key) => texts.get(key) ?? '');
+  const tables = compilePriceTables((key) => texts.get(key) ?? '', Date.now());
   const acceptUnset = texts.get('SelfUseModeEnabled') === 'true';
   return (model, group) => {
     const prices = resolvePrices(tables, model, { group, userGroup: group, acceptUnset });

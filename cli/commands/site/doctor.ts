@@ -155,7 +155,7 @@ async function prices(context: Context): Promise<Finding> {
   const models = await client.call('channel.models_enabled');
   const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
   const { compilePriceTables, resolvePrices } = await import('../../../server/contract/pricing/tables.ts');
-  const tables = compilePriceTables((key) => texts.get(key) ?? '');
+  const tables = compilePriceTables((key) => texts.get(key) ?? '', Date.now());
   const unset = models.filter(
     (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
   );

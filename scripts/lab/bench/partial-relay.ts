@@ -51,7 +51,7 @@ const sample = reading === null ? null : encryptedSample(reading.database);
 if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
 const vault = vaultFor(files.secretKey, process.env, sample);
 const balances = new Balances();
-const state = createRelayState(balances.money.accounts);
+const state = createRelayState(balances.money.accounts, Date.now);
 state.apply(await createSnapshotSource({ database: reading.database, vault }).load());
 
 const reject = () => Promise.reject(new Error('a reduced relay keeps nothing'));

@@ -42,12 +42,15 @@ const channelOf = (id: number, weight = 0): ChannelSnapshot => ({
   setting: {},
 });
 const nothing = () => undefined;
-const state = createRelayState({
-  observeUser: nothing,
-  observeToken: nothing,
-  evictUser: nothing,
-  evictToken: nothing,
-});
+const state = createRelayState(
+  {
+    observeUser: nothing,
+    observeToken: nothing,
+    evictUser: nothing,
+    evictToken: nothing,
+  },
+  Date.now,
+);
 const ratios = Object.fromEntries(models.map((model, at) => [model, 1 + (at % 9)]));
 state.apply({
   kind: 'snapshot',

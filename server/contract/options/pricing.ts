@@ -1,6 +1,6 @@
 /** What everything costs. */
 
-import { ratios, ratioTable, termTable, texts, tiers } from '../option-kinds.ts';
+import { priceDates, ratios, ratioTable, termFactors, termTable, texts, tiers } from '../option-kinds.ts';
 import { type BucketOptionKey, bucketOptions } from '../pricing/bucket.ts';
 import defaults from '../pricing/default-prices.json' with { type: 'json' };
 import { type OptionRow, option } from './row.ts';
@@ -66,6 +66,28 @@ export const pricingOptions = {
     help: {
       zh: '模型或前缀* → service_tier:priority 等 → 价格倍率。没有倍率的取值不会发往上游。',
       en: 'Model or beginning* → service_tier:priority and the like → factor. Others never go upstream.',
+    },
+  }),
+  TierFactors: option({
+    kind: termFactors,
+    fallback: JSON.stringify(defaults.TierFactors),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '服务等级分项倍率', en: 'Factors of service tiers by kind of token' },
+    help: {
+      zh: 'JSON：模型或前缀* → service_tier:flex 等 → 各长度的 input、output、cache_read、cache_write 倍率；用于不是单一倍率的等级。',
+      en: 'JSON: model or beginning* -> service_tier:flex and the like -> factors of input, output, cache_read, cache_write by length, for tiers that are not one factor.',
+    },
+  }),
+  PriceDates: option({
+    kind: priceDates,
+    fallback: JSON.stringify(defaults.PriceDates),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '按日期生效的价格', en: 'Prices with a date' },
+    help: {
+      zh: 'JSON：模型 → 列表，每项含 from（首日，UTC）、可选 until（末日）及该日起的 ModelRatio 等；replaces 与当前值不同则不生效。',
+      en: 'JSON: model -> list of from (first day, UTC), until (last day, may be absent) and the ModelRatio and so on that hold; not where the value differs from the one in replaces.',
     },
   }),
   ToolPrices: option({

@@ -61,23 +61,23 @@ interface BucketRow {
    * What of a request may be counted here before it runs: all words of it, words that ask for a cache of that life, or
    * what media it carries; of an answer: all of it, or what is wanted in that modality.
    */
-  readonly reservedAs: 'words' | '5m' | '1h' | 'media' | 'audio';
+  readonly reservedAs: 'words' | '5m' | '1h' | '12h' | 'media' | 'audio';
   /** Set where a dialect may count it beside the prompt. */
   readonly cache?: true;
   /** null = one, as a token of `input`; `like` = the price and the line of another bucket. */
   readonly price: Ratio | { readonly like: string } | null;
   /** How a bill names it. */
   readonly line: { readonly kind: LineKind; readonly detail?: string };
-  /** In a log row; the number there is that of the bucket and of the one it `includes`. */
+  /** In a log row; the number there is that of the bucket and of those it `includes`. */
   readonly field: string;
-  readonly includes?: string;
+  readonly includes?: readonly string[];
   /** When a log row has it: absent = when there is some; a word = when there is some in any bucket of that word. */
   readonly logged?: 'always' | { readonly with: string };
   /** What older rows called it. */
   readonly legacyField?: string;
 }
 
-export type LineKind = 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output';
+export type LineKind = 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'cache_write_12h' | 'output';
 
 /** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
 export const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
@@ -115,7 +115,7 @@ const bucketRows = {
     field: 'cache_tokens',
     logged: 'always',
   },
-  /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
+  /** Written to a cache that lives 5 or 30 minutes, which nobody sells both (also providers that name no lifetime). */
   cacheWrite5m: {
     side: 'prompt',
     reservedAs: '5m',
@@ -137,7 +137,7 @@ const bucketRows = {
     },
     line: { kind: 'cache_write' },
     field: 'cache_creation_tokens',
-    includes: 'cacheWrite1h',
+    includes: ['cacheWrite1h', 'cacheWrite12h'],
   },
   cacheWrite1h: {
     side: 'prompt',
@@ -147,12 +147,43 @@ const bucketRows = {
       name: 'cacheWrite1hRatio',
       field: 'cache_creation_1h_ratio',
       tier: 'cacheWrite',
-      option: null,
-      // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
+      option: {
+        key: 'CreateCache1hRatio',
+        published: 'create_cache_1h_ratio',
+        label: { zh: '缓存写入倍率（1 小时）', en: 'Cache write ratios, one hour' },
+        help: {
+          zh: '模型 → 写入 1 小时缓存的输入相对输入价格的比例；未列出的为 5 分钟写入倍率的 1.6 倍。',
+          en: 'Model → share of the input price for writing a cache of one hour; where none is set, 1.6 times that of five minutes.',
+        },
+      },
+      // Where no list says: 2 against 1.25 times the input price, as Anthropic has it.
       fallback: (_model, { ratios }) => (ratios.cacheWriteRatio ?? 1.25) * 1.6,
     },
     line: { kind: 'cache_write_1h' },
     field: 'cache_write_1h',
+  },
+  cacheWrite12h: {
+    side: 'prompt',
+    reservedAs: '12h',
+    cache: true,
+    price: {
+      name: 'cacheWrite12hRatio',
+      field: 'cache_creation_12h_ratio',
+      tier: 'cacheWrite',
+      option: {
+        key: 'CreateCache12hRatio',
+        published: 'create_cache_12h_ratio',
+        label: { zh: '缓存写入倍率（12 小时）', en: 'Cache write ratios, twelve hours' },
+        help: {
+          zh: '模型 → 写入 12 小时缓存的输入相对输入价格的比例；未列出的为短期写入倍率的 2 倍。',
+          en: 'Model → share of the input price for writing a cache of twelve hours; where none is set, twice that of a short one.',
+        },
+      },
+      // 2.5 against 1.25 times the input price, as OpenAI has it.
+      fallback: (_model, { ratios }) => (ratios.cacheWriteRatio ?? 1.25) * 2,
+    },
+    line: { kind: 'cache_write_12h' },
+    field: 'cache_write_12h',
   },
   audioInput: {
     side: 'prompt',
@@ -236,7 +267,7 @@ const bucketRows = {
     },
     line: { kind: 'output' },
     field: 'output',
-    includes: 'reasoning',
+    includes: ['reasoning'],
     logged: 'always',
   },
   reasoning: {

@@ -161,6 +161,7 @@ export function priceFields(usage: Usage, base: Prices): Record<string, unknown>
     ...bucketFields(usage, prices),
   };
   if (usage.cacheBeside) fields.claude = true;
+  if (base.listedAs !== undefined) fields.priced_as = base.listedAs;
   if (prices.userGroupRatio !== null) fields.user_group_ratio = prices.userGroupRatio;
   if (prices !== base) fields.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
   if (prices.priceFactor !== 1) fields.price_factor = prices.priceFactor;

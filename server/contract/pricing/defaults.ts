@@ -10,4 +10,11 @@ export function defaultPriceText(key: PriceOptionKey): string {
   return key === 'GroupGroupRatio' ? '{}' : JSON.stringify(shipped[key] ?? {});
 }
 
-export const defaultPriceTables = (): PriceTables => compilePriceTables(defaultPriceText);
+let latest: { readonly tables: PriceTables; readonly at: number } | null = null;
+
+/** What holds on the day of `now`, in epoch milliseconds: the same tables until one of their prices changes. */
+export function defaultPriceTables(now: number): PriceTables {
+  if (latest === null || now < latest.at || now >= latest.tables.changesAt)
+    latest = { tables: compilePriceTables(defaultPriceText, now), at: now };
+  return latest.tables;
+}

@@ -33,7 +33,7 @@ export function billedBuckets(counts: Buckets): { readonly name: BucketName; rea
 interface Naming {
   readonly name: BucketName;
   readonly field: string;
-  readonly includes: BucketName | null;
+  readonly includes: readonly BucketName[];
   /** The row names it when one of these has tokens; null = always. */
   readonly when: readonly BucketName[] | null;
   /** Names all that belong to one kind of content. */
@@ -43,13 +43,13 @@ interface Naming {
 
 const namings: readonly Naming[] = bucketNames.map((name) => {
   const { field, logged, price, includes } = bucketRow(name);
-  const included = includes === undefined ? null : (includes as BucketName);
+  const included = (includes ?? []) as readonly BucketName[];
   const word = typeof logged === 'object' ? logged.with : null;
   const isOfWord = (one: BucketName): boolean => {
     const own = bucketRow(one).logged;
     return typeof own === 'object' && own.with === word;
   };
-  const own = included === null ? [name] : [name, included];
+  const own = [name, ...included];
   return {
     name,
     field,
@@ -67,7 +67,9 @@ export function bucketFields(counts: Buckets, prices: BucketRatios | null): Reco
     let isNamed = when === null;
     if (when !== null) for (const one of when) isNamed ||= counts[one] > 0;
     if (!isNamed) continue;
-    fields[field] = counts[name] + (includes === null ? 0 : counts[includes]);
+    let count = counts[name];
+    for (const one of includes) count += counts[one];
+    fields[field] = count;
     if (prices === null) continue;
     if (word !== null) fields[word] = true;
     if (price !== null) fields[price.field] = prices[price.name];
@@ -106,7 +108,7 @@ export function bucketsIn(fields: LogFields): Buckets {
   });
   for (const name of bucketNames) {
     const { includes } = bucketRow(name);
-    if (includes !== undefined) counts[name] -= counts[includes as BucketName];
+    for (const one of includes ?? []) counts[name] -= counts[one as BucketName];
   }
   return counts;
 }

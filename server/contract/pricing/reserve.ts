@@ -22,7 +22,7 @@ export interface ReserveSize {
   readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;
   /** Files of which is not known before they are read how long they are, nor of which kind. */
   readonly files?: number;
-  /** The prompt may be written to a cache that lives 5 minutes or an hour. */
+  /** The prompt may be written to a cache that lives 5 minutes, an hour or twelve. */
   readonly caches?: CacheTtl;
   /** All that may be written. */
   readonly maxTokens: number;
@@ -32,7 +32,7 @@ export interface ReserveSize {
   readonly toolCalls?: Readonly<Record<string, number>>;
 }
 
-export type CacheTtl = 'none' | '5m' | '1h';
+export type CacheTtl = 'none' | '5m' | '1h' | '12h';
 
 const noTools: Readonly<Record<string, number>> = {};
 
@@ -90,6 +90,7 @@ function choicesOf(prices: Prices): BucketChoices {
     none: dearest(prices, [...wordBuckets.none, ...more]),
     '5m': dearest(prices, [...wordBuckets['5m'], ...more]),
     '1h': dearest(prices, [...wordBuckets['1h'], ...more]),
+    '12h': dearest(prices, [...wordBuckets['12h'], ...more]),
   });
   const made = {
     weights:
@@ -125,6 +126,7 @@ const wordBuckets: Readonly<Record<CacheTtl, readonly BucketName[]>> = {
   none: reservedBuckets(promptBuckets, 'words'),
   '5m': reservedBuckets(promptBuckets, 'words', '5m'),
   '1h': reservedBuckets(promptBuckets, 'words', '5m', '1h'),
+  '12h': reservedBuckets(promptBuckets, 'words', '5m', '1h', '12h'),
 };
 const writtenBuckets = reservedBuckets(answerBuckets, 'words');
 

@@ -1,22 +1,13 @@
 /** Price maps of the options, compiled for look-ups, and the prices of one model that follow from them. */
 import { bucketOptions, ratio, ratioRows, ratiosOf, type TableName } from './bucket.ts';
 import { ratioOf } from './decimal.ts';
-import { compileTermRules, matchesPattern, type TermRule } from './modifiers.ts';
-import type { Prices, Ratios } from './price.ts';
+import { compileTermRules, matchesPattern, type TermRule, tiersOf, undated } from './modifiers.ts';
+import type { ContextTier, Prices, Ratios } from './price.ts';
 
 /** Quota of one dollar. */
 export const quotaPerUnit = 500_000;
 /** Ratio of a model that has none, where unset models are accepted. As new-api does. */
 const unsetModelRatio = 37.5;
-
-/** Above so many prompt tokens the whole request costs more: factors on the model's ordinary prices. */
-export interface ContextTier {
-  readonly above: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-}
 
 /** Price maps of one option revision. */
 export interface PriceTables extends Readonly<Record<TableName, Ratios>> {
@@ -32,6 +23,8 @@ export interface PriceTables extends Readonly<Record<TableName, Ratios>> {
   /** User group -> used group -> ratio that replaces the group's. */
   readonly groupGroupRatio: ReadonlyMap<string, Ratios>;
   readonly quotaPerUnit: number;
+  /** Epoch milliseconds of the next day on which one of the prices changes, Infinity = none is known. */
+  readonly changesAt: number;
 }
 
 /** Option keys the tables are compiled from. */
@@ -41,6 +34,8 @@ export const priceOptionKeys = [
   ...bucketOptions.map(({ key }) => key),
   'ContextTiers',
   'TierRatio',
+  'TierFactors',
+  'PriceDates',
   'ToolPrices',
   'GroupRatio',
   'GroupGroupRatio',
@@ -48,22 +43,86 @@ export const priceOptionKeys = [
 ] as const;
 export type PriceOptionKey = (typeof priceOptionKeys)[number];
 
-/** @param text stored text of an option; malformed JSON and entries that are no ratio count as absent. */
-export function compilePriceTables(text: (key: PriceOptionKey) => string): PriceTables {
-  const ratios = (key: PriceOptionKey): Ratios => compiled(text(key));
+/**
+ * @param text stored text of an option; malformed JSON and entries that are no ratio count as absent.
+ * @param now epoch milliseconds: whose day decides between prices with dates.
+ */
+export function compilePriceTables(text: (key: PriceOptionKey) => string, now: number): PriceTables {
+  const dated = datesIn(text('PriceDates'), now);
+  const ratios = (key: PriceOptionKey): Ratios => inForce(key, compiled(text(key)), dated);
   return {
     modelRatio: ratios('ModelRatio'),
     modelPrice: ratios('ModelPrice'),
     ...bucketTables(ratios),
     tiers: new Map(Object.entries(recordOf(text('ContextTiers'))).map(([model, list]) => [model, tiersOf(list)])),
-    termRules: compileTermRules(recordOf(text('TierRatio'))),
+    termRules: compileTermRules(termsInForce(recordOf(text('TierRatio')), dated), recordOf(text('TierFactors'))),
     toolPrices: ratios('ToolPrices'),
     groupRatio: ratios('GroupRatio'),
     groupGroupRatio: new Map(
       Object.entries(recordOf(text('GroupGroupRatio'))).map(([userGroup, map]) => [userGroup, ratiosIn(map)]),
     ),
     quotaPerUnit: ratioOf(text('QuotaPerUnit')) ?? quotaPerUnit,
+    changesAt: dated.changesAt,
   };
+}
+
+/** A price that holds on this day, by model, the earliest first. */
+interface DatesInForce {
+  readonly models: readonly (readonly [model: string, row: Readonly<Record<string, unknown>>])[];
+  readonly changesAt: number;
+}
+
+const dayMs = 86_400_000;
+const dayOf = (value: unknown): number => (typeof value === 'string' ? Date.parse(`${value}T00:00:00Z`) : Number.NaN);
+
+function datesIn(text: string, now: number): DatesInForce {
+  const models: [string, Readonly<Record<string, unknown>>][] = [];
+  let changesAt = Number.POSITIVE_INFINITY;
+  for (const [model, list] of Object.entries(recordOf(text))) {
+    const rows = Array.isArray(list) ? list.filter(isRecord) : [];
+    for (const row of rows.toSorted((one, other) => dayOf(one.from) - dayOf(other.from))) {
+      const from = dayOf(row.from);
+      // The last day is itself part of it.
+      const end = row.until === undefined ? Number.POSITIVE_INFINITY : dayOf(row.until) + dayMs;
+      for (const change of [from, end]) if (change > now) changesAt = Math.min(changesAt, change);
+      if (from <= now && now < end) models.push([model, row]);
+    }
+  }
+  return { models, changesAt };
+}
+
+/** What a price with a date follows: it holds where nobody has set another price in the meantime. */
+const follows = (row: Readonly<Record<string, unknown>>, key: string, before: unknown): boolean => {
+  const replaced = isRecord(row.replaces) ? row.replaces[key] : undefined;
+  return replaced === undefined || before === ratioOf(replaced);
+};
+
+function inForce(key: PriceOptionKey, ratios: Ratios, { models }: DatesInForce): Ratios {
+  let made: Map<string, number> | null = null;
+  for (const [model, row] of models) {
+    const ratio = ratioOf(row[key]);
+    if (ratio === null || !follows(row, key, (made ?? ratios).get(model))) continue;
+    made ??= new Map(ratios);
+    made.set(model, ratio);
+  }
+  return made ?? ratios;
+}
+
+function termsInForce(
+  table: Readonly<Record<string, unknown>>,
+  { models }: DatesInForce,
+): Readonly<Record<string, unknown>> {
+  let made = table;
+  for (const [model, row] of models) {
+    if (!isRecord(row.TierRatio)) continue;
+    const before = isRecord(made[model]) ? made[model] : {};
+    const replaced = isRecord(row.replaces) && isRecord(row.replaces.TierRatio) ? row.replaces.TierRatio : {};
+    const terms = Object.entries(row.TierRatio).filter(
+      ([term]) => replaced[term] === undefined || ratioOf(before[term]) === ratioOf(replaced[term]),
+    );
+    made = { ...made, [model]: { ...before, ...Object.fromEntries(terms) } };
+  }
+  return made;
 }
 
 const bucketTables = (ratios: (key: PriceOptionKey) => Ratios): Record<TableName, Ratios> =>
@@ -101,34 +160,13 @@ const ratiosIn = (map: unknown): Ratios =>
     }),
   );
 
-/** Factors that are missing follow the input's. The longest prompts come first. */
-function tiersOf(list: unknown): readonly ContextTier[] {
-  if (!Array.isArray(list)) return [];
-  return list
-    .flatMap((item): ContextTier[] => {
-      if (!isRecord(item)) return [];
-      const above = ratioOf(item.above);
-      const input = ratioOf(item.input);
-      if (above === null || input === null || input === 0) return [];
-      const factor = (name: string): number => ratioOf(item[name]) ?? input;
-      return [
-        {
-          above,
-          input,
-          output: factor('output'),
-          cacheRead: factor('cache_read'),
-          cacheWrite: factor('cache_write'),
-        },
-      ];
-    })
-    .sort((a, b) => b.above - a.above);
-}
-
 export interface ResolveOptions {
   readonly group: string;
   readonly userGroup: string;
   /** Unset models cost `unsetModelRatio` instead of being refused. */
   readonly acceptUnset?: boolean;
+  /** What the provider that serves is called in front of a model's name, without the slash. */
+  readonly prefixes?: readonly string[];
 }
 
 /** Prices already resolved, by model, then by groups. */
@@ -139,25 +177,48 @@ const maxModels = 5000;
 /** @returns null when the model has neither ratio nor price. The same object is given for the same question. */
 export function resolvePrices(tables: PriceTables, model: string, options: ResolveOptions): Prices | null {
   const { group, userGroup } = options;
-  const name = listedName(model);
-  const isPriced = tables.modelRatio.has(name) || tables.modelPrice.has(name);
-  if (!isPriced && options.acceptUnset !== true) return null;
+  const row = pricedName(tables, model, options.prefixes ?? noPrefixes);
+  if (row === null && options.acceptUnset !== true) return null;
+  const listed = listedName(model);
+  const name = row ?? listed;
   let models = resolved.get(tables);
   if (models === undefined || models.size > maxModels) {
     models = new Map();
     resolved.set(tables, models);
   }
-  let groups = models.get(name);
+  const question = name === listed ? name : `${listed}\n${name}`;
+  let groups = models.get(question);
   if (groups === undefined) {
     groups = new Map();
-    models.set(name, groups);
+    models.set(question, groups);
   }
   const key = group === userGroup ? group : `${userGroup}\n${group}`;
   const known = groups.get(key);
   if (known !== undefined) return known;
-  const prices = pricesOf(tables, name, group, userGroup);
+  const own = pricesOf(tables, name, group, userGroup);
+  const prices = name === listed ? own : { ...own, listedAs: name };
   groups.set(key, prices);
   return prices;
+}
+
+const noPrefixes: readonly string[] = [];
+
+/**
+ * The name in the tables that has a model's price: its own; else without its date, or without the name of the provider that
+ * serves. Other endings (`:free`, `-fast`, `-pro`) are other models. @returns null when none has.
+ */
+export function pricedName(
+  { modelRatio, modelPrice }: Pick<PriceTables, 'modelRatio' | 'modelPrice'>,
+  model: string,
+  prefixes: readonly string[],
+): string | null {
+  const name = listedName(model);
+  if (modelRatio.has(name) || modelPrice.has(name)) return name;
+  const at = name.indexOf('/');
+  const bare = at > 0 && prefixes.includes(name.slice(0, at)) ? name.slice(at + 1) : name;
+  for (const one of [undated(name), bare, undated(bare)])
+    if (one !== name && (modelRatio.has(one) || modelPrice.has(one))) return one;
+  return null;
 }
 
 /** Whether a call of one of these models can have no price. */
@@ -169,8 +230,9 @@ export function mayCostNothing(
   const groupRatio = tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
   if (groupRatio === 0 || tables.quotaPerUnit === 0) return true;
   for (const model of models) {
-    const name = listedName(model);
-    if ((tables.modelPrice.get(name) ?? tables.modelRatio.get(name)) === 0) return true;
+    // Whoever serves it: the answer may only be too careful.
+    const name = pricedName(tables, model, [model.slice(0, Math.max(0, model.indexOf('/')))]);
+    if (name !== null && (tables.modelPrice.get(name) ?? tables.modelRatio.get(name)) === 0) return true;
   }
   return false;
 }

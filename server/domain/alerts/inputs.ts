@@ -3,7 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository, type ExpiringItem } from '../../../db/repositories/alerts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -76,7 +76,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
 
   const unpricedOf = (channels: readonly ChannelRow[]): string[] => {
     if (options.get('SelfUseModeEnabled')) return [];
-    const tables = compilePriceTables((key) => options.text(key));
+    const tables = options.priceTables();
     const models = new Set(
       channels
         .filter(({ status }) => status === ChannelStatus.enabled)

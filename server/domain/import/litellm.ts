@@ -3,7 +3,7 @@ import type { Language } from '../../contract/enum.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { localizer } from '../../contract/plural.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -286,7 +286,7 @@ function copyPrices(
   options: OptionsService,
   reporter: Reporter,
 ): void {
-  const tables = compilePriceTables(options.text);
+  const tables = options.priceTables();
   const group = { group: 'default', userGroup: 'default' };
   for (const [name, upstream] of [...groups].flatMap(({ models }) => [...models])) {
     if (prices.has(name) || resolvePrices(tables, name, group) !== null) continue;

@@ -1,6 +1,6 @@
 /** What models cost at the source, built-in prices included, against what they cost here; and how the source's are kept. */
 import { Role } from '../../contract/enum.ts';
-import { compilePriceTables, listedName, resolvePrices } from '../../contract/pricing/tables.ts';
+import { listedName, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { OptionsService } from '../options/service.ts';
 import builtIn from './family-prices.json' with { type: 'json' };
 import type { Family } from './source.ts';
@@ -113,7 +113,7 @@ export function priceDifferences(
   models: ReadonlyMap<string, string>,
   options: OptionsService,
 ): PriceDifference[] {
-  const tables = compilePriceTables(options.text);
+  const tables = options.priceTables();
   return [...models].sort().flatMap(([model, charged]): PriceDifference[] => {
     const prices = resolvePrices(tables, model, group);
     const here: ModelPrice | null =

@@ -13,7 +13,7 @@ import {
   optionText,
   optionValue,
 } from '../../contract/options.ts';
-import { priceOptionKeys } from '../../contract/pricing/tables.ts';
+import { compilePriceTables, type PriceTables, priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { unrunnableRule } from '../../providers/knowledge/own.ts';
 import type { Vault } from '../secrets/vault.ts';
 
@@ -119,6 +119,10 @@ export async function createOptions(deps: {
     /** Stored text, or the default where nothing valid is stored. */
     text: (key: OptionKey): string => optionText(stored, key),
     fallback: (key: OptionKey): string => optionRow(key).fallback,
+    /** Epoch milliseconds. */
+    now: deps.now,
+    /** The prices that hold now. */
+    priceTables: (): PriceTables => compilePriceTables((key) => optionText(stored, key), deps.now()),
     list(): OptionView[] {
       return optionKeys.map((key) => ({
         key,

@@ -2,7 +2,7 @@
 
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
-import { compilePriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { detailsOf, type ModelDetails } from './models.ts';
@@ -44,7 +44,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
   return {
     /** @param userGroup the reader's own group, '' = not logged in. */
     async read(userGroup: string) {
-      const tables = compilePriceTables((key) => options.text(key));
+      const tables = options.priceTables();
       const ratios = options.get('GroupRatio');
       const usable: Record<string, string> = Object.fromEntries(
         Object.entries(options.get('UserUsableGroups') as Record<string, string>).filter(([group]) =>

@@ -4,8 +4,8 @@ import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { bareName, modelLimits, modelModalities } from '../../contract/model-limits.ts';
-import { optionRow } from '../../contract/options.ts';
-import { compilePriceTables, type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
+import { type PriceTables, pricedName, resolvePrices } from '../../contract/pricing/tables.ts';
 import { makerOf } from '../../providers/makers.ts';
 import type { OptionsService } from '../options/service.ts';
 import { barsOf, type PeriodBar, periodOf } from '../traffic/period.ts';
@@ -96,9 +96,6 @@ export function detailsOf(tables: PriceTables, model: string): ModelDetails {
   };
 }
 
-/** As the gateway ships them: what the providers themselves ask. */
-const listTables = compilePriceTables((key) => optionRow(key).fallback);
-
 /** `8b`, `70b`: how large an open model says it is. */
 const sizeOf = (model: string): string | undefined =>
   /(?:^|[-_:])(\d+(?:\.\d+)?b)(?:$|[-_:])/.exec(bareName(model))?.[1];
@@ -107,11 +104,19 @@ const roundDigits = 2;
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** What a model without a price might cost: as its maker asks, as the model it is a variant of, as others of its size. */
-export function suggestionFor(model: string): Suggestion | null {
+export function suggestionFor(model: string, now: number): Suggestion | null {
+  // As the gateway ships them: what the providers themselves ask.
+  const listTables = defaultPriceTables(now);
   const bare = bareName(model);
   for (let rest = bare; rest !== ''; rest = rest.slice(0, Math.max(rest.lastIndexOf('-'), rest.lastIndexOf(':'), 0))) {
     const listed = dollarsOf(listTables, rest);
-    if (isPriced(listed)) return { input: listed.input, output: listed.output, per_call: listed.per_call, like: rest };
+    if (isPriced(listed))
+      return {
+        input: listed.input,
+        output: listed.output,
+        per_call: listed.per_call,
+        like: pricedName(listTables, rest, []) ?? rest,
+      };
   }
   if (bare.startsWith('practice')) return { input: 0, output: 0, per_call: null, like: '' };
   const size = sizeOf(bare);
@@ -153,11 +158,12 @@ export interface ModelsDeps {
 export function createModelTable({ database, options, now }: ModelsDeps) {
   const channels = createChannelsRepository(database);
   const traffic = createTrafficRepository(database);
-  const tables = (): PriceTables => compilePriceTables((key) => options.text(key));
+  const tables = options.priceTables;
 
   /** Which enabled channels serve each model, those that are tried first in front, and at what cost. */
   const served = async () => {
     const found = new Map<string, { groups: Set<string>; channels: ModelChannel[] }>();
+    const listTables = defaultPriceTables(now());
     for (const channel of await channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
       const { id, name, priority } = channel;
@@ -222,7 +228,7 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
           tokens_out: sum?.tokens_out ?? 0,
           charge: sum?.charge ?? 0,
           bars: barsOf(period, parts.get(model) ?? [], null),
-          suggestion: isPriced(details) ? null : suggestionFor(model),
+          suggestion: isPriced(details) ? null : suggestionFor(model, now()),
         };
       });
       return rows.sort((one, other) => one.model.localeCompare(other.model));

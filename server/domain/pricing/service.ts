@@ -4,12 +4,7 @@ import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../contract/pricing/diff.ts';
-import {
-  compilePriceTables,
-  type PriceOptionKey,
-  priceOptionKeys,
-  resolvePrices,
-} from '../../contract/pricing/tables.ts';
+import { type PriceOptionKey, priceOptionKeys, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createSimulation } from './simulate.ts';
@@ -117,7 +112,7 @@ export function createPricing(deps: {
     },
     /** Which of these models have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
     unset(models: readonly string[]): string[] {
-      const tables = compilePriceTables((key) => options.text(key));
+      const tables = options.priceTables();
       return models.filter((model) => resolvePrices(tables, model, { group: '', userGroup: '' }) === null);
     },
     /** Puts the maps of this version back as they were before that change; what is in force now becomes a version itself. @throws AppError not_found, option_*. */
@@ -159,6 +154,7 @@ export function createPricing(deps: {
       const simulation = createSimulation(
         new Set(Object.keys(changed)),
         (key: PriceOptionKey) => changed[key] ?? options.text(key),
+        options.now(),
       );
       for await (const rows of deps.logs.charges({ from: since })) for (const row of rows) simulation.add(row);
       return simulation.result();

@@ -1,7 +1,7 @@
 /** Prices past requests again: what they would have cost with other price maps. */
 
 import { billedUsage, loggedPrices, quotaAgain } from '../../contract/pricing/charge.ts';
-import { withModifiers } from '../../contract/pricing/modifiers.ts';
+import { withModifiers, withSteps } from '../../contract/pricing/modifiers.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { Usage } from '../../protocols/canonical.ts';
@@ -31,9 +31,16 @@ export interface Simulation {
   };
 }
 
-/** @param changed options that are given another text; everything else is as `text` says. */
-export function createSimulation(changed: ReadonlySet<string>, text: (key: PriceOptionKey) => string): Simulation {
-  const tables = compilePriceTables(text);
+/**
+ * @param changed options that are given another text; everything else is as `text` says.
+ * @param now epoch milliseconds: whose day decides between prices with dates.
+ */
+export function createSimulation(
+  changed: ReadonlySet<string>,
+  text: (key: PriceOptionKey) => string,
+  now: number,
+): Simulation {
+  const tables = compilePriceTables(text, now);
   const groupsChange = changed.has('GroupRatio') || changed.has('GroupGroupRatio');
   const models = new Map<string, ModelCost>();
 
@@ -49,7 +56,10 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
       priceFactor: then.priceFactor,
       tiers: prices.tiers.map((tier) => ({ ...tier, prices: { ...tier.prices, ...ratio } })),
     };
-    return withModifiers(now, then.surcharges ?? []);
+    return withModifiers(
+      now,
+      (then.surcharges ?? []).map((one) => withSteps(tables.termRules, model, one)),
+    );
   };
   const othersIn = (usage: Usage, group: string): Pick<Prices, 'others'> => {
     const others = new Map<string, Prices>();

@@ -141,6 +141,11 @@ const markNames: ReadonlySet<string> = new Set([
   'thought_signature',
   'encrypted_content',
 ]);
+/** Members that ask for a cache, in loose spelling: Anthropic's, and OpenAI's for a part and for the request. */
+const cacheMarks: ReadonlySet<string> = new Set(['cachecontrol', 'promptcachebreakpoint', 'promptcacheoptions']);
+const cacheLives: readonly CacheTtl[] = ['none', '5m', '1h', '12h'];
+const longerCache = (one: CacheTtl, other: CacheTtl): CacheTtl =>
+  cacheLives.indexOf(one) > cacheLives.indexOf(other) ? one : other;
 /** An id that no dialect takes is replaced by one of this length. */
 const plainId = /^[\w-]+$/;
 const replacedId = 'call_27k1wwwhf13t9';
@@ -244,7 +249,8 @@ class PromptReader implements Prompt {
       return;
     }
     const members = value as Members;
-    if (looseName(key) === 'cachecontrol') this.caches = this.caches === '1h' || isLong(members) ? '1h' : '5m';
+    const mark = looseName(key);
+    if (cacheMarks.has(mark)) this.caches = longerCache(this.caches, lifeOf(mark, members));
     for (const name in members) {
       this.members++;
       this.features |= knownFeatures.get(name) ?? featureOf(name);
@@ -278,8 +284,16 @@ class PromptReader implements Prompt {
   }
 }
 
-/** A cache that lives for an hour costs more; five minutes are usual. */
-const isLong = (control: Members): boolean => anyAsks(control, 'ttl', (ttl) => ttl !== null && ttl !== '5m');
+/**
+ * The dearest life that a mark may ask for. Five minutes are usual at Anthropic, where an hour costs more; OpenAI's thirty
+ * cost what a short life does, and twelve hours more.
+ */
+function lifeOf(mark: string, control: Members): CacheTtl {
+  const asks = (...short: readonly unknown[]) => anyAsks(control, 'ttl', (ttl) => ttl !== null && !short.includes(ttl));
+  if (mark !== 'cachecontrol') return asks('5m', '30m') ? '12h' : '5m';
+  if (!asks('5m')) return '5m';
+  return anyAsks(control, 'ttl', (ttl) => ttl === '12h') ? '12h' : '1h';
+}
 
 const isNumbers = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'number');
 const isTokens = (value: unknown): value is readonly unknown[] =>

@@ -84,12 +84,15 @@ export interface RelaySettings extends OperatorSettings {
 /** Extending a hold in smaller steps would cost more than it frees. */
 const minHoldAhead = 4096;
 
-/** @param stored option texts that differ from their defaults. */
-export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
+/**
+ * @param stored option texts that differ from their defaults.
+ * @param now epoch milliseconds: prices with dates hold on that day.
+ */
+export function compileSettings(stored: ReadonlyMap<string, string>, now: number): RelaySettings {
   const checksWords =
     optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
   return {
-    priceTables: compilePriceTables((key) => optionText(stored, key)),
+    priceTables: compilePriceTables((key) => optionText(stored, key), now),
     groupRatios: optionValue(stored, 'GroupRatio'),
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),

@@ -9,7 +9,7 @@ export interface RelayState {
   apply(update: Snapshot | SnapshotDelta): void;
   /** Resolves when the first snapshot has been applied. */
   readonly ready: Promise<void>;
-  /** A new object after each change of an option. */
+  /** A new object after each change of an option, and on the first day of a price. */
   readonly settings: RelaySettings;
   /** By its key or the one before; whether the latter still works is the caller's question. */
   tokenByHmac(hmac: string): TokenSnapshot | undefined;
@@ -46,7 +46,8 @@ export interface AccountWatcher {
   evictToken(id: number): void;
 }
 
-export function createRelayState(accounts: AccountWatcher): RelayState {
+/** @param now epoch milliseconds. */
+export function createRelayState(accounts: AccountWatcher, now: () => number): RelayState {
   const users = new Map<number, UserSnapshot>();
   const tokens = new Map<number, TokenSnapshot>();
   const hmacs = new Map<string, TokenSnapshot>();
@@ -85,7 +86,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
 
   const state: RelayState & { settings: RelaySettings } = {
     ready,
-    settings: compileSettings(options),
+    settings: compileSettings(options, now()),
     apply(update) {
       seq = update.seq;
       nodes = update.nodes ?? nodes;
@@ -114,7 +115,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
         else options.set(key, value);
       }
       if (update.kind === 'snapshot' || Object.keys(update.options).length > 0) {
-        state.settings = compileSettings(options);
+        state.settings = compileSettings(options, now());
         free.clear();
       }
       if (update.kind === 'snapshot') incoming();
@@ -127,6 +128,10 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     channels: () => channels.all(),
     candidates: (group, model) => channels.list(group, model),
     plan(key) {
+      if (now() >= state.settings.priceTables.changesAt) {
+        state.settings = compileSettings(options, now());
+        free.clear();
+      }
       const list = channels.list(key.group, key.model);
       return list.length === 0 ? null : plans.find(key, list, state.settings);
     },

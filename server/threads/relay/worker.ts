@@ -50,7 +50,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
   );
   const balances = new Balances(money);
   for (const first of order.rows) money.open.add(first);
-  const state = createRelayState(noop);
+  const state = createRelayState(noop, Date.now);
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const counting = countingThread();

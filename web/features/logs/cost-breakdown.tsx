@@ -13,6 +13,7 @@ const labels = {
   cache_read: 'logs.cacheRead',
   cache_write: 'logs.cacheWrite',
   cache_write_1h: 'logs.cacheWrite1h',
+  cache_write_12h: 'logs.cacheWrite12h',
   output: 'logs.output',
   call: 'logs.call',
 } as const satisfies Record<BillLine['kind'], string>;

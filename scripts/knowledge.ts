@@ -1,0 +1,223 @@
+/**
+ * Rebuilds server/providers/knowledge/data/models.json, and the views of it that are shipped, from packages that pip and npm
+ * fetch: `node scripts/launch.mjs knowledge`. Needs Python with pip and npm, on a developer's machine only.
+ * `--from FOLDER` reads what an earlier run has fetched.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type Knowledge, type ModelFacts, packKnowledge } from '../server/providers/knowledge/facts.ts';
+import { writePricing } from './generate-pricing.ts';
+import { type Disagreement, Merge, type Override } from './knowledge/merge.ts';
+import overrides from './knowledge/overrides.json' with { type: 'json' };
+import { type Facts, factsOfGenai, factsOfLitellm } from './knowledge/sources.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const folder = join(root, 'server', 'providers', 'knowledge', 'data');
+const target = join(folder, 'models.json');
+/** What the executable may carry of it, packed. */
+const mostPacked = 120 * 1024;
+
+/** Our provider -> names in the packages: providers of litellm with the prefix of their names, provider of genai-prices. */
+const providers: Readonly<
+  Record<
+    string,
+    { readonly litellm: Readonly<Record<string, string>>; readonly genai?: readonly string[]; readonly only?: RegExp }
+  >
+> = {
+  openai: {
+    litellm: { openai: 'openai/', 'text-completion-openai': '' },
+    genai: ['openai'],
+    only: /^(?!gpt-oss|openai\/)/,
+  },
+  anthropic: { litellm: { anthropic: '' }, genai: ['anthropic'] },
+  gemini: {
+    litellm: { gemini: 'gemini/' },
+    genai: ['google'],
+    only: /^(?:gemini|gemma|imagen|veo|lyria|deep-research|learnlm|nano)/,
+  },
+  xai: { litellm: { xai: 'xai/' }, genai: ['x-ai'] },
+  deepseek: { litellm: { deepseek: 'deepseek/' }, genai: ['deepseek'] },
+  moonshot: { litellm: { moonshot: 'moonshot/' }, genai: ['moonshotai'] },
+  'zhipu-v4': { litellm: { zai: 'zai/' }, genai: ['zai'] },
+  minimax: { litellm: { minimax: 'minimax/' }, genai: ['minimax'] },
+  ali: { litellm: { dashscope: 'dashscope/' } },
+  mistral: { litellm: { mistral: 'mistral/' }, genai: ['mistral'] },
+  cohere: { litellm: { cohere: 'cohere/', cohere_chat: '' }, genai: ['cohere'] },
+  perplexity: {
+    litellm: { perplexity: 'perplexity/' },
+    genai: ['perplexity'],
+    only: /^(?!.*\/|.*-online$|pplx-\d|codellama|llama|mi[sx]tral)/,
+  },
+  jina: { litellm: { jina_ai: 'jina_ai/' } },
+  volcengine: { litellm: { volcengine: 'volcengine/' } },
+  tencent: { litellm: { tencent: 'tencent/' } },
+  cloudflare: { litellm: { cloudflare: 'cloudflare/' }, genai: ['cloudflare'] },
+  nvidia: { litellm: { nvidia_nim: 'nvidia_nim/' } },
+  groq: { litellm: { groq: 'groq/' }, genai: ['groq'] },
+  cerebras: { litellm: { cerebras: 'cerebras/' }, genai: ['cerebras'] },
+  together: { litellm: { together_ai: 'together_ai/' }, genai: ['together'] },
+  fireworks: {
+    litellm: { fireworks_ai: 'fireworks_ai/', 'fireworks_ai-embedding-models': 'fireworks_ai/' },
+    genai: ['fireworks'],
+  },
+  openrouter: { litellm: {}, genai: ['openrouter'] },
+  azure: { litellm: { azure: 'azure/', azure_ai: 'azure_ai/' }, genai: ['azure'], only: /^[^/]*$/ },
+  aws: {
+    litellm: { bedrock: '', bedrock_converse: '' },
+    genai: ['aws'],
+    only: /^(?!.*\/|us-gov|(?:us|eu|apac|au|jp|ca|sa|global)\.)/,
+  },
+  vertex: {
+    litellm: {
+      'vertex_ai-language-models': 'vertex_ai/',
+      'vertex_ai-anthropic_models': 'vertex_ai/',
+      'vertex_ai-mistral_models': 'vertex_ai/',
+      'vertex_ai-llama_models': 'vertex_ai/',
+      'vertex_ai-embedding-models': '',
+      vertex_ai: 'vertex_ai/',
+    },
+    genai: ['google'],
+  },
+};
+
+/** Each as its package says it; all are among the notices that travel in the executable. */
+const licences = { litellm: 'MIT', 'genai-prices': 'MIT', '@openai/codex': 'Apache-2.0' } as const;
+
+interface Read {
+  readonly versions: Readonly<Record<string, string>>;
+  readonly litellm: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly genai: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  readonly matches: Readonly<Record<string, string>>;
+  readonly codex: readonly {
+    readonly slug: string;
+    readonly input_modalities: readonly string[];
+    readonly supported_reasoning_levels: readonly { readonly effort: string }[];
+  }[];
+}
+
+const run = (command: string, args: readonly string[], cwd: string): string =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'inherit'] });
+
+/** @returns the newest version of codex for this machine; the list of models is the same in all of them. */
+function fetchAll(cache: string): string {
+  mkdirSync(cache, { recursive: true });
+  const python = join(cache, 'python', 'bin', 'python');
+  if (!existsSync(python)) run('python3', ['-m', 'venv', join(cache, 'python')], cache);
+  run(python, ['-m', 'pip', 'install', '--quiet', '--upgrade', 'genai-prices'], cache);
+  run(python, ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', cache, 'litellm'], cache);
+  const version = run('npm', ['view', '@openai/codex', 'version'], cache).trim();
+  run('npm', ['pack', '--silent', `@openai/codex@${version}-linux-x64`], cache);
+  run('tar', ['-xzf', `openai-codex-${version}-linux-x64.tgz`], cache);
+  return version;
+}
+
+const versionIn = (cache: string): string =>
+  readdirSync(cache)
+    .map((name) => /^openai-codex-(.+)-linux-x64\.tgz$/.exec(name)?.[1])
+    .find((version) => version !== undefined) ?? '';
+
+function read(cache: string): Read {
+  const pairs = Object.fromEntries(
+    Object.values(providers).flatMap(({ litellm, genai = [] }) =>
+      Object.entries(litellm).map(([name, prefix]) => [name, [genai[0] ?? null, prefix]]),
+    ),
+  );
+  const script = join(root, 'scripts', 'knowledge', 'read.py');
+  return JSON.parse(run(join(cache, 'python', 'bin', 'python'), [script, cache, JSON.stringify(pairs)], cache)) as Read;
+}
+
+/** Lower case where the maker's API has it so; the packages write some names as a person would. */
+const apiName = (provider: string, id: string): string => (provider === 'zhipu-v4' ? id.toLowerCase() : id);
+
+interface Built {
+  readonly knowledge: Knowledge;
+  readonly disagreements: readonly Disagreement[];
+}
+
+/** @param today `2026-11-28`. */
+export function build(data: Read, codexVersion: string, today: string): Built {
+  const disagreements: Disagreement[] = [];
+  const models: Record<string, Record<string, ModelFacts>> = {};
+  for (const [provider, { litellm, genai = [], only = /^/ }] of Object.entries(providers)) {
+    const own: Record<string, ModelFacts> = {};
+    const second = new Map(
+      genai.flatMap((id) => data.genai[id] ?? []).map((model) => [String(model.id), factsOfGenai(model, today)]),
+    );
+    const used = new Set<string>();
+    for (const [name, row] of Object.entries(data.litellm)) {
+      const prefix = litellm[String(row.litellm_provider)];
+      if (prefix === undefined) continue;
+      const bare = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+      if (!only.test(bare) || bare in own || isPictureSize(bare)) continue;
+      const match = data.matches[name];
+      if (match !== undefined) used.add(match);
+      const merge = new Merge(provider, bare);
+      own[bare] = merge.facts(factsOfLitellm(row), match === undefined ? undefined : second.get(match));
+      disagreements.push(...merge.disagreements);
+    }
+    for (const [id, facts] of second) {
+      const name = apiName(provider, id);
+      if (used.has(id) || name in own || !only.test(name) || facts.price === undefined) continue;
+      own[name] = { ...facts, by: 'single' };
+    }
+    models[provider] = own;
+  }
+  withCodex(models.openai ?? {}, data);
+  withOverrides(models);
+  const sources = Object.entries(licences).map(([name, licence]) => ({
+    name,
+    version: name === '@openai/codex' ? codexVersion : (data.versions[name] ?? ''),
+    licence,
+  }));
+  const sorted = Object.fromEntries(
+    Object.entries(models).map(([provider, rows]) => [
+      provider,
+      Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1))),
+    ]),
+  );
+  const inForce = disagreements.filter(({ provider, model }) => models[provider]?.[model]?.by !== 'override');
+  return { knowledge: { date: today, sources, models: sorted }, disagreements: inForce };
+}
+
+/** `high/1024-x-1024/gpt-image-1`: what one picture costs, which is a price of a tool here. */
+const isPictureSize = (name: string): boolean => /(?:^|\/)\d+-x-\d+\//.test(name);
+
+/** Efforts that only the program itself knows. */
+const ownEfforts = new Set(['ultra']);
+
+function withCodex(own: Record<string, ModelFacts>, { codex }: Read): void {
+  for (const { slug, input_modalities: takes, supported_reasoning_levels: levels } of codex) {
+    const known = own[slug];
+    if (known === undefined) continue;
+    const efforts = levels.map(({ effort }) => effort).filter((effort) => !ownEfforts.has(effort));
+    own[slug] = { takes, ...known, efforts: known.efforts ?? efforts };
+  }
+}
+
+function withOverrides(models: Record<string, Record<string, ModelFacts>>): void {
+  for (const { provider, models: names, set } of overrides as unknown as readonly Override[])
+    for (const name of names) {
+      const rows = models[provider] ?? {};
+      models[provider] = rows;
+      rows[name] = { ...rows[name], ...(set as Facts), by: 'override' };
+    }
+}
+
+if (import.meta.main) {
+  const at = process.argv.indexOf('--from');
+  const cache = at < 0 ? join(root, '.cache', 'knowledge') : resolve(process.argv[at + 1] ?? '.');
+  const version = at < 0 ? fetchAll(cache) : versionIn(cache);
+  const { knowledge, disagreements } = build(read(cache), version, new Date().toISOString().slice(0, 10));
+  const text = packKnowledge(knowledge);
+  const packed = gzipSync(text, { level: 9 }).length;
+  for (const { provider, model, figure, first, second } of disagreements)
+    console.log(`${provider}/${model} ${figure}: ${first} or ${second}, the dearer holds`);
+  const counts = Object.entries(knowledge.models).map(([name, rows]) => `${name} ${Object.keys(rows).length}`);
+  console.log(`${counts.join(', ')}\n${text.length} bytes, packed ${packed}`);
+  if (packed > mostPacked) throw new Error(`packed it is larger than ${mostPacked} bytes`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(target, text);
+  writePricing();
+}
