@@ -1,30 +1,62 @@
-/** Writes server/contract/model-limits.json from scripts/prices/model-limits.json; `limitsAreFresh` returns whether it is up to date. */
+/**
+ * Writes server/contract/model-limits.json and model-modalities.json: views of the packages' data, and of
+ * scripts/prices/model-limits.json for names that no package has. `limitsAreFresh` returns whether they are up to date.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { bareName } from '../server/contract/model-limits.ts';
+import { type ModelFacts, unpackKnowledge } from '../server/providers/knowledge/facts.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const target = join(root, 'server', 'contract', 'model-limits.json');
+const data = join(root, 'server', 'providers', 'knowledge', 'data', 'models.json');
 
 /** Longest answer, context window, 1 = may think first. */
 type Row = readonly [output: number, context: number, thinks?: 1];
 /** Their answers are counted with the encodings that the gateway has itself, and their thinking models refuse `max_tokens`. */
 const ownEncoding = 'openai';
 
+interface Limits {
+  readonly output: number;
+  readonly context: number;
+  readonly thinks: boolean;
+  readonly own: boolean;
+}
+
+const answering: ReadonlySet<string> = new Set(['chat', 'responses', 'completion', 'realtime']);
+
+/** @returns null where the packages do not know how much it may read and write. */
+function limitsOf(facts: ModelFacts, own: boolean): Limits | null {
+  const { longest_answer: output, kind } = facts;
+  const context = Math.max(facts.window ?? 0, facts.longest_input ?? 0);
+  if (output === undefined || context === 0 || !answering.has(kind)) return null;
+  const thinks = facts.can?.includes('reasoning') === true || facts.efforts !== undefined;
+  return { output: Math.min(output, context), context, thinks, own };
+}
+
 /** @returns the text of model-limits.json: `output context flags` -> names; of several hosts' limits the largest. */
 export function generateLimits(): string {
   const source = readFileSync(join(root, 'scripts', 'prices', 'model-limits.json'), 'utf8');
   const { _about, ...providers } = JSON.parse(source) as Record<string, Record<string, Row>>;
-  const models = new Map<string, { output: number; context: number; thinks: boolean; own: boolean }>();
-  for (const [provider, rows] of Object.entries(providers)) {
-    for (const [name, [output, context, thinks]] of Object.entries(rows)) {
-      const known = models.get(bareName(name));
-      models.set(bareName(name), {
-        output: Math.max(known?.output ?? 0, Math.min(output, context)),
-        context: Math.max(known?.context ?? 0, context),
-        thinks: known?.thinks === true || thinks === 1,
-        own: known?.own === true || provider === ownEncoding,
-      });
+  const models = new Map<string, Limits>();
+  const add = (name: string, { output, context, thinks, own }: Limits): void => {
+    const known = models.get(bareName(name));
+    models.set(bareName(name), {
+      output: Math.max(known?.output ?? 0, Math.min(output, context)),
+      context: Math.max(known?.context ?? 0, context),
+      thinks: known?.thinks === true || thinks,
+      own: known?.own === true || own,
+    });
+  };
+  for (const [provider, rows] of Object.entries(providers))
+    for (const [name, [output, context, thinks]] of Object.entries(rows))
+      add(name, { output, context, thinks: thinks === 1, own: provider === ownEncoding });
+  const before = new Set(models.keys());
+  for (const [provider, rows] of Object.entries(unpackKnowledge(readFileSync(data, 'utf8')).models)) {
+    for (const [name, facts] of Object.entries(rows)) {
+      const limits = limitsOf(facts, provider === ownEncoding);
+      // A hand-kept row stays; what the packages have besides comes in.
+      if (limits !== null && !before.has(bareName(name))) add(name, limits);
     }
   }
   const groups = new Map<string, string[]>();
@@ -37,5 +69,6 @@ export function generateLimits(): string {
 }
 
 export const limitsAreFresh = (): boolean => generateLimits() === readFileSync(target, 'utf8');
+export const writeLimits = (): void => writeFileSync(target, generateLimits());
 
-if (import.meta.main) writeFileSync(target, generateLimits());
+if (import.meta.main) writeLimits();

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type Knowledge, type ModelFacts, packKnowledge } from '../server/providers/knowledge/facts.ts';
+import { writeLimits } from './generate-model-limits.ts';
 import { writePricing } from './generate-pricing.ts';
 import { type Disagreement, Merge, type Override } from './knowledge/merge.ts';
 import overrides from './knowledge/overrides.json' with { type: 'json' };
@@ -219,5 +220,6 @@ if (import.meta.main) {
   if (packed > mostPacked) throw new Error(`packed it is larger than ${mostPacked} bytes`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(target, text);
+  writeLimits();
   writePricing();
 }

@@ -1,6 +1,7 @@
 /** Bun and what is linked into it, as its own licence notes list them; SQLite; data of others. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { unpackKnowledge } from '../../server/providers/knowledge/facts.ts';
 
 export interface Part {
   readonly name: string;
@@ -52,9 +53,17 @@ const rowsOf = (notes: string): Part[] =>
     parts: [],
   }));
 
+/** Of the packages that `npm run knowledge` reads. */
+const addresses: Readonly<Record<string, string>> = {
+  litellm: 'https://github.com/BerriAI/litellm',
+  'genai-prices': 'https://github.com/pydantic/genai-prices',
+  '@openai/codex': 'https://github.com/openai/codex',
+};
+
 /** @throws Error when the notes no longer read as they did. */
 export function runtimeOf(root: string, bun: string): Runtime {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8').replaceAll('\r\n', '\n').trim();
+  const { sources } = unpackKnowledge(read('server/providers/knowledge/data/models.json'));
   const spdx = (id: string): string =>
     (
       JSON.parse(read(`node_modules/spdx-license-list/licenses/${id}.json`)) as { licenseText: string }
@@ -99,12 +108,25 @@ export function runtimeOf(root: string, bun: string): Runtime {
         kind: 'data',
         parts: [],
       },
+      ...sources.map(
+        ({ name, version, licence }): Part => ({
+          name: `${name} facts`,
+          version,
+          license: licence,
+          url: addresses[name] ?? '',
+          kind: 'data',
+          parts: [],
+        }),
+      ),
     ],
     texts: [
       [`Bun ${bun}, its own notes on licences`, notes],
       ...named.filter(([, words]) => words.test(notes)).map(([id]) => [`${id}, for parts of Bun`, spdx(id)] as const),
       [`SQLite ${sqlite[1]}`, spdx('blessing')],
       ['Prices of models, facts of models.dev', read('scripts/prices/LICENSE-models.dev')],
+      ['Prices and facts of models, of litellm', read('scripts/prices/LICENSE-litellm')],
+      ['Prices and facts of models, of genai-prices', read('scripts/prices/LICENSE-genai-prices')],
+      ['Efforts of models, facts of @openai/codex, Copyright OpenAI', spdx('Apache-2.0')],
     ],
   };
 }

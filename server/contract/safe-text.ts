@@ -29,6 +29,9 @@ export const escaped = (text: string): string =>
 
 export const safeJson = (value: unknown, indent?: number): string => escaped(JSON.stringify(value, null, indent));
 
+/** What such a cell holds. A quotation mark before anything else is part of the text. */
+export const plainCell = (cell: string): string => cell.replace(/^'(?=\s*[=+\-@＝＋－＠])/, '');
+
 /** A spreadsheet runs a cell that begins like a formula, also behind blanks and in wide letters; a number is none. */
 const safeCell = (text: string): string => {
   const safe = safeText(text);

@@ -64,3 +64,20 @@ export const namesLoseDots = (type: number): boolean => providerByType(type)?.sl
 
 /** One-api keeps the account of these channels apart from the key. */
 export const namesAccountInOther = (type: number): boolean => providerByType(type)?.slug === 'cloudflare';
+
+const noPrefixes: readonly string[] = [];
+
+/**
+ * What stands before the first slash of a model's name, where it names the provider that serves it: such a name has the
+ * price of the rest. Another provider's name in front (`openai/…` at OpenRouter) is a name of that host.
+ * @param types of all channels that serve it.
+ */
+export function servingPrefix(model: string, types: Iterable<number>): readonly string[] {
+  const at = model.indexOf('/');
+  if (at <= 0) return noPrefixes;
+  const prefix = model.slice(0, at);
+  const own = typeOfPrefix(prefix);
+  if (own === null) return noPrefixes;
+  for (const type of types) if (type !== own) return noPrefixes;
+  return [prefix];
+}

@@ -6,6 +6,7 @@ import type { Prices } from '../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../contract/pricing/reserve.ts';
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
+import { servingPrefix } from '../providers/import-names.ts';
 import { type CandidateList, filterCandidates } from './candidates.ts';
 import { noFeatures, type RequestedFeatures } from './features.ts';
 import { type OfferOptions, Offers } from './offers.ts';
@@ -25,6 +26,7 @@ export interface PlanOptions extends OfferOptions {
   readonly priceTables: PriceTables;
 }
 
+const none: readonly string[] = [];
 const noCalls: Readonly<Record<string, number>> = {};
 
 export class RoutePlan {
@@ -39,7 +41,13 @@ export class RoutePlan {
     readonly offers: Offers,
     private readonly options: PlanOptions,
   ) {
-    this.ordinary = resolvePrices(options.priceTables, key.model, key);
+    const prefixes = key.model.includes('/')
+      ? servingPrefix(
+          key.model,
+          list.flat().map(({ type }) => type),
+        )
+      : none;
+    this.ordinary = resolvePrices(options.priceTables, key.model, { ...key, prefixes });
     this.prices = this.ordinary === null ? null : withModifiers(this.ordinary, offers.surcharges);
     this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(noFeatures));
   }

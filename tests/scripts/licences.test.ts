@@ -43,7 +43,17 @@ test('it lists what server, command line and console are made of, Bun with its p
   const names = components.map(fullName);
   for (const name of ['express', 'kysely', 'ink', '@simplewebauthn/server', 'react-dom', 'uplot', '@headlessui/react'])
     expect(names).toContain(name);
-  for (const name of ['tailwindcss', 'better-sqlite3', 'node-addon-api', 'sqlite', 'bun', 'models.dev prices'])
+  for (const name of [
+    'tailwindcss',
+    'better-sqlite3',
+    'node-addon-api',
+    'sqlite',
+    'bun',
+    'models.dev prices',
+    'litellm facts',
+    'genai-prices facts',
+    '@openai/codex facts',
+  ])
     expect(names).toContain(name);
   const inside = components.find((one) => one.name === 'bun')?.components?.map(fullName) ?? [];
   for (const name of ['JavaScriptCore', 'boringssl', 'tinycc', 'zstd']) expect(inside).toContain(name);
@@ -68,7 +78,9 @@ test('every package is followed by its licence, and those of the runtime are the
     expect(documents.licences).toContain(`\n${fullName(one)} ${one.version} (`);
   }
   expect(documents.licences).toContain('GNU LIBRARY GENERAL PUBLIC LICENSE');
-  expect(documents.licences).toContain('Copyright (c) 2025 models.dev');
+  for (const notice of ['2025 models.dev', '2023 Berri AI'])
+    expect(documents.licences).toContain(`Copyright (c) ${notice}`);
+  expect(documents.licences).toContain('Copyright (c) Pydantic Services Inc.');
   expect(documents.licences).toContain('May you do good and not evil');
   expect(documents.licences).toContain('Mozilla Public License');
 });

@@ -6,6 +6,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
+import { plainCell } from '../../../server/contract/safe-text.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -84,7 +85,7 @@ function mapsOfCsv(text: string, file: string): Record<string, Record<string, un
   const maps: Record<string, Record<string, unknown>> = {};
   try {
     for (const [map = '', name = '', ratio = ''] of parse(text, { from_line: 2, skip_empty_lines: true, bom: true }))
-      maps[map] = { ...maps[map], [name]: JSON.parse(ratio) };
+      maps[map] = { ...maps[map], [plainCell(name)]: JSON.parse(ratio) };
   } catch (error) {
     throw new AppError('usage', { detail: `${file}: ${error instanceof Error ? error.message : ''}` }, error);
   }

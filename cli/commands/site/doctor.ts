@@ -153,12 +153,7 @@ async function prices(context: Context): Promise<Finding> {
   const { say } = context;
   const client = await context.client();
   const models = await client.call('channel.models_enabled');
-  const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
-  const { compilePriceTables, resolvePrices } = await import('../../../server/contract/pricing/tables.ts');
-  const tables = compilePriceTables((key) => texts.get(key) ?? '', Date.now());
-  const unset = models.filter(
-    (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
-  );
+  const unset = await client.call('ratio.unset');
   return unset.length === 0
     ? ok('prices', say(`${models.length} 个模型`, `${models.length} models`))
     : wrong(

@@ -76,7 +76,7 @@ export const pricingOptions = {
     label: { zh: '服务等级分项倍率', en: 'Factors of service tiers by kind of token' },
     help: {
       zh: 'JSON：模型或前缀* → service_tier:flex 等 → 各长度的 input、output、cache_read、cache_write 倍率；用于不是单一倍率的等级。',
-      en: 'JSON: model or beginning* -> service_tier:flex and the like -> factors of input, output, cache_read, cache_write by length, for tiers that are not one factor.',
+      en: 'JSON: model or beginning* -> service_tier:flex -> list of above, input, output, cache_read, cache_write.',
     },
   }),
   PriceDates: option({
@@ -87,7 +87,7 @@ export const pricingOptions = {
     label: { zh: '按日期生效的价格', en: 'Prices with a date' },
     help: {
       zh: 'JSON：模型 → 列表，每项含 from（首日，UTC）、可选 until（末日）及该日起的 ModelRatio 等；replaces 与当前值不同则不生效。',
-      en: 'JSON: model -> list of from (first day, UTC), until (last day, may be absent) and the ModelRatio and so on that hold; not where the value differs from the one in replaces.',
+      en: 'JSON: model -> list of from and until (first and last day, UTC), the prices that hold, and those they replace.',
     },
   }),
   ToolPrices: option({

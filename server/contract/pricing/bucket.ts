@@ -153,7 +153,7 @@ const bucketRows = {
         label: { zh: '缓存写入倍率（1 小时）', en: 'Cache write ratios, one hour' },
         help: {
           zh: '模型 → 写入 1 小时缓存的输入相对输入价格的比例；未列出的为 5 分钟写入倍率的 1.6 倍。',
-          en: 'Model → share of the input price for writing a cache of one hour; where none is set, 1.6 times that of five minutes.',
+          en: 'Model → share of the input price for writing one hour; where none is set, 1.6 times that of five minutes.',
         },
       },
       // Where no list says: 2 against 1.25 times the input price, as Anthropic has it.
@@ -176,7 +176,7 @@ const bucketRows = {
         label: { zh: '缓存写入倍率（12 小时）', en: 'Cache write ratios, twelve hours' },
         help: {
           zh: '模型 → 写入 12 小时缓存的输入相对输入价格的比例；未列出的为短期写入倍率的 2 倍。',
-          en: 'Model → share of the input price for writing a cache of twelve hours; where none is set, twice that of a short one.',
+          en: 'Model → share of the input price for writing twelve hours; where none is set, twice that of a short life.',
         },
       },
       // 2.5 against 1.25 times the input price, as OpenAI has it.

@@ -5,6 +5,7 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { ChannelStatus } from '../../contract/enum.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
+import { servingPrefix } from '../../providers/import-names.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createChannelStates } from '../traffic/states.ts';
@@ -77,14 +78,18 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   const unpricedOf = (channels: readonly ChannelRow[]): string[] => {
     if (options.get('SelfUseModeEnabled')) return [];
     const tables = options.priceTables();
-    const models = new Set(
-      channels
-        .filter(({ status }) => status === ChannelStatus.enabled)
-        .flatMap(({ models: list }) => list.split(',').map((name) => name.trim())),
-    );
+    const models = new Map<string, Set<number>>();
+    for (const { status, type, models: list } of channels) {
+      if (status !== ChannelStatus.enabled) continue;
+      for (const name of list.split(',')) {
+        const types = models.get(name.trim()) ?? new Set();
+        models.set(name.trim(), types.add(type));
+      }
+    }
     models.delete('');
-    return [...models].filter(
-      (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
+    const everyone = { group: 'default', userGroup: 'default' };
+    return [...models].flatMap(([model, types]) =>
+      resolvePrices(tables, model, { ...everyone, prefixes: servingPrefix(model, types) }) === null ? [model] : [],
     );
   };
   const ejectedOf = async (channels: readonly ChannelRow[]): Promise<ReadonlySet<number>> => {

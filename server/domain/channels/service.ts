@@ -112,6 +112,7 @@ export function createChannels(deps: {
     all: async () =>
       (await repository.all()).map((row) => ({
         status: row.status,
+        type: row.type,
         models: members(row.models),
         groups: members(row.group_name),
       })),
@@ -121,6 +122,15 @@ export function createChannels(deps: {
       return [
         ...new Set(rows.filter((row) => row.status === ChannelStatus.enabled).flatMap((row) => members(row.models))),
       ].sort();
+    },
+    /** The same models, in alphabetical order, with the types of the channels that serve each. */
+    async enabledTypes(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+      const types = new Map<string, Set<number>>();
+      for (const row of await repository.all()) {
+        if (row.status !== ChannelStatus.enabled) continue;
+        for (const model of members(row.models)) types.set(model, (types.get(model) ?? new Set()).add(row.type));
+      }
+      return new Map([...types].sort(([a], [b]) => (a < b ? -1 : 1)));
     },
     /** @throws AppError channel_* */
     async create(fields: ChannelFields): Promise<Channel[]> {

@@ -3,6 +3,7 @@
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
+import { servingPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { detailsOf, type ModelDetails } from './models.ts';
@@ -27,15 +28,16 @@ export interface PriceListItem {
 export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
   const { options } = deps;
 
-  /** @returns model -> groups in which an enabled channel serves it. */
-  const served = async (): Promise<Map<string, Set<string>>> => {
-    const models = new Map<string, Set<string>>();
+  /** @returns model -> groups in which an enabled channel serves it, and the types of those channels. */
+  const served = async () => {
+    const models = new Map<string, { readonly groups: Set<string>; readonly types: Set<number> }>();
     for (const channel of await deps.channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
       for (const model of channel.models) {
-        const groups = models.get(model) ?? new Set();
-        for (const group of channel.groups) groups.add(group);
-        models.set(model, groups);
+        const row = models.get(model) ?? { groups: new Set(), types: new Set() };
+        for (const group of channel.groups) row.groups.add(group);
+        row.types.add(channel.type);
+        models.set(model, row);
       }
     }
     return models;
@@ -55,11 +57,12 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
       const ratioOf = (group: string): number =>
         tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
       const acceptUnset = options.get('SelfUseModeEnabled');
-      const data = [...(await served())].flatMap(([model, groups]): PriceListItem[] => {
+      const data = [...(await served())].flatMap(([model, { groups, types }]): PriceListItem[] => {
         const enabled = [...groups].filter((group) => usable[group] !== undefined).sort();
-        const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset });
+        const prefixes = servingPrefix(model, types);
+        const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset, prefixes });
         if (enabled.length === 0 || prices === null) return [];
-        const { maker, context, longest, takes } = detailsOf(tables, model);
+        const { maker, context, longest, takes } = detailsOf(tables, model, prefixes);
         return [
           {
             model_name: model,

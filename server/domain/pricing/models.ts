@@ -6,6 +6,7 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { bareName, modelLimits, modelModalities } from '../../contract/model-limits.ts';
 import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
 import { type PriceTables, pricedName, resolvePrices } from '../../contract/pricing/tables.ts';
+import { servingPrefix } from '../../providers/import-names.ts';
 import { makerOf } from '../../providers/makers.ts';
 import type { OptionsService } from '../options/service.ts';
 import { barsOf, type PeriodBar, periodOf } from '../traffic/period.ts';
@@ -68,8 +69,9 @@ const digits = 12;
 const exact = (value: number): number => Number(value.toPrecision(digits));
 const none = { input: null, output: null, cached: null, per_call: null } as const;
 
-export function dollarsOf(tables: PriceTables, model: string): Dollars {
-  const prices = resolvePrices(tables, model, { group: '', userGroup: '' });
+/** @param prefixes what the provider that serves is called in front of the name. */
+export function dollarsOf(tables: PriceTables, model: string, prefixes: readonly string[] = []): Dollars {
+  const prices = resolvePrices(tables, model, { group: '', userGroup: '', prefixes });
   if (prices === null) return none;
   if (prices.modelPrice !== null) return { ...none, per_call: prices.modelPrice };
   const input = prices.modelRatio * unit;
@@ -84,7 +86,7 @@ export function dollarsOf(tables: PriceTables, model: string): Dollars {
 const isPriced = ({ input, per_call: call }: Pick<Dollars, 'input' | 'per_call'>): boolean =>
   input !== null || call !== null;
 
-export function detailsOf(tables: PriceTables, model: string): ModelDetails {
+export function detailsOf(tables: PriceTables, model: string, prefixes: readonly string[] = []): ModelDetails {
   const { context, output, known } = modelLimits(model);
   return {
     model,
@@ -92,7 +94,7 @@ export function detailsOf(tables: PriceTables, model: string): ModelDetails {
     context: known && Number.isFinite(context) ? context : null,
     longest: known ? output : null,
     takes: modelModalities(model),
-    ...dollarsOf(tables, model),
+    ...dollarsOf(tables, model, prefixes),
   };
 }
 
@@ -162,18 +164,27 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
 
   /** Which enabled channels serve each model, those that are tried first in front, and at what cost. */
   const served = async () => {
-    const found = new Map<string, { groups: Set<string>; channels: ModelChannel[] }>();
+    const found = new Map<string, { groups: Set<string>; types: Set<number>; channels: ModelChannel[] }>();
     const listTables = defaultPriceTables(now());
     for (const channel of await channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
-      const { id, name, priority } = channel;
+      const { id, name, priority, type } = channel;
       const mapping = objectIn(channel.model_mapping);
       const ratio = Number(objectIn(channel.setting).cost_ratio ?? 1);
       const share = Number.isFinite(ratio) && ratio >= 0 ? ratio : 1;
       for (const model of listOf(channel.models)) {
-        const { input, output, per_call: call } = dollarsOf(listTables, String(mapping[model] ?? model));
+        const {
+          input,
+          output,
+          per_call: call,
+        } = dollarsOf(
+          listTables,
+          String(mapping[model] ?? model),
+          servingPrefix(String(mapping[model] ?? model), [type]),
+        );
         const times = (value: number | null) => (value === null ? null : exact(value * share));
-        const row = found.get(model) ?? { groups: new Set(), channels: [] };
+        const row = found.get(model) ?? { groups: new Set(), types: new Set(), channels: [] };
+        row.types.add(type);
         for (const group of listOf(channel.group_name)) row.groups.add(group);
         row.channels.push({ id, name, priority, input: times(input), output: times(output), per_call: times(call) });
         found.set(model, row);
@@ -210,8 +221,8 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
     async rows(): Promise<ModelRow[]> {
       const current = tables();
       const { period, totals, parts } = await used();
-      const rows = [...(await served())].map(([model, { groups, channels: own }]): ModelRow => {
-        const details = detailsOf(current, model);
+      const rows = [...(await served())].map(([model, { groups, types, channels: own }]): ModelRow => {
+        const details = detailsOf(current, model, servingPrefix(model, types));
         own.sort((one, other) => other.priority - one.priority || one.id - other.id);
         const first = own.filter(({ priority }) => priority === own[0]?.priority);
         const dearest = (of: 'input' | 'output') =>

@@ -5,6 +5,7 @@ import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../contract/pricing/diff.ts';
 import { type PriceOptionKey, priceOptionKeys, resolvePrices } from '../../contract/pricing/tables.ts';
+import { servingPrefix } from '../../providers/import-names.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createSimulation } from './simulate.ts';
@@ -110,10 +111,13 @@ export function createPricing(deps: {
         return pricesDiffer(key, textOf(key, before), after);
       });
     },
-    /** Which of these models have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
-    unset(models: readonly string[]): string[] {
+    /** Which of these models, with the types of channels that serve them, have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
+    unset(models: ReadonlyMap<string, ReadonlySet<number>>): string[] {
       const tables = options.priceTables();
-      return models.filter((model) => resolvePrices(tables, model, { group: '', userGroup: '' }) === null);
+      const nobody = { group: '', userGroup: '' };
+      return [...models].flatMap(([model, types]) =>
+        resolvePrices(tables, model, { ...nobody, prefixes: servingPrefix(model, types) }) === null ? [model] : [],
+      );
     },
     /** Puts the maps of this version back as they were before that change; what is in force now becomes a version itself. @throws AppError not_found, option_*. */
     async rollback(id: number, role: number, actor: string): Promise<{ version: number; changes: PriceChange[] }> {

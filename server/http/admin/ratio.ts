@@ -19,7 +19,7 @@ export const ratioHandlers: HandlersOf<
   'ratio.set': ({ services, actor, input }) => services.pricing.setModels(input.models, actor.role, actor.username),
   'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
   'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),
-  'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledModels()),
+  'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledTypes()),
   'ratio.rollback': ({ services, actor, input }) =>
     services.pricing.rollback(input.version, actor.role, actor.username),
   'ratio.propose': async ({ services, input }) => services.pricing.propose(input.text),

@@ -83,7 +83,7 @@ export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<strin
   const searches = usage?.toolCalls.web_search ?? usage?.toolCalls.google_search ?? 0;
   return {
     input_tokens: usage === null ? promptTokens : promptTokensOf(usage) - cacheTokensOf(usage),
-    cache_creation_input_tokens: (usage?.cacheWrite5m ?? 0) + (usage?.cacheWrite1h ?? 0),
+    cache_creation_input_tokens: (usage?.cacheWrite5m ?? 0) + (usage?.cacheWrite1h ?? 0) + (usage?.cacheWrite12h ?? 0),
     cache_read_input_tokens: usage?.cacheRead ?? 0,
     ...(usage !== null && usage.cacheWrite1h > 0
       ? {

@@ -33,7 +33,7 @@ export function finishWord({ unified, raw }: FinishReason, called: boolean): str
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
-  const cacheWrite = usage.cacheWrite5m + usage.cacheWrite1h;
+  const cacheWrite = usage.cacheWrite5m + usage.cacheWrite1h + usage.cacheWrite12h;
   const prompt = promptTokensOf(usage);
   const output = completionTokensOf(usage);
   return {

@@ -70,6 +70,11 @@ export function readOpenAiUsage(value: unknown, tier?: unknown, stated?: StatedU
     // OpenRouter and DashScope report video separately.
     video = detailCount(promptDetails.video_tokens);
   }
+  // OpenAI splits what was written into what lives 30 minutes and what lives 12 hours.
+  const halfDay =
+    written === 0
+      ? 0
+      : Math.min(written, detailCount(record(promptDetails?.cache_write_tokens_details)?.ttl_12h_tokens));
   const fresh = prompt - cached - written;
   const media = audioIn + images + video;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
@@ -83,7 +88,8 @@ export function readOpenAiUsage(value: unknown, tier?: unknown, stated?: StatedU
     ...emptyUsage,
     input: isWithin ? fresh - media : fresh,
     cacheRead: cached,
-    cacheWrite5m: written,
+    cacheWrite5m: written - halfDay,
+    cacheWrite12h: halfDay,
     audioInput: isWithin ? audioIn : 0,
     imageInput: isWithin ? images : 0,
     videoInput: isWithin ? video : 0,

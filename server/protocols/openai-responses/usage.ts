@@ -58,7 +58,7 @@ function paintedPart(body: Json): UsagePart | null {
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
-  const written = usage.cacheWrite5m + usage.cacheWrite1h;
+  const written = usage.cacheWrite5m + usage.cacheWrite1h + usage.cacheWrite12h;
   const input = promptTokensOf(usage);
   const output = completionTokensOf(usage);
   return {
