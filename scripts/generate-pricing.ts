@@ -6,14 +6,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compileTermRules, termRatio } from '../server/contract/pricing/modifiers.ts';
 import { allProviders } from '../server/providers/catalogue.ts';
+import { type ModelFacts, unpackKnowledge } from '../server/providers/knowledge/facts.ts';
 import {
-  type DatedPrice,
-  type ModelFacts,
-  type PriceSet,
-  type PriceStep,
-  type TierPrice,
-  unpackKnowledge,
-} from '../server/providers/knowledge/facts.ts';
+  dateOf,
+  known,
+  makers,
+  per,
+  type Ratios,
+  ratiosOf,
+  rounded,
+  stepsOf,
+  termOf,
+  tierFactors,
+  unit,
+  withoutFollowing,
+} from '../server/providers/knowledge/price-view.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const target = join(root, 'server', 'contract', 'pricing', 'default-prices.json');
@@ -21,7 +28,6 @@ const data = (name: string): unknown => JSON.parse(readFileSync(join(root, 'scri
 const knowledge = () =>
   unpackKnowledge(readFileSync(join(root, 'server', 'providers', 'knowledge', 'data', 'models.json'), 'utf8'));
 
-type Ratios = Record<string, number>;
 type Tables = Record<string, Record<string, unknown>>;
 
 /** Dollars per million tokens, as the list of June has them. */
@@ -34,27 +40,6 @@ interface Cost {
   readonly output_audio?: number;
   readonly tiers?: readonly (Omit<Cost, 'tiers'> & { readonly above: number })[];
 }
-
-/** Whose bare names are what they sell under; of a name that several have, the first one's price holds. */
-const makers = [
-  'openai',
-  'anthropic',
-  'gemini',
-  'xai',
-  'deepseek',
-  'moonshot',
-  'zhipu-v4',
-  'minimax',
-  'ali',
-  'mistral',
-  'cohere',
-  'perplexity',
-  'jina',
-  'groq',
-  'cerebras',
-  'volcengine',
-  'tencent',
-] as const;
 
 const tableNames = [
   'ModelRatio',
@@ -75,98 +60,6 @@ const tableNames = [
   'ToolPrices',
 ] as const;
 
-const rounded = (value: number): number => Number(value.toFixed(6));
-const per = (price: number | undefined, base: number | undefined): number | undefined =>
-  price === undefined || base === undefined || base === 0 ? undefined : rounded(price / base);
-const known = (values: Readonly<Record<string, number | undefined>>): Ratios =>
-  Object.fromEntries(Object.entries(values).filter((pair): pair is [string, number] => pair[1] !== undefined));
-/** Dollars of a ratio of 1. */
-const unit = 2;
-
-/** What answers are paid by: pictures where the model draws. */
-const answerPrice = ({ kind }: Pick<ModelFacts, 'kind'>, { output, image_out: drawn }: PriceSet): number | undefined =>
-  kind.startsWith('image') && drawn !== undefined ? Math.max(drawn, output ?? 0) : output;
-
-/** Option -> ratio, of one price. */
-const ratiosOf = (facts: Pick<ModelFacts, 'kind'>, price: PriceSet): Ratios =>
-  known({
-    ModelRatio: per(price.input, unit),
-    CompletionRatio: per(answerPrice(facts, price), price.input),
-    CacheRatio: per(price.cache_read, price.input),
-    CreateCacheRatio: per(price.write_5m, price.input),
-    CreateCache1hRatio: per(price.write_1h, price.input),
-    CreateCache12hRatio: per(price.write_12h, price.input),
-    ImageRatio: per(price.image_in, price.input),
-    AudioRatio: per(price.audio_in, price.input),
-    AudioCompletionRatio: per(price.audio_out, price.audio_in ?? price.input),
-    VideoRatio: per(price.video_in, price.input),
-  });
-
-/** A longer life that costs what it usually does follows the short one, also where an operator changes that. */
-const withoutFollowing = ({ CreateCache1hRatio: hour, CreateCache12hRatio: half, ...ratios }: Ratios): Ratios => {
-  const short = ratios.CreateCacheRatio ?? usualWrite;
-  return known({
-    ...ratios,
-    CreateCache1hRatio: hour === rounded(short * hourAgainstShort) ? undefined : hour,
-    CreateCache12hRatio: half === rounded(short * halfDayAgainstShort) ? undefined : half,
-  });
-};
-/** As bucket.ts has them where no table says. */
-const usualWrite = 1.25;
-const hourAgainstShort = 1.6;
-const halfDayAgainstShort = 2;
-
-/** Factors on the ordinary prices, so that they follow when an operator changes those. */
-const factorsOf = (facts: Pick<ModelFacts, 'kind'>, price: PriceSet, ordinary: PriceSet): Ratios =>
-  known({
-    input: per(price.input, ordinary.input),
-    output: per(answerPrice(facts, price), answerPrice(facts, ordinary)),
-    cache_read: per(price.cache_read, ordinary.cache_read),
-    cache_write: per(price.write_5m, ordinary.write_5m),
-  });
-
-const stepsOf = (facts: ModelFacts, steps: readonly PriceStep[], ordinary: PriceSet): readonly Ratios[] =>
-  steps.flatMap((step) =>
-    step.input === undefined || ordinary.input === undefined
-      ? []
-      : [{ above: step.above, ...factorsOf(facts, step, ordinary) }],
-  );
-
-/** `service_tier:priority`; a speed names itself. */
-const termOf = (tier: string): string => (tier.includes(':') ? tier : `service_tier:${tier}`);
-
-/** Of a tier that is not one factor: that of the ordinary price, then those of longer prompts on their own prices. */
-function tierFactors(facts: ModelFacts, tier: Exclude<TierPrice, number>): readonly Ratios[] {
-  const { price = {}, steps = [] } = facts;
-  const base = { above: 0, ...factorsOf(facts, tier.price, price) };
-  const longer = (tier.steps ?? []).flatMap((step) => {
-    const ordinary = steps.find(({ above }) => Math.abs(above - step.above) <= 1);
-    return ordinary === undefined ? [] : [{ above: ordinary.above, ...factorsOf(facts, step, ordinary) }];
-  });
-  return [base, ...longer];
-}
-
-function dateOf(facts: ModelFacts, dated: DatedPrice, ordinary: Ratios): Record<string, unknown> {
-  const changed = Object.entries(ratiosOf(facts, { ...facts.price, ...dated.price })).filter(
-    ([key, ratio]) => ordinary[key] !== ratio,
-  );
-  const tiers = Object.entries(dated.tiers ?? {}).flatMap(([tier, factor]) => {
-    const before = facts.tiers?.[tier];
-    return typeof factor === 'number' && typeof before === 'number' ? [{ name: termOf(tier), factor, before }] : [];
-  });
-  const replaced = Object.fromEntries(
-    changed.flatMap(([key]) => (ordinary[key] === undefined ? [] : [[key, ordinary[key]]])),
-  );
-  const map = (of: 'factor' | 'before') => Object.fromEntries(tiers.map((tier) => [tier.name, tier[of]]));
-  return {
-    from: dated.from,
-    ...(dated.until === undefined ? {} : { until: dated.until }),
-    ...Object.fromEntries(changed),
-    ...(tiers.length === 0 ? {} : { TierRatio: map('factor') }),
-    replaces: { ...replaced, ...(tiers.length === 0 ? {} : { TierRatio: map('before') }) },
-  };
-}
-
 /** Names of our lists that no maker sells under, with the dearest of the providers that list them. */
 function listed(models: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>>): Map<string, ModelFacts> {
   const found = new Map<string, ModelFacts>();
@@ -185,7 +78,7 @@ export function generatePricing(): string {
   const family = data('family-prices.json') as Record<string, Record<string, number | string>>;
   const own = data('own-prices.json') as Tables;
   const { _about, ...providers } = data('model-prices.json') as Record<string, Record<string, Cost>>;
-  const { models } = knowledge();
+  const { date, models } = knowledge();
   const tables: Tables = {};
   const table = (name: string): Record<string, unknown> => {
     tables[name] ??= Object.fromEntries(
@@ -239,7 +132,7 @@ export function generatePricing(): string {
   for (const maker of makers) for (const [model, facts] of Object.entries(models[maker] ?? {})) add(model, facts);
   for (const [model, facts] of listed(models)) add(model, facts);
   for (const name of ['GroupRatio', 'TopupGroupRatio', 'UserUsableGroups']) table(name);
-  return textOf(tables);
+  return textOf(date, tables);
 }
 
 function addOfJune(
@@ -271,12 +164,12 @@ function addOfJune(
 }
 
 /** One line a name: what a new set of data changes is read in a diff. */
-function textOf(tables: Tables): string {
+function textOf(date: string, tables: Tables): string {
   const lines = Object.entries(tables).map(([name, entries]) => {
     const rows = Object.entries(entries).map(([key, value]) => `    ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
     return `  ${JSON.stringify(name)}: {${rows.length === 0 ? '' : `\n${rows.join(',\n')}\n  `}}`;
   });
-  return `{\n${lines.join(',\n')}\n}\n`;
+  return `{\n  "date": ${JSON.stringify(date)},\n${lines.join(',\n')}\n}\n`;
 }
 
 export const pricingIsFresh = (): boolean => generatePricing() === readFileSync(target, 'utf8');

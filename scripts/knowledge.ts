@@ -8,80 +8,23 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type Knowledge, type ModelFacts, packKnowledge } from '../server/providers/knowledge/facts.ts';
+import {
+  type Facts,
+  factsOfGenai,
+  factsOfLitellm,
+  isPictureSize,
+  packageProviders,
+} from '../server/providers/knowledge/package-rows.ts';
 import { writeLimits } from './generate-model-limits.ts';
 import { writePricing } from './generate-pricing.ts';
 import { type Disagreement, Merge, type Override } from './knowledge/merge.ts';
 import overrides from './knowledge/overrides.json' with { type: 'json' };
-import { type Facts, factsOfGenai, factsOfLitellm } from './knowledge/sources.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const folder = join(root, 'server', 'providers', 'knowledge', 'data');
 const target = join(folder, 'models.json');
 /** What the executable may carry of it, packed. */
 const mostPacked = 120 * 1024;
-
-/** Our provider -> names in the packages: providers of litellm with the prefix of their names, provider of genai-prices. */
-const providers: Readonly<
-  Record<
-    string,
-    { readonly litellm: Readonly<Record<string, string>>; readonly genai?: readonly string[]; readonly only?: RegExp }
-  >
-> = {
-  openai: {
-    litellm: { openai: 'openai/', 'text-completion-openai': '' },
-    genai: ['openai'],
-    only: /^(?!gpt-oss|openai\/)/,
-  },
-  anthropic: { litellm: { anthropic: '' }, genai: ['anthropic'] },
-  gemini: {
-    litellm: { gemini: 'gemini/' },
-    genai: ['google'],
-    only: /^(?:gemini|gemma|imagen|veo|lyria|deep-research|learnlm|nano)/,
-  },
-  xai: { litellm: { xai: 'xai/' }, genai: ['x-ai'] },
-  deepseek: { litellm: { deepseek: 'deepseek/' }, genai: ['deepseek'] },
-  moonshot: { litellm: { moonshot: 'moonshot/' }, genai: ['moonshotai'] },
-  'zhipu-v4': { litellm: { zai: 'zai/' }, genai: ['zai'] },
-  minimax: { litellm: { minimax: 'minimax/' }, genai: ['minimax'] },
-  ali: { litellm: { dashscope: 'dashscope/' } },
-  mistral: { litellm: { mistral: 'mistral/' }, genai: ['mistral'] },
-  cohere: { litellm: { cohere: 'cohere/', cohere_chat: '' }, genai: ['cohere'] },
-  perplexity: {
-    litellm: { perplexity: 'perplexity/' },
-    genai: ['perplexity'],
-    only: /^(?!.*\/|.*-online$|pplx-\d|codellama|llama|mi[sx]tral)/,
-  },
-  jina: { litellm: { jina_ai: 'jina_ai/' } },
-  volcengine: { litellm: { volcengine: 'volcengine/' } },
-  tencent: { litellm: { tencent: 'tencent/' } },
-  cloudflare: { litellm: { cloudflare: 'cloudflare/' }, genai: ['cloudflare'] },
-  nvidia: { litellm: { nvidia_nim: 'nvidia_nim/' } },
-  groq: { litellm: { groq: 'groq/' }, genai: ['groq'] },
-  cerebras: { litellm: { cerebras: 'cerebras/' }, genai: ['cerebras'] },
-  together: { litellm: { together_ai: 'together_ai/' }, genai: ['together'] },
-  fireworks: {
-    litellm: { fireworks_ai: 'fireworks_ai/', 'fireworks_ai-embedding-models': 'fireworks_ai/' },
-    genai: ['fireworks'],
-  },
-  openrouter: { litellm: {}, genai: ['openrouter'] },
-  azure: { litellm: { azure: 'azure/', azure_ai: 'azure_ai/' }, genai: ['azure'], only: /^[^/]*$/ },
-  aws: {
-    litellm: { bedrock: '', bedrock_converse: '' },
-    genai: ['aws'],
-    only: /^(?!.*\/|us-gov|(?:us|eu|apac|au|jp|ca|sa|global)\.)/,
-  },
-  vertex: {
-    litellm: {
-      'vertex_ai-language-models': 'vertex_ai/',
-      'vertex_ai-anthropic_models': 'vertex_ai/',
-      'vertex_ai-mistral_models': 'vertex_ai/',
-      'vertex_ai-llama_models': 'vertex_ai/',
-      'vertex_ai-embedding-models': '',
-      vertex_ai: 'vertex_ai/',
-    },
-    genai: ['google'],
-  },
-};
 
 /** Each as its package says it; all are among the notices that travel in the executable. */
 const licences = { litellm: 'MIT', 'genai-prices': 'MIT', '@openai/codex': 'Apache-2.0' } as const;
@@ -121,7 +64,7 @@ const versionIn = (cache: string): string =>
 
 function read(cache: string): Read {
   const pairs = Object.fromEntries(
-    Object.values(providers).flatMap(({ litellm, genai = [] }) =>
+    Object.values(packageProviders).flatMap(({ litellm, genai = [] }) =>
       Object.entries(litellm).map(([name, prefix]) => [name, [genai[0] ?? null, prefix]]),
     ),
   );
@@ -141,7 +84,7 @@ interface Built {
 export function build(data: Read, codexVersion: string, today: string): Built {
   const disagreements: Disagreement[] = [];
   const models: Record<string, Record<string, ModelFacts>> = {};
-  for (const [provider, { litellm, genai = [], only = /^/ }] of Object.entries(providers)) {
+  for (const [provider, { litellm, genai = [], only = /^/ }] of Object.entries(packageProviders)) {
     const own: Record<string, ModelFacts> = {};
     const second = new Map(
       genai.flatMap((id) => data.genai[id] ?? []).map((model) => [String(model.id), factsOfGenai(model, today)]),
@@ -181,9 +124,6 @@ export function build(data: Read, codexVersion: string, today: string): Built {
   const inForce = disagreements.filter(({ provider, model }) => models[provider]?.[model]?.by !== 'override');
   return { knowledge: { date: today, sources, models: sorted }, disagreements: inForce };
 }
-
-/** `high/1024-x-1024/gpt-image-1`: what one picture costs, which is a price of a tool here. */
-const isPictureSize = (name: string): boolean => /(?:^|\/)\d+-x-\d+\//.test(name);
 
 /** Efforts that only the program itself knows. */
 const ownEfforts = new Set(['ultra']);

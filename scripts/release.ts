@@ -3,6 +3,7 @@ import { createHash, createPublicKey, sign } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
+import { maxPricesAge, pricesAge, pricesDate } from '../server/contract/pricing/defaults.ts';
 import { documentsOf } from './licences/documents.ts';
 import { runTool } from './packaging/fetch.ts';
 import { archive, homebrew, linuxPackages, npmPlatform, npmThin, type Release, scoop } from './packaging/packages.ts';
@@ -12,6 +13,10 @@ const root = resolve(import.meta.dirname, '..');
 const out = join(root, 'dist', 'release');
 const requested = process.argv.indexOf('--target');
 const names = targetsNamed(requested < 0 ? 'all' : (process.argv[requested + 1] ?? ''));
+
+// The build never fails for it; what is handed out has prices that people can trust.
+if (pricesAge(Date.now()) > maxPricesAge)
+  throw new Error(`the prices are of ${pricesDate}, more than ${maxPricesAge} days ago: npm run knowledge`);
 
 /** The maintainers' private key, as PEM; without one nothing is signed and no executable knows a key. */
 const keyFile = process.env.RELEASE_SIGNING_KEY_FILE;

@@ -1,6 +1,6 @@
 /** Of what several packages say of a model: two that agree, else one, else the dearer; what a person read on the maker's page goes before all of them. */
 import type { Decision, ModelFacts, PriceSet, PriceStep, TierPrice } from '../../server/providers/knowledge/facts.ts';
-import type { Facts } from './sources.ts';
+import type { Facts } from '../../server/providers/knowledge/package-rows.ts';
 
 export interface Override {
   readonly provider: string;

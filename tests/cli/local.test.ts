@@ -205,7 +205,7 @@ test('doctor mends who may read', async () => {
 });
 
 test('doctor about a site elsewhere', async () => {
-  const answers: Record<string, unknown> = { ...done, ...filled };
+  const answers: Record<string, unknown> = { ...done, ...filled, 'ratio.unset': [] };
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) =>
     answered(address, init, { answers, onCall: () => undefined }),
   );
@@ -223,7 +223,7 @@ test('doctor about a site elsewhere', async () => {
       error: 'the bucket is gone',
     },
     'status.overview': { storage: 'disk is full', settlements_waiting: 3, late_ends: 1, relays: 2 },
-    'channel.models_enabled': ['no-such-model'],
+    'ratio.unset': ['no-such-model'],
   });
   await course('doctor-warns', [
     ['doctor', elsewhere],

@@ -18,6 +18,8 @@ let upstream: ReturnType<typeof startRealtimeUpstream>;
 async function open(options: TestGatewayOptions = {}): Promise<void> {
   gateway = await createTestGateway({ limits: { billMs: 300, checkpointMs: 0 }, ...options });
   upstream = startRealtimeUpstream({ answer: () => undefined });
+  // Sound costs what the family's rules say, whatever today's list has.
+  for (const table of ['AudioRatio', 'AudioCompletionRatio'] as const) await gateway.option(table, '{}');
   await gateway.channel(upstream.url, { models: `${model},whisper-1` });
   key = (await gateway.token()).key;
   door = openRelayDoor(gateway.relay);

@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { Merge } from '../../scripts/knowledge/merge.ts';
 import overrides from '../../scripts/knowledge/overrides.json' with { type: 'json' };
-import { factsOfGenai, factsOfLitellm } from '../../scripts/knowledge/sources.ts';
 import { type Knowledge, packKnowledge, unpackKnowledge } from '../../server/providers/knowledge/facts.ts';
+import { factsOfGenai, factsOfLitellm } from '../../server/providers/knowledge/package-rows.ts';
 
 const path = 'server/providers/knowledge/data/models.json';
 const text = readFileSync(path, 'utf8');

@@ -1001,7 +1001,11 @@ export const filled: Answers = {
   ]),
   'ratio.changes': changes,
   'ratio.unset': ['gpt-5.1'],
-  'ratio.propose': { changes, values: { ModelRatio: '{"gpt-4o":1.25}' } },
+  'ratio.propose': {
+    held: [{ name: 'gpt-5.1', reason: 'threefold' }],
+    changes,
+    values: { ModelRatio: '{"gpt-4o":1.25}' },
+  },
   'ratio.simulate': {
     requests: 400,
     before: 3 * unit,

@@ -2,7 +2,6 @@
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { compilePriceTables, resolvePrices } from '../../../server/contract/pricing/tables.ts';
-import { servingPrefix } from '../../../server/providers/import-names.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';
@@ -10,16 +9,14 @@ import { known } from './details.ts';
 
 const members = (list: string): string[] => list.split(',').map((one) => one.trim());
 
-async function pricesOf(
-  client: Client,
-  channels: readonly Channel[],
-): Promise<(model: string, group: string) => string | null> {
+async function pricesOf(client: Client): Promise<(model: string, group: string) => string | null> {
   const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
   const tables = compilePriceTables((key) => texts.get(key) ?? '', Date.now());
+  const unset = await client.call('ratio.unset');
   const acceptUnset = texts.get('SelfUseModeEnabled') === 'true';
   return (model, group) => {
-    const types = channels.filter((one) => members(one.models).includes(model)).map(({ type }) => type);
-    const prefixes = servingPrefix(model, types);
+    // The server knows whether what stands before the slash is the provider that serves.
+    const prefixes = model.includes('/') && !unset.includes(model) ? model.split('/', 1) : [];
     const prices = resolvePrices(tables, model, { group, userGroup: group, acceptUnset, prefixes });
     if (prices === null) return null;
     return prices.modelPrice === null ? `ratio ${prices.modelRatio}` : `$${prices.modelPrice} per call`;
@@ -30,7 +27,7 @@ export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
   const group = text(flags.group) ?? 'default';
   const channels = (await allChannels(client)).filter((channel) => members(channel.group).includes(group));
-  const price = await pricesOf(client, channels);
+  const price = await pricesOf(client);
   const names = [...new Set(channels.flatMap((channel) => members(channel.models)))].sort();
   const rows = names.map((model) => {
     const serving = channels.filter((channel) => channel.status === 1 && members(channel.models).includes(model));
@@ -60,7 +57,7 @@ export const explain: CommandRun = async (context, flags, model, all) => {
   const client = await context.client();
   const groups = await client.call('group.list');
   const channels = await allChannels(client);
-  const price = (await pricesOf(client, channels))(model, group);
+  const price = (await pricesOf(client))(model, group);
   const rows = channels
     .map((channel) => ({ id: channel.id, name: channel.name, verdict: verdict(channel, model, group) }))
     .filter((row) => row.verdict !== 'lists other models');

@@ -1,11 +1,12 @@
 /** Price maps over time. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
+import { relevantPart } from '../../../server/contract/pricing/open-list.ts';
 import { plainCell } from '../../../server/contract/safe-text.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
@@ -53,23 +54,71 @@ export const rollback: CommandRun = async (context, _flags, input) => {
 
 const fetchMs = 30_000;
 
+/** The largest open list has a tenth of it. */
+const mostBytes = 32_000_000;
+
+const reasons: Readonly<Record<string, { readonly zh: string; readonly en: string }>> = {
+  threefold: { zh: '价格变动达三倍，未列入建议', en: 'moves threefold, held back' },
+  unit: { zh: '计价单位不同，未列入建议', en: 'changes its unit, held back' },
+  gone: { zh: '列表中已无价格，保持不变', en: 'has no price there any more, stays as it is' },
+  negative: { zh: '价格为负，已拒绝', en: 'a negative price, refused' },
+  not_a_number: { zh: '价格不是数字，已拒绝', en: 'a price that is no number, refused' },
+  too_large: { zh: '价格过大，已拒绝', en: 'a price too large to be one, refused' },
+  control: { zh: '名称含控制字符，已拒绝', en: 'control characters in the name, refused' },
+};
+const heldWords = (reason: string) => reasons[reason] ?? { zh: reason, en: reason };
+
+/** @throws Error when there is more of it than a list has. */
+async function textOf(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > mostBytes) throw new Error(`more than ${mostBytes / 1e6} MB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
 async function readSource(from: string): Promise<string> {
   try {
-    if (!/^https?:\/\//i.test(from)) return await readFile(from, 'utf8');
+    if (!/^https?:\/\//i.test(from)) {
+      if ((await stat(from)).size > mostBytes) throw new Error(`more than ${mostBytes / 1e6} MB`);
+      return await readFile(from, 'utf8');
+    }
     const response = await fetch(from, { signal: AbortSignal.timeout(fetchMs) });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return await response.text();
+    return await textOf(response);
   } catch (error) {
     throw new AppError('usage', { detail: `${from}: ${error instanceof Error ? error.message : error}` }, error);
   }
+}
+
+/** An open list has thousands of models: what this site neither prices nor serves stays here. */
+async function relevantList(client: Client, list: string): Promise<string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(list);
+  } catch {
+    // The server says so.
+    return list.slice(0, 100);
+  }
+  const names = new Set(await client.call('channel.models_enabled'));
+  for (const { key, value } of await client.call('option.list'))
+    if (key === 'ModelRatio' || key === 'ModelPrice')
+      for (const name of Object.keys(JSON.parse(value))) names.add(name);
+  return relevantPart(parsed, (model) => names.has(model)) ?? list;
 }
 
 export const sync: CommandRun = async (context, flags) => {
   const from = text(flags.from);
   if (from === undefined) throw new AppError('input_needed', { flags: '--from' });
   const client = await context.client();
-  const { changes, values } = await client.call('ratio.propose', { text: await readSource(from) });
+  const proposal = { text: await relevantList(client, await readSource(from)), careful: true };
+  const { changes, values, held } = await client.call('ratio.propose', proposal);
   showChanges(context, changes);
+  for (const { name, reason } of held)
+    context.output.note(`${name}: ${context.say(heldWords(reason).zh, heldWords(reason).en)}`);
   if (changes.length === 0 || flags.apply !== true) {
     if (changes.length > 0)
       context.output.note(context.say('仅为建议，使用 --apply 应用', 'only proposed; --apply stores them'));

@@ -2,6 +2,7 @@
 import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dataDirFiles, lockOwner } from '../../../server/app/data-dir.ts';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
+import { maxPricesAge } from '../../../server/contract/pricing/defaults.ts';
 import { reasonIn } from '../../../server/contract/storage-reasons.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { CommandRun } from '../../command.ts';
@@ -154,8 +155,17 @@ async function prices(context: Context): Promise<Finding> {
   const client = await context.client();
   const models = await client.call('channel.models_enabled');
   const unset = await client.call('ratio.unset');
+  const { prices_as_of: day, prices_age_days: age } = await client.call('status.overview');
+  const shipped = typeof day === 'string' ? say(`，随附价格 ${day}`, `, shipped prices of ${day}`) : '';
+  if (unset.length === 0 && typeof age === 'number' && age > maxPricesAge)
+    return wrong(
+      'prices',
+      'warn',
+      say(`随附价格为 ${day}，已 ${age} 天`, `the shipped prices are of ${day}, ${age} days old`),
+      'gateway upgrade',
+    );
   return unset.length === 0
-    ? ok('prices', say(`${models.length} 个模型`, `${models.length} models`))
+    ? ok('prices', say(`${models.length} 个模型${shipped}`, `${models.length} models${shipped}`))
     : wrong(
         'prices',
         'warn',

@@ -130,8 +130,9 @@ export const ratioEndpoints = [
     method: 'POST',
     path: '/api/ratio/propose',
     access: 'admin',
-    input: z.object({ text: z.string() }),
-    output: z.object({ changes, values: texts }),
+    /** careful: a price that moves threefold, disappears or changes its unit is held back. */
+    input: z.object({ text: z.string(), careful: z.optional(z.boolean()) }),
+    output: z.object({ changes, values: texts, held: z.array(z.object({ name: z.string(), reason: z.string() })) }),
     summary: { zh: '比较外部价格表', en: 'What another price list would change; stores nothing' },
     mutation: false,
   }),

@@ -4,6 +4,17 @@ import { compilePriceTables, type PriceOptionKey, type PriceTables, quotaPerUnit
 
 const shipped: Readonly<Record<string, unknown>> = defaults;
 
+/** Day on which the packages were read that the shipped prices are of: `2026-11-28`. */
+export const pricesDate: string = defaults.date;
+
+const dayMs = 86_400_000;
+/** Older than this they are likely to be wrong for models in use. */
+export const maxPricesAge = 30;
+
+/** @param now epoch milliseconds. @returns whole days since the packages were read. */
+export const pricesAge = (now: number): number =>
+  Math.max(0, Math.floor((now - Date.parse(`${pricesDate}T00:00:00Z`)) / dayMs));
+
 /** Stored text of a price option as shipped. */
 export function defaultPriceText(key: PriceOptionKey): string {
   if (key === 'QuotaPerUnit') return String(quotaPerUnit);

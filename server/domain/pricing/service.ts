@@ -4,12 +4,19 @@ import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../contract/pricing/diff.ts';
-import { type PriceOptionKey, priceOptionKeys, resolvePrices } from '../../contract/pricing/tables.ts';
+import {
+  compilePriceTables,
+  type PriceOptionKey,
+  type PriceTables,
+  priceOptionKeys,
+  resolvePrices,
+} from '../../contract/pricing/tables.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
+import { dollarsOf } from './models.ts';
 import { createSimulation } from './simulate.ts';
-import { readPriceList } from './sources.ts';
+import { type HeldPrice, type PriceList, readPriceList } from './sources.ts';
 
 /** Dollars, without a group's ratio: per call, or per million tokens; null = no price. */
 export type ModelPrice =
@@ -26,6 +33,41 @@ export type ModelPrices = Readonly<Record<string, ModelPrice>>;
 const modelMaps = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio'] as const;
 /** Dollars of a ratio of 1. */
 const unit = 2;
+
+/** A price that moves so many times is a mistake more often than news. */
+const mostMove = 3;
+
+/** Prices that a list would move threefold, take away or count in another unit. */
+function movesOf(tables: PriceTables, { entries, gone }: PriceList, options: OptionsService): HeldPrice[] {
+  const merged = compilePriceTables((key) => {
+    const text = options.text(key);
+    const own = entries[key];
+    return own === undefined ? text : JSON.stringify({ ...(JSON.parse(text || '{}') as object), ...own });
+  }, options.now());
+  const names = new Set([...Object.keys(entries.ModelRatio ?? {}), ...Object.keys(entries.ModelPrice ?? {})]);
+  const held: HeldPrice[] = [];
+  for (const name of names) {
+    const [before, after] = [dollarsOf(tables, name), dollarsOf(merged, name)];
+    const isByCall = entries.ModelPrice?.[name] !== undefined;
+    if (before.input === null && before.per_call === null) continue;
+    if ((before.per_call !== null) !== isByCall) held.push({ name, reason: 'unit' });
+    else if (
+      [
+        [before.input, after.input],
+        [before.output, after.output],
+        [before.cached ?? before.input, after.cached ?? after.input],
+        [before.per_call, after.per_call],
+      ].some(([was, will]) => movesFar(was ?? 0, will ?? 0))
+    )
+      held.push({ name, reason: 'threefold' });
+  }
+  for (const name of gone)
+    if (tables.modelRatio.has(name) || tables.modelPrice.has(name)) held.push({ name, reason: 'gone' });
+  return held;
+}
+
+const movesFar = (was: number, will: number): boolean =>
+  was !== will && (was === 0 || will === 0 || was / will >= mostMove || will / was >= mostMove);
 
 export type PricingService = ReturnType<typeof createPricing>;
 
@@ -114,9 +156,9 @@ export function createPricing(deps: {
     /** Which of these models, with the types of channels that serve them, have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
     unset(models: ReadonlyMap<string, ReadonlySet<number>>): string[] {
       const tables = options.priceTables();
-      const nobody = { group: '', userGroup: '' };
+      const plain = { group: '', userGroup: '' };
       return [...models].flatMap(([model, types]) =>
-        resolvePrices(tables, model, { ...nobody, prefixes: servingPrefix(model, types) }) === null ? [model] : [],
+        resolvePrices(tables, model, { ...plain, prefixes: servingPrefix(model, types) }) === null ? [model] : [],
       );
     },
     /** Puts the maps of this version back as they were before that change; what is in force now becomes a version itself. @throws AppError not_found, option_*. */
@@ -129,12 +171,29 @@ export function createPricing(deps: {
       const kept = await options.setMany(texts, role, actor, `rollback ${id}`);
       return { version: kept, changes };
     },
-    /** What another price list would change. Nothing is stored. @throws AppError params_invalid, option_invalid. */
-    propose(text: string): { changes: PriceChange[]; values: Record<string, string> } {
+    /**
+     * What another price list would change. Nothing is stored.
+     * @param served models of enabled channels: of an open list they and those that have a price are looked at.
+     * @param careful a price that moves threefold, disappears or changes its unit is held back.
+     * @throws AppError params_invalid, option_invalid.
+     */
+    propose(
+      text: string,
+      served: readonly string[],
+      careful: boolean,
+    ): { changes: PriceChange[]; values: Record<string, string>; held: HeldPrice[] } {
+      const tables = options.priceTables();
+      const names = new Set([...served, ...tables.modelRatio.keys(), ...tables.modelPrice.keys()]);
+      const today = new Date(options.now()).toISOString().slice(0, 10);
+      const list = readPriceList(text, { today, isKnown: (model) => names.has(model) });
       const values: Record<string, string> = {};
       const changes: PriceChange[] = [];
-      for (const [key, entries] of Object.entries(readPriceList(text))) {
+      const moves = careful ? movesOf(tables, list, options) : [];
+      const held = [...list.held, ...moves];
+      const left = new Set(held.map(({ name }) => name));
+      for (const [key, all] of Object.entries(list.entries)) {
         if (!isOptionKey(key)) continue;
+        const entries = Object.fromEntries(Object.entries(all).filter(([name]) => !left.has(name)));
         const now = options.text(key);
         const requested = JSON.stringify({ ...(JSON.parse(now) as object), ...entries });
         options.validate(key, requested);
@@ -143,7 +202,7 @@ export function createPricing(deps: {
         values[key] = requested;
         changes.push(...differing);
       }
-      return { changes, values };
+      return { changes, values, held };
     },
     /** Stores the maps a person agreed to, all or none. @throws AppError option_*. */
     apply: (values: Texts, role: number, actor: string, reason: 'set' | 'sync' = 'sync'): Promise<number> =>

@@ -1,8 +1,10 @@
-/** Reads price lists of others: our own option maps, and what gateways of this family publish. */
+/** Reads price lists of others: our own option maps, what gateways of this family publish, and open lists. */
 
 import { AppError } from '../../contract/errors.ts';
 import { bucketOptions } from '../../contract/pricing/bucket.ts';
 import type { PriceOptionKey } from '../../contract/pricing/tables.ts';
+import { safeText } from '../../contract/safe-text.ts';
+import { entriesOf, type OpenList, type RefusedReason, readOpenList } from '../../providers/knowledge/open-lists.ts';
 
 /** Entries a list has for each option; names it does not mention stay as they are. */
 export type ImportedPrices = Partial<Record<PriceOptionKey, Readonly<Record<string, unknown>>>>;
@@ -16,20 +18,87 @@ const published: Readonly<Record<string, PriceOptionKey>> = {
   model_price: 'ModelPrice',
   ...Object.fromEntries(bucketOptions.map(({ key, published: name, field }) => [name ?? field, key])),
 };
-const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'TierRatio', 'ToolPrices']);
+const own: ReadonlySet<string> = new Set([
+  ...Object.values(published),
+  'ContextTiers',
+  'TierRatio',
+  'TierFactors',
+  'PriceDates',
+  'ToolPrices',
+]);
+
+/** A row of a list that is not proposed, and why. */
+export interface HeldPrice {
+  readonly name: string;
+  /** threefold: it moves so much; unit: by tokens here, by the call there, or the reverse; gone: it has no price there any more. */
+  readonly reason: RefusedReason | 'threefold' | 'unit';
+}
+
+export interface PriceList {
+  readonly entries: ImportedPrices;
+  readonly held: readonly HeldPrice[];
+  /** Names that the list has without a price. */
+  readonly gone: readonly string[];
+}
+
+/** Twice as much as the largest list, and as much as fits without being noticed. */
+const maxCharacters = 32_000_000;
+
+export interface ListReading {
+  /** `2026-11-28`, UTC. */
+  readonly today: string;
+  /** Of an open list, which has thousands of models, only these. */
+  readonly isKnown: (model: string) => boolean;
+}
 
 /** @throws AppError params_invalid when the text is no price list. */
-export function readPriceList(text: string): ImportedPrices {
+export function readPriceList(text: string, { today, isKnown }: ListReading): PriceList {
+  if (text.length > maxCharacters)
+    throw new AppError('params_invalid', { detail: `larger than ${maxCharacters / 1e6} million characters` });
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
     throw new AppError('params_invalid', { detail: 'not JSON' }, cause);
   }
+  const open = readOpenList(parsed, text, today);
+  if (open !== null) return fromOpen(open, isKnown);
   const list = isRecord(parsed) && parsed.data !== undefined ? parsed.data : parsed;
   const found = Array.isArray(list) ? fromRows(list) : isRecord(list) ? fromMaps(list) : {};
   if (Object.keys(found).length === 0) throw new AppError('params_invalid', { detail: 'no prices found' });
-  return found;
+  return withoutControls(found);
+}
+
+function withoutControls(found: ImportedPrices): PriceList {
+  const held: HeldPrice[] = [];
+  const entries = Object.fromEntries(
+    Object.entries(found).map(([key, map]) => [
+      key,
+      Object.fromEntries(
+        Object.entries(map ?? {}).filter(([name]) => {
+          const isBad = /\p{Cc}/u.test(name);
+          if (isBad) held.push({ name: safeText(name), reason: 'control' });
+          return !isBad;
+        }),
+      ),
+    ]),
+  );
+  return { entries, held, gone: [] };
+}
+
+function fromOpen({ models, refused }: OpenList, isKnown: (model: string) => boolean): PriceList {
+  const maps: Record<string, Record<string, unknown>> = {};
+  const gone: string[] = [];
+  for (const [name, facts] of models) {
+    if (!isKnown(name)) continue;
+    if (facts === null) gone.push(name);
+    else for (const [key, value] of Object.entries(entriesOf(facts))) maps[key] = { ...maps[key], [name]: value };
+  }
+  if (models.size === 0 && refused.length === 0) throw new AppError('params_invalid', { detail: 'no prices found' });
+  const held = refused
+    .filter(({ name, reason }) => reason === 'control' || isKnown(name))
+    .map(({ name, reason }) => ({ name: safeText(name), reason }));
+  return { entries: maps, held, gone };
 }
 
 function fromMaps(maps: Readonly<Record<string, unknown>>): ImportedPrices {

@@ -22,7 +22,8 @@ export const ratioHandlers: HandlersOf<
   'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledTypes()),
   'ratio.rollback': ({ services, actor, input }) =>
     services.pricing.rollback(input.version, actor.role, actor.username),
-  'ratio.propose': async ({ services, input }) => services.pricing.propose(input.text),
+  'ratio.propose': async ({ services, input }) =>
+    services.pricing.propose(input.text, await services.channels.enabledModels(), input.careful === true),
   'ratio.apply': async ({ services, actor, input }) => ({
     version: await services.pricing.apply(input.values, actor.role, actor.username, input.reason),
   }),

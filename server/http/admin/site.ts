@@ -1,6 +1,8 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
+
 import { Role } from '../../contract/enum.ts';
 import { openApi } from '../../contract/openapi.ts';
+import { pricesAge, pricesDate } from '../../contract/pricing/defaults.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import { relayCalls } from '../relay-calls.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -92,6 +94,8 @@ export const siteHandlers: HandlersOf<
       ...(setupCode === null ? {} : { setup_code: setupCode }),
       ...(services.relayThreads === 0 ? {} : { relays: services.relayThreads }),
       ...storageFields(services.storage()),
+      prices_as_of: pricesDate,
+      prices_age_days: pricesAge(services.options.now()),
     };
   },
   'status.test': async ({ services }) => void (await services.users.count()),

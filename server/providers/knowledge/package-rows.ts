@@ -1,14 +1,15 @@
 /** Rows of the packages in one shape: dollars per million tokens, and facts under our names. */
-import type { DatedPrice, ModelFacts, PriceSet, PriceStep, TierPrice } from '../../server/providers/knowledge/facts.ts';
+import type { DatedPrice, ModelFacts, PriceSet, PriceStep, TierPrice } from './facts.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+export type Row = Readonly<Record<string, unknown>>;
 export type Facts = Omit<ModelFacts, 'by'>;
 type Key = keyof PriceSet;
 type Tiers = Record<string, { price: PriceSet; steps?: readonly PriceStep[] }>;
 
 const digits = 10;
 const exact = (value: number): number => Number(value.toPrecision(digits));
-const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined;
 const filled = <T extends object>(value: T): T | undefined => (Object.keys(value).length === 0 ? undefined : value);
@@ -188,12 +189,12 @@ export function factsOfLitellm(row: Row): Facts {
       : undefined);
   const withFile =
     takes !== undefined && row.supports_pdf_input === true && !takes.includes('file') ? [...takes, 'file'] : takes;
-  const told = list(row.reasoning_effort_levels);
+  const named = list(row.reasoning_effort_levels);
   const flagged = effortFlags.filter((effort) => row[`supports_${effort}_reasoning_effort`] === true);
   const refused = effortFlags.filter((effort) => row[`supports_${effort}_reasoning_effort`] === false);
   const ordinary = ['low', 'medium', 'high'];
   const efforts =
-    told ??
+    named ??
     (flagged.length + refused.length > 0 && row.supports_reasoning === true
       ? effortFlags.filter((one) => flagged.includes(one) || (ordinary.includes(one) && !refused.includes(one)))
       : undefined);
@@ -332,3 +333,69 @@ export function factsOfGenai(model: Row, today: string): Facts {
     window: number(model.context_window),
   });
 }
+
+/** Our provider -> names in the packages: providers of litellm with the prefix of their names, provider of genai-prices. */
+export const packageProviders: Readonly<
+  Record<
+    string,
+    { readonly litellm: Readonly<Record<string, string>>; readonly genai?: readonly string[]; readonly only?: RegExp }
+  >
+> = {
+  openai: {
+    litellm: { openai: 'openai/', 'text-completion-openai': '' },
+    genai: ['openai'],
+    only: /^(?!gpt-oss|openai\/)/,
+  },
+  anthropic: { litellm: { anthropic: '' }, genai: ['anthropic'] },
+  gemini: {
+    litellm: { gemini: 'gemini/' },
+    genai: ['google'],
+    only: /^(?:gemini|gemma|imagen|veo|lyria|deep-research|learnlm|nano)/,
+  },
+  xai: { litellm: { xai: 'xai/' }, genai: ['x-ai'] },
+  deepseek: { litellm: { deepseek: 'deepseek/' }, genai: ['deepseek'] },
+  moonshot: { litellm: { moonshot: 'moonshot/' }, genai: ['moonshotai'] },
+  'zhipu-v4': { litellm: { zai: 'zai/' }, genai: ['zai'] },
+  minimax: { litellm: { minimax: 'minimax/' }, genai: ['minimax'] },
+  ali: { litellm: { dashscope: 'dashscope/' } },
+  mistral: { litellm: { mistral: 'mistral/' }, genai: ['mistral'] },
+  cohere: { litellm: { cohere: 'cohere/', cohere_chat: '' }, genai: ['cohere'] },
+  perplexity: {
+    litellm: { perplexity: 'perplexity/' },
+    genai: ['perplexity'],
+    only: /^(?!.*\/|.*-online$|pplx-\d|codellama|llama|mi[sx]tral)/,
+  },
+  jina: { litellm: { jina_ai: 'jina_ai/' } },
+  volcengine: { litellm: { volcengine: 'volcengine/' } },
+  tencent: { litellm: { tencent: 'tencent/' } },
+  cloudflare: { litellm: { cloudflare: 'cloudflare/' }, genai: ['cloudflare'] },
+  nvidia: { litellm: { nvidia_nim: 'nvidia_nim/' } },
+  groq: { litellm: { groq: 'groq/' }, genai: ['groq'] },
+  cerebras: { litellm: { cerebras: 'cerebras/' }, genai: ['cerebras'] },
+  together: { litellm: { together_ai: 'together_ai/' }, genai: ['together'] },
+  fireworks: {
+    litellm: { fireworks_ai: 'fireworks_ai/', 'fireworks_ai-embedding-models': 'fireworks_ai/' },
+    genai: ['fireworks'],
+  },
+  openrouter: { litellm: {}, genai: ['openrouter'] },
+  azure: { litellm: { azure: 'azure/', azure_ai: 'azure_ai/' }, genai: ['azure'], only: /^[^/]*$/ },
+  aws: {
+    litellm: { bedrock: '', bedrock_converse: '' },
+    genai: ['aws'],
+    only: /^(?!.*\/|us-gov|(?:us|eu|apac|au|jp|ca|sa|global)\.)/,
+  },
+  vertex: {
+    litellm: {
+      'vertex_ai-language-models': 'vertex_ai/',
+      'vertex_ai-anthropic_models': 'vertex_ai/',
+      'vertex_ai-mistral_models': 'vertex_ai/',
+      'vertex_ai-llama_models': 'vertex_ai/',
+      'vertex_ai-embedding-models': '',
+      vertex_ai: 'vertex_ai/',
+    },
+    genai: ['google'],
+  },
+};
+
+/** `high/1024-x-1024/gpt-image-1`: what one picture costs, which is a price of a tool here. */
+export const isPictureSize = (name: string): boolean => /(?:^|\/)\d+-x-\d+\//.test(name);
