@@ -129,7 +129,7 @@ test('past requests that were charged with what earlier ones left of a unit are 
   const text = (key: string) =>
     key === 'ModelRatio' ? '{"small":0.01}' : key === 'GroupRatio' ? '{"default":1}' : '{}';
   const simulated = (carried: readonly (number | undefined)[], quotas: readonly number[]) => {
-    const simulation = createSimulation(new Set(), text);
+    const simulation = createSimulation(new Set(), text, 0);
     for (const [at, quota] of quotas.entries()) {
       const other = JSON.stringify({
         model_ratio: 0.01,

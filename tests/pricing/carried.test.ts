@@ -26,6 +26,7 @@ const prices = (over: Partial<Prices>): Prices => ({
   cacheRatio: 1,
   cacheWriteRatio: 1.25,
   cacheWrite1hRatio: 2,
+  cacheWrite12hRatio: 2.5,
   imageRatio: 1,
   audioRatio: 1,
   videoRatio: 1,

@@ -352,7 +352,7 @@ describe('a thread that dies', () => {
 test('what a thread charged and could not send any more is sent with what it carried, and what it left open carries nothing', async () => {
   const site = siteOf(1e9, token(1e9), { ModelRatio: '{"small":0.01}' });
   const { accounts, memory } = site.money;
-  const state = createRelayState({ ...accounts, observeUser: () => undefined, observeToken: () => undefined });
+  const state = createRelayState({ ...accounts, observeUser: () => undefined, observeToken: () => undefined }, () => 0);
   const { user: owner } = site.principal;
   const news = { users: [owner], tokens: [token(1e9)], channels: [], options: site.options };
   state.apply({ kind: 'snapshot', seq: 1, ...news });
