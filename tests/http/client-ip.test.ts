@@ -11,7 +11,8 @@ import { openHttpServer } from '../../server/http/http-server.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 
-const of = (proxies: string) => compileSettings(new Map([['general_setting.trusted_proxies', proxies]]), 0).isTrustedProxy;
+const of = (proxies: string) =>
+  compileSettings(new Map([['general_setting.trusted_proxies', proxies]]), 0).isTrustedProxy;
 const own = '127.0.0.1,10.0.0.0/8,2001:db8::/32';
 
 test.each([
