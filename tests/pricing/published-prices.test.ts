@@ -5,6 +5,7 @@ import { priceModifiers, withModifiers } from '../../server/contract/pricing/mod
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
+import { readOpenAiUsage } from '../../server/protocols/openai-chat/usage.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
 const everyone = { group: 'default', userGroup: 'default' };
@@ -281,4 +282,15 @@ test('the log row says whose price a name without a row has', () => {
   const usage = { ...emptyUsage, input: 10 };
   expect(priceFields(usage, pricesOf('gpt-6.1-sol-2026-10-30', november))).toMatchObject({ priced_as: 'gpt-6.1-sol' });
   expect(priceFields(usage, pricesOf('gpt-6.1-sol', november))).not.toHaveProperty('priced_as');
+});
+
+test('what OpenAI wrote for twelve hours is counted apart, and no more of it than was written', () => {
+  const read = (half: number) =>
+    readOpenAiUsage({
+      input_tokens: 1000,
+      output_tokens: 10,
+      input_tokens_details: { cache_write_tokens: 400, cache_write_tokens_details: { ttl_12h_tokens: half } },
+    });
+  expect(read(300)).toMatchObject({ input: 600, cacheWrite5m: 100, cacheWrite12h: 300 });
+  expect(read(900)).toMatchObject({ input: 600, cacheWrite5m: 0, cacheWrite12h: 400 });
 });
