@@ -62,10 +62,12 @@ export const promises: readonly PromiseRow[] = [
     tests: ['tests/relay/load.test.ts'],
   },
   {
-    en: 'Everything delivered is charged: a client that disconnects from a stream or a conversation pays for what it received, and for hidden thinking.',
-    zh: '送达的内容都会计费：客户端中途断开流或会话时，为已收到的内容和隐藏的思考付费。',
+    en: 'Everything delivered is charged: a client that disconnects from a stream or a conversation pays for what it received, and for hidden thinking; one that leaves before the first byte pays the prompt.',
+    zh: '送达的内容都会计费：客户端中途断开流或会话时，为已收到的内容和隐藏的思考付费；在第一个字节之前断开则为提示付费。',
     tests: [
       'tests/relay/disconnect.test.ts',
+      'tests/relay/left-early.test.ts',
+      'tests/relay/delivered-media.test.ts',
       'tests/relay/hidden-thoughts.test.ts',
       'tests/relay/all-choices.test.ts',
       'tests/http/realtime-bill.test.ts',
@@ -105,7 +107,12 @@ export const promises: readonly PromiseRow[] = [
   {
     en: 'With a failing disk or a damaged database, paid requests are refused at once and recorded charges are kept.',
     zh: '磁盘故障或数据库损坏时，立即拒绝付费请求，并保留已记录的费用。',
-    tests: ['tests/ledger/ledger.test.ts', 'tests/storage/corrupt.test.ts', 'tests/binary/disk.test.ts'],
+    tests: [
+      'tests/ledger/ledger.test.ts',
+      'tests/storage/corrupt.test.ts',
+      'tests/binary/disk.test.ts',
+      'tests/binary/full-disk.test.ts',
+    ],
   },
   {
     en: 'A thread that dies is replaced, or the process ends and says why; a stop ends every stream with an error frame and a bill.',
