@@ -34,6 +34,24 @@ function limitsOf(facts: ModelFacts, own: boolean): Limits | null {
   return { output: Math.min(output, context), context, thinks, own };
 }
 
+/** Who makes models. All others serve what somebody else has made, often with less room. */
+const makers: ReadonlySet<string> = new Set([
+  ...['openai', 'anthropic', 'gemini', 'xai', 'deepseek', 'moonshot', 'zhipu-v4', 'minimax', 'ali', 'mistral'],
+  ...['cohere', 'perplexity', 'jina', 'volcengine', 'tencent'],
+]);
+
+/**
+ * A bound holds for a name wherever it is served, so one host's alone could be too low elsewhere: its maker has to have
+ * published the name, or two hosts.
+ */
+function trusted(rows: readonly (readonly [provider: string, names: readonly string[]])[]): (name: string) => boolean {
+  const hosts = new Map<string, number>();
+  for (const [provider, names] of rows)
+    for (const bare of new Set(names.map(bareName)))
+      hosts.set(bare, (hosts.get(bare) ?? 0) + (makers.has(provider) ? 2 : 1));
+  return (name) => (hosts.get(bareName(name)) ?? 0) >= 2;
+}
+
 /** @returns the text of model-limits.json: `output context flags` -> names; of several hosts' limits the largest. */
 export function generateLimits(): string {
   const source = readFileSync(join(root, 'scripts', 'prices', 'model-limits.json'), 'utf8');
@@ -52,11 +70,13 @@ export function generateLimits(): string {
     for (const [name, [output, context, thinks]] of Object.entries(rows))
       add(name, { output, context, thinks: thinks === 1, own: provider === ownEncoding });
   const before = new Set(models.keys());
-  for (const [provider, rows] of Object.entries(unpackKnowledge(readFileSync(data, 'utf8')).models)) {
+  const published = Object.entries(unpackKnowledge(readFileSync(data, 'utf8')).models);
+  const isTrusted = trusted(published.map(([provider, rows]) => [provider, Object.keys(rows)]));
+  for (const [provider, rows] of published) {
     for (const [name, facts] of Object.entries(rows)) {
       const limits = limitsOf(facts, provider === ownEncoding);
       // A hand-kept row stays; what the packages have besides comes in.
-      if (limits !== null && !before.has(bareName(name))) add(name, limits);
+      if (limits !== null && !before.has(bareName(name)) && isTrusted(name)) add(name, limits);
     }
   }
   const groups = new Map<string, string[]>();

@@ -52,11 +52,11 @@ test('ratios: history, difference, going back, proposals', async () => {
   await run('ratios', 'rollback', String(newest?.id), '--yes');
   expect(await run('option', 'get', 'ModelRatio')).toBe('{"a":1,"b":1}');
   const list = join(dir, 'prices.json');
-  writeFileSync(list, '{"data":{"model_ratio":{"a":5}}}');
-  expect(await run('ratios', 'sync', '--from', list)).toBe('ModelRatio\ta\t1\t5');
+  writeFileSync(list, '{"data":{"model_ratio":{"a":2}}}');
+  expect(await run('ratios', 'sync', '--from', list)).toBe('ModelRatio\ta\t1\t2');
   expect(await run('option', 'get', 'ModelRatio')).toBe('{"a":1,"b":1}');
   await run('ratios', 'sync', '--from', list, '--apply', '--yes');
-  expect(await run('option', 'get', 'ModelRatio')).toBe('{"a":5,"b":1}');
+  expect(await run('option', 'get', 'ModelRatio')).toBe('{"a":2,"b":1}');
   await expect(run('ratios', 'sync', '--from', join(dir, 'none.json'))).rejects.toMatchObject({ code: 'usage' });
 });
 

@@ -1,5 +1,6 @@
 /** What `gateway status` reads: a line for what is worth one, and none while all is well. */
 import { expect, test } from 'vitest';
+import { pricesDate } from '../../server/contract/pricing/defaults.ts';
 import type { StorageStatus } from '../../server/contract/storage.ts';
 import { siteHandlers } from '../../server/http/admin/site.ts';
 
@@ -12,12 +13,15 @@ const overview = (storage: Partial<StorageStatus>, openCode: string | null = nul
     tokens: { list: async () => ({ items: [], total: 4 }) },
     logs: { stat: async () => ({ rpm: 5, tpm: 6 }) },
     users: { count: async () => 2 },
+    options: { now: () => Date.parse(`${pricesDate}T12:00:00Z`) },
     storage: () => ({ ok: true, reason: '', waiting: 0, late: 0, refused: 0, ...storage }),
     relayThreads,
   };
   return siteHandlers['status.overview']({ services, actor: { via }, input: {} } as unknown as Call);
 };
+/** On the day of the shipped prices. */
 const sound = {
+  ...{ prices_as_of: pricesDate, prices_age_days: 0 },
   ...{ users: 2, tokens: 4, channels: 3, channels_disabled: 2, rpm: 5, tpm: 6, setup: true, storage: 'ok' },
 };
 

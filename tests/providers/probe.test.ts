@@ -16,7 +16,7 @@ const requested = (slug: string, model: string) =>
 /** Works that are ordered and fetched later are never tested by asking. */
 const orders = new Set(['midjourney', 'midjourney-plus', 'suno']);
 /** No list of prices has their models: what is asked is short enough, whatever it costs. */
-const unlisted = new Set(['ollama', 'tencent', 'jina', 'moka', 'volcengine', 'baidu-v2', 'xinference']);
+const unlisted = new Set(['ollama', 'tencent', 'moka', 'volcengine', 'xinference']);
 
 const listed = providers.filter(({ models }) => models.length > 0);
 
