@@ -470,7 +470,13 @@ function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly
   if (operation === 'embeddings' || operation === 'moderations')
     return listed(whole, textLists) ?? ordered(operation, 'texts', body);
   if (!textOut.has(operation)) return 1;
-  if (whole !== null) return listed(whole, answerLists) ?? 1;
+  if (whole !== null) {
+    const delivered = listed(whole, answerLists) ?? 1;
+    // The best of several: the others were written as well.
+    return operation === 'completions'
+      ? Math.min(Math.ceil(delivered * attemptsPerChoice(body)), answersOf(operation, body))
+      : delivered;
+  }
   if (dropped.some((note) => oneAnswer.test(note))) return 1;
   return operation === 'completions' || (prompt.features & Feature.answers) !== 0 ? answersOf(operation, body) : 1;
 }
@@ -545,11 +551,16 @@ function streamedPictures(parsed: ParsedRequest, { body, left }: Delivered): Usa
   return { ...emptyUsage, input: Math.max(1, estimatedPromptTokens(parsed.prompt)), output: Math.max(0, ...written) };
 }
 
-/** `best_of` answers are written and paid for, of which `n` are delivered. */
+/** `best_of` answers are written and paid for, of which `n` are delivered: the fewest that some upstream may read. */
 const attemptsPerChoice = (body: ParsedRequest['body']): number => {
-  const written = optionsOf(body).flatMap((place) => valuesOf(place, 'bestof').map((value) => wholeNumber(value) ?? 1));
-  return Math.max(1, Math.max(1, ...written) / (wholeNumber(body.n) ?? 1));
+  const [, ...wrapped] = optionsOf(body);
+  const written = valuesIn(optionsOf(body), 'bestof');
+  return Math.max(1, Math.max(1, ...written) / Math.min(wholeNumber(body.n) ?? 1, ...valuesIn(wrapped, 'n')));
 };
+
+/** Whole numbers of a member; what is none of them is one. */
+const valuesIn = (objects: readonly ParsedRequest['body'][], loose: string): readonly number[] =>
+  objects.flatMap((object) => valuesOf(object, loose).map((value) => wholeNumber(value) ?? 1));
 
 const wholeNumber = (value: unknown): number | null => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -635,11 +646,18 @@ function secondsOf({ form }: ParsedRequest, named: number | null): number {
   return named === null ? (measured ?? thinnestSeconds(size)) : Math.max(named, measured ?? 0);
 }
 
+/** Hosts that do not measure the recording write zero or nothing; of two places the longer one counts. */
 const reportedSeconds = (body: unknown): number | null => {
-  const answer = body as { duration?: unknown; usage?: { seconds?: unknown } | null } | null;
-  const value = Number(answer?.usage?.seconds ?? answer?.duration ?? Number.NaN);
-  return Number.isFinite(value) && value >= 0 ? value : null;
+  const answer = record(body);
+  const seconds = [record(answer?.usage)?.seconds, answer?.duration].map(secondsFrom);
+  const longest = Math.max(...seconds);
+  return longest > 0 ? longest : null;
 };
+
+function secondsFrom(value: unknown): number {
+  const seconds = typeof value === 'number' || typeof value === 'string' ? Number(value) : 0;
+  return Number.isFinite(seconds) ? seconds : 0;
+}
 
 /** Only subtitles say how long the recording was; a transcript without times does not. */
 const subtitlesIn = ({ body }: ParsedRequest, { text }: Delivered): number | null =>

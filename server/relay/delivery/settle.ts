@@ -150,8 +150,12 @@ async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, 
   const reported = end.usage === null ? null : withCalls(end.usage, local.toolCalls);
   // The upstream reported usage only in part: its first report counts, but no less than what was delivered.
   if (reported === null) return { usage: local, local };
-  if (local.audioOutput > reported.audioOutput)
-    return { usage: { ...reported, output: local.output, audioOutput: local.audioOutput }, local };
+  const spoken = local.audioOutput - reported.audioOutput;
+  // Sound that it did not tell from words is among them: these become fewer, all of it does not.
+  if (spoken > 0) {
+    const output = Math.max(local.output, reported.output - spoken);
+    return { usage: { ...reported, output, audioOutput: local.audioOutput }, local };
+  }
   const more = local.output - completionTokensOf(reported);
   return { usage: more > 0 ? { ...reported, output: reported.output + more } : reported, local };
 }

@@ -10,13 +10,16 @@ const unnamed = 'pcm16';
 const plainForm = /^(?:l16|pcm|raw)/i;
 const telephoneForm = /g711|ulaw|alaw|mulaw|pcmu|pcma|basic/i;
 
+/** No dialect speaks in more samples a second. */
+const fastestRate = 48_000;
+
 /** @returns bytes of a second; null = its packets say it. */
 function plainRate(form: string): number | null {
   // 8 bits at 8 kHz.
   if (telephoneForm.test(form)) return 8000;
   if (!plainForm.test(form)) return null;
   const rate = Number(/rate=(\d{3,6})/i.exec(form)?.[1] ?? Number.NaN);
-  return Number.isFinite(rate) ? 2 * rate : defaultRate;
+  return Number.isFinite(rate) ? 2 * Math.min(rate, fastestRate) : defaultRate;
 }
 
 export class Sound {
@@ -25,12 +28,17 @@ export class Sound {
   private readonly head: Uint8Array[] = [];
   private headBytes = 0;
   private form = unnamed;
+  /** The answer did not say it. */
+  private isAsked = false;
   /** Of so many bytes. */
   private measured = { bytes: 0, seconds: 0 };
 
   /** @param named by the answer. @param asked for by the client: it holds where the answer names none. */
   add(base64: string, named: string, asked: string | null): void {
-    if (this.bytes === 0) this.form = named === unnamed ? (asked ?? unnamed) : named;
+    if (this.bytes === 0) {
+      this.isAsked = named === unnamed;
+      this.form = this.isAsked ? (asked ?? unnamed) : named;
+    }
     this.bytes += base64Bytes(base64);
     if (this.headBytes >= headSize) return;
     const piece = Buffer.from(base64.slice(0, Math.ceil(headSize / 3) * 4), 'base64');
@@ -50,7 +58,8 @@ export class Sound {
 
   seconds(): number {
     const rate = plainRate(this.form);
-    if (rate !== null) return this.bytes / rate;
+    // A rate that was only asked for makes no sound shorter.
+    if (rate !== null) return this.bytes / (this.isAsked ? Math.min(rate, defaultRate) : rate);
     const { bytes } = this;
     if (this.measured.bytes !== bytes) {
       const seconds = measuredSeconds(new Uint8Array(Buffer.concat(this.head)), bytes) ?? thinnestSeconds(bytes);

@@ -1,0 +1,147 @@
+/** What an answer says, or a request asks it to say, never makes cheaper what was done: recordings, the best of several, sound. */
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+
+beforeAll(async () => {
+  upstream = await startUpstream(() => undefined);
+  gateway = await createTestGateway({ quota: 100_000_000 });
+  await gateway.option('ModelRatio', '{"own":1,"whisper-1":1}');
+  await gateway.option('CompletionRatio', '{"own":1}');
+  await gateway.option('ModelPrice', '{"called":0.002}');
+  await gateway.channel(upstream.url, { models: 'own,called,whisper-1' });
+  ({ key } = await gateway.token());
+});
+afterAll(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+/** @returns the row of the request. */
+async function ask(path: string, body: object | FormData) {
+  const isForm = body instanceof FormData;
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, ...(isForm ? {} : { 'content-type': 'application/json' }) },
+    body: isForm ? body : JSON.stringify(body),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  await response.text();
+  return gateway.lastLog();
+}
+
+/** A minute of 16-bit samples at 8 kHz. */
+function minute(): Uint8Array<ArrayBuffer> {
+  const samples = Buffer.alloc(960_000);
+  const head = Buffer.alloc(44);
+  head.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
+  head.writeUInt32LE(36 + samples.length, 4);
+  for (const [at, value] of [
+    [16, 16],
+    [24, 8000],
+    [28, 16_000],
+    [40, samples.length],
+  ] as const)
+    head.writeUInt32LE(value, at);
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 2],
+    [34, 16],
+  ] as const)
+    head.writeUInt16LE(value, at);
+  head.write('data', 36);
+  return new Uint8Array(Buffer.concat([head, samples]));
+}
+
+test.each<readonly [string, object, number]>([
+  ['a duration', { duration: 30 }, 500],
+  ['a duration in quotes', { duration: '30.0' }, 500],
+  ['seconds in the usage', { usage: { type: 'duration', seconds: 30 } }, 500],
+  ['none', {}, 1000],
+  ['a duration of zero', { duration: 0 }, 1000],
+  ['an empty duration', { duration: '' }, 1000],
+  ['a duration that is no number', { duration: false }, 1000],
+  ['zero seconds in the usage', { usage: { type: 'duration', seconds: 0 } }, 1000],
+  ['zero seconds beside a duration', { duration: 30, usage: { seconds: 0 } }, 500],
+  ['a duration of zero beside seconds', { duration: 0, usage: { seconds: 30 } }, 500],
+  ['fewer seconds than the duration', { duration: 30, usage: { seconds: 1 } }, 500],
+])('a recording of a minute whose transcript states %s', async (_name, stated, tokens) => {
+  upstream.script((response) => sendJson(response, { text: 'hello', ...stated }));
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('response_format', 'verbose_json');
+  form.append('file', new File([minute()], 'minute.wav'));
+  expect(await ask('/v1/audio/transcriptions', form)).toMatchObject({ prompt_tokens: tokens, quota: tokens });
+});
+
+const texts = (count: number) => ({
+  id: 'cmpl',
+  object: 'text_completion',
+  choices: Array.from({ length: count }, (_, index) => ({ index, text: 'a b c d e f g h i j', finish_reason: 'stop' })),
+});
+
+test.each<readonly [string, object, number, number]>([
+  ['one of twenty', { best_of: 20 }, 1, 20],
+  ['two of twenty', { best_of: 20, n: 2 }, 2, 20],
+  ['one of twenty for each of three prompts', { prompt: ['x', 'y', 'z'], best_of: 20 }, 3, 60],
+  ['all that were written', { n: 2 }, 2, 2],
+  ['fewer than were asked for', { n: 4 }, 1, 1],
+  ['none more than could be asked for', { best_of: 3 }, 2, 3],
+])('the best of completions by the call, in one piece: %s', async (_name, more, delivered, calls) => {
+  upstream.script((response) => sendJson(response, texts(delivered)));
+  expect(await ask('/v1/completions', { model: 'called', prompt: 'x', ...more })).toMatchObject({
+    quota: calls * 1000,
+  });
+});
+
+test.each<readonly [string, object]>([
+  ['beside it alone', { best_of: 20, extra_body: { n: 20 } }],
+  ['in the request, and less beside it', { best_of: 20, n: 20, extra_body: { n: 1 } }],
+  ['beside it, and less in the request', { best_of: 20, n: 1, extra_body: { n: 20 } }],
+])('a number of completions makes the best of several no cheaper: %s', async (_name, more) => {
+  upstream.script((response) => sendJson(response, texts(1)));
+  const row = await ask('/v1/completions', { model: 'own', prompt: 'x', ...more });
+  expect(row).toMatchObject({ completion_tokens: 200, usage_source: 'estimated' });
+});
+
+const frame = (body: object): string => `data: ${JSON.stringify({ id: 'c', ...body })}\n\n`;
+const sound = (bytes: number) => ({ audio: { id: 'a', data: Buffer.alloc(bytes).toString('base64') } });
+const spoken = {
+  model: 'own',
+  stream: true,
+  modalities: ['text', 'audio'],
+  messages: [{ role: 'user', content: 'hi' }],
+};
+
+test.each(['pcm16', 'pcm;rate=999999', 'raw;rate=48000', 'L16; Rate=96000'])(
+  'a rate that a request asks for makes sound no shorter: %s',
+  async (format) => {
+    upstream.script((response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(frame({ choices: [{ index: 0, delta: sound(48_000) }] }));
+      response.end(`${frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}data: [DONE]\n\n`);
+    });
+    const row = await ask('/v1/chat/completions', { ...spoken, audio: { voice: 'x', format } });
+    // A second.
+    expect(row).toMatchObject({ completion_tokens: 20, usage_source: 'estimated' });
+  },
+);
+
+test('an answer with sound that breaks off costs no less than it had reported', async () => {
+  upstream.script((response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const usage = { prompt_tokens: 10, completion_tokens: 5000, total_tokens: 5010 };
+    response.write(frame({ choices: [{ index: 0, delta: { content: 'hi' } }], usage }));
+    response.end(frame({ choices: [{ index: 0, delta: sound(4800) }] }));
+  });
+  const row = await ask('/v1/chat/completions', { ...spoken, audio: { voice: 'x', format: 'pcm16' } });
+  expect(row).toMatchObject({ end_reason: 'upstream_broken', usage_source: 'partial', completion_tokens: 5000 });
+  expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ output: 4998 });
+});
