@@ -1,5 +1,7 @@
 /** Streams of pictures, speech and transcripts: passed on as they come, ended by their own event, paid as reported or as ordered. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { operationEvents } from '../../server/protocols/openai-chat/operation-events.ts';
+import { codecs } from '../../server/protocols/registry.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -288,6 +290,47 @@ test('a bill that comes soon after the client left is the bill', async () => {
     prompt_tokens: 50,
     completion_tokens: 4000,
   });
+});
+
+test('who leaves after the bill of one of several pictures pays for all that were ordered', async () => {
+  const one = operations.pictures as Operation;
+  await channels(one.model);
+  await leaving({ ...one, body: { ...(one.body as Body), n: 4 } }, one.end({ usage }));
+  expect(await row()).toMatchObject({
+    end_reason: 'client_gone',
+    usage_source: 'partial',
+    prompt_tokens: 50,
+    completion_tokens: 4 * 6240,
+  });
+});
+
+test('an upstream that makes fewer pictures than were ordered is paid what it reports', async () => {
+  const one = operations.pictures as Operation;
+  await channels(one.model);
+  const stream = playing();
+  const asked = ask({ ...one, body: { ...(one.body as Body), n: 4 } });
+  (await stream).end(one.end({ usage }));
+  expect(await (await asked).text()).toBe(one.end({ usage }));
+  expect(await row()).toMatchObject({ end_reason: 'completed', usage_source: 'reported', completion_tokens: 4000 });
+});
+
+test('a stream of pictures is over with the last that was ordered, or with the event for all', () => {
+  const kindsOf = (ordered: number, ...types: readonly string[]) => {
+    const reader = operationEvents(codecs['openai-chat'].upstream, ordered).reader();
+    return types.map((type) => {
+      const error = type === 'partial_failed' ? { error: { code: 'sensitive', message: 'no' } } : {};
+      const made = type === 'end' ? {} : { b64_json: picture };
+      const name = `image_generation.${type === 'end' ? 'completed' : type}`;
+      reader.feed({ event: name, data: JSON.stringify({ type: name, ...made, ...error }) });
+      return [reader.frameKind, reader.progress];
+    });
+  };
+  const going = ['plain', 'going'];
+  const over = ['complete', 'stopped'];
+  expect(kindsOf(1, 'partial_image', 'completed')).toEqual([going, over]);
+  expect(kindsOf(2, 'completed', 'partial_image', 'completed')).toEqual([going, going, over]);
+  expect(kindsOf(2, 'partial_failed', 'completed')).toEqual([going, over]);
+  expect(kindsOf(3, 'partial_succeeded', 'end')).toEqual([going, over]);
 });
 
 test('each of several pictures reports what it cost, and the sum is paid', async () => {

@@ -33,8 +33,11 @@ class OperationReader implements StreamReader {
   private words = '';
   private done: Item | null = null;
 
-  /** @param chat reads what is no event of these operations. */
-  constructor(private readonly chat: StreamReader) {}
+  /** @param chat reads what is no event of these operations. @param ordered pictures. */
+  constructor(
+    private readonly chat: StreamReader,
+    private readonly ordered: number,
+  ) {}
 
   feed(frame: SseFrame): ChatEvent[] {
     this.frameKind = 'plain';
@@ -134,9 +137,12 @@ class OperationReader implements StreamReader {
   private complete(body: Item, events: ChatEvent[], isOwn = false): void {
     const reported = readOpenAiUsage(body.usage);
     this.isComplete = true;
-    this.progress = 'stopped';
-    this.frameKind = 'complete';
     this.done = body;
+    // Others that were ordered may follow whenever they are made.
+    if (!isOwn || this.pictures.length >= this.ordered) {
+      this.progress = 'stopped';
+      this.frameKind = 'complete';
+    }
     // It is something, even if it says nothing.
     events.push({ type: 'unknown', dialect: 'openai-chat', raw: { type: body.type } });
     if (reported === null) return;
@@ -179,9 +185,9 @@ function pictureIn({ b64_json, url, output_format }: Item) {
   return address === null ? null : mediaFrom(address);
 }
 
-/** @param base of the dialect whose operations they are. */
-export const operationEvents = (base: UpstreamHalf): UpstreamHalf => ({
+/** @param base of the dialect whose operations they are. @param ordered pictures that the request asks for. */
+export const operationEvents = (base: UpstreamHalf, ordered: number): UpstreamHalf => ({
   ...base,
-  reader: () => new OperationReader(base.reader()),
+  reader: () => new OperationReader(base.reader(), ordered),
   markers: null,
 });

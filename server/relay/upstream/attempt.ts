@@ -5,6 +5,7 @@ import { operationEvents } from '../../protocols/openai-chat/operation-events.ts
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
+import { ordered } from '../../routing/multipliers.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { Operation } from '../intake/routes.ts';
@@ -253,7 +254,10 @@ const statusOfType = (error: UpstreamError): number => {
 /** How this upstream's frames reach this client. */
 function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {
   const { parsed } = reservation;
-  const upstream = hasEvents(parsed.operation) ? operationEvents(prepared.upstream) : prepared.upstream;
+  const { operation, body } = parsed;
+  const upstream = hasEvents(operation)
+    ? operationEvents(prepared.upstream, ordered(operation, 'pictures', body))
+    : prepared.upstream;
   if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared), soundForm(parsed));
   // Nothing is sent to the client before this upstream is known to support compaction.
   const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
