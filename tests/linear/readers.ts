@@ -16,6 +16,8 @@ import { taggedThoughts } from '../../server/protocols/shared/tagged-thoughts.ts
 import { unknownTarget } from '../../server/protocols/target.ts';
 import { adapterOf } from '../../server/providers/adapter-registry.ts';
 import { awsFraming } from '../../server/providers/signing/aws-event-stream.ts';
+import { finalPrices } from '../../server/relay/admission/meter.ts';
+import { modifierEdits } from '../../server/relay/admission/modifiers.ts';
 import { createWordWatch } from '../../server/relay/delivery/stop-words.ts';
 import { readFrame } from '../../server/relay/endpoints/realtime/client-event.ts';
 import { turnUsage } from '../../server/relay/endpoints/realtime/usage.ts';
@@ -586,5 +588,39 @@ export const readers: readonly Reader[] = [
       },
     })),
   },
+  {
+    name: 'spellings of what changes a price',
+    files: ['relay/admission/meter.ts', 'relay/admission/modifiers.ts'],
+    cases: [
+      {
+        name: 'sizes and qualities of pictures',
+        prepare: (n) => {
+          const body = { extra_body: { ...spelled('size', n / 32), ...spelled('quality', n / 32) } };
+          const parsed = { operation: 'images', model: 'm', body } as never;
+          const prices = { modelPrice: 1, modelRatio: 0 } as never;
+          const served = { upstreamModel: 'm', dropped: [] };
+          return () => finalPrices(parsed, prices, served, null, { body: null, left: false, counted: null });
+        },
+      },
+      {
+        name: 'terms that have to go',
+        prepare: (n) => {
+          const extra_body = spelled('service_tier', n / 32);
+          const removed = Object.keys(extra_body).map((name) => ['extra_body', name]);
+          return () => modifierEdits({ extra_body }, { removed } as never);
+        },
+      },
+    ],
+  },
   ...Object.values(codecs).flatMap((codec) => [requestsOf(codec), streamsOf(codec), answersOf(codec), errorsOf(codec)]),
 ];
+
+/** So many spellings of a name, each with a word of its own. */
+function spelled(name: string, count: number): Json {
+  const found: Json = {};
+  for (let index = 1; index <= count; index++) {
+    const between = index.toString(2).replaceAll('1', '_').replaceAll('0', '-');
+    found[`${name[0]}${between}${name.slice(1)}`] = `word ${index}`;
+  }
+  return found;
+}

@@ -23,6 +23,14 @@ const imageRows: readonly ImageRow[] = [
     qualities: { hd: { '1024x1792': 1.5, '1792x1024': 1.5, '*': 2 } },
   },
 ];
+/** Sizes and qualities that have a factor with some model. Whatever else a request says costs alike. */
+export const pricedWords: ReadonlySet<string> = new Set(
+  imageRows.flatMap(({ sizes, qualities = {} }) => [
+    ...Object.keys(sizes),
+    ...Object.keys(qualities),
+    ...Object.values(qualities).flatMap(Object.keys),
+  ]),
+);
 /** Dollars of one picture at ratio 1, for models that have a ratio and no price. */
 const dollarsOfRatio = 0.0025;
 

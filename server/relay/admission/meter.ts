@@ -2,7 +2,7 @@
 import { type ModelLimits, modelLimits, usualPicture, writtenPicture } from '../../contract/model-limits.ts';
 import { quotaOf } from '../../contract/pricing/charge.ts';
 import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
-import { type ImageOrder, imagePrices } from '../../contract/pricing/images.ts';
+import { type ImageOrder, imagePrices, pricedWords } from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
 import { mostSearches, searchesFor, searchesOf } from '../../contract/pricing/searches.ts';
@@ -553,14 +553,15 @@ function streamedPictures(parsed: ParsedRequest, { body, left }: Delivered): Usa
 
 /** `best_of` answers are written and paid for, of which `n` are delivered: the fewest that some upstream may read. */
 const attemptsPerChoice = (body: ParsedRequest['body']): number => {
-  const [, ...wrapped] = optionsOf(body);
-  const written = valuesIn(optionsOf(body), 'bestof');
-  return Math.max(1, Math.max(1, ...written) / Math.min(wholeNumber(body.n) ?? 1, ...valuesIn(wrapped, 'n')));
+  let written = 1;
+  let fewest = wholeNumber(body.n) ?? 1;
+  for (const object of optionsOf(body)) {
+    for (const value of valuesOf(object, 'bestof')) written = Math.max(written, wholeNumber(value) ?? 1);
+    if (object === body) continue;
+    for (const value of valuesOf(object, 'n')) fewest = Math.min(fewest, wholeNumber(value) ?? 1);
+  }
+  return Math.max(1, written / fewest);
 };
-
-/** Whole numbers of a member; what is none of them is one. */
-const valuesIn = (objects: readonly ParsedRequest['body'][], loose: string): readonly number[] =>
-  objects.flatMap((object) => valuesOf(object, loose).map((value) => wholeNumber(value) ?? 1));
 
 const wholeNumber = (value: unknown): number | null => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
@@ -585,9 +586,22 @@ function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): read
 function ordersOf(parsed: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
   const objects = optionsOf(parsed.body);
   const count = (delivered ?? picturesOf(parsed)) * framesOf(parsed);
-  const qualities = wordsIn(objects, 'quality');
-  return wordsIn(objects, 'size').flatMap((size) => qualities.map((quality) => ({ size, quality, count })));
+  const qualities = differing(wordsIn(objects, 'quality'));
+  const sizes = differing(wordsIn(objects, 'size'));
+  return sizes.flatMap((size) => qualities.map((quality) => ({ size, quality, count })));
 }
+
+/** A caller may write thousands of words: of those that cost alike the one for the largest picture is enough. */
+function differing(words: readonly string[]): readonly string[] {
+  const found = new Set<string>();
+  let other: string | null = null;
+  for (const word of words) {
+    if (pricedWords.has(word) || pictureTokens.has(word)) found.add(word);
+    else if (other === null || areaOf(word) > areaOf(other)) other = word;
+  }
+  return other === null ? [...found] : [...found, other];
+}
+
 /** @param delivered pictures in the answer; null = as many as were requested. @param models what upstreams call it: some of them cost more by quality, whatever name they are sold under. */
 function picturePrices(
   parsed: ParsedRequest,

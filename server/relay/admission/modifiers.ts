@@ -33,29 +33,46 @@ export function passedModifiers(
   return { ...modifiers, sent: Object.fromEntries(sent), uses: requested.uses, listsTools: listsTools(dialect) };
 }
 
-/** The members that have to go, as edits of the client's own request. */
+/** By name: what goes within a member; null = all of it. */
+type Removals = Map<string, Removals | null>;
+
+/** The members that have to go, as edits of the client's own request. Each object is read once, however many go. */
 export function modifierEdits(
   body: Readonly<Record<string, unknown>>,
   { removed }: SentModifiers,
 ): ReadonlyMap<string, string | undefined> {
+  const removals: Removals = new Map();
+  for (const path of removed) addRemoval(removals, path);
   const edits = new Map<string, string | undefined>();
-  const wrappers = new Map<string, unknown>();
-  for (const [key = '', ...rest] of removed) {
-    if (rest.length === 0) {
-      edits.set(key, undefined);
-      continue;
-    }
-    wrappers.set(key, withoutPath(wrappers.get(key) ?? body[key], rest));
-  }
-  for (const [key, value] of wrappers) if (!edits.has(key)) edits.set(key, JSON.stringify(value));
+  for (const [key, within] of removals)
+    edits.set(key, within === null ? undefined : JSON.stringify(without(body[key], within)));
   return edits;
 }
 
-function withoutPath(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
+function addRemoval(removals: Removals, [key = '', ...rest]: readonly string[]): void {
+  if (rest.length === 0) removals.set(key, null);
+  const within = removals.get(key);
+  if (within === null) return;
+  const inner: Removals = within ?? new Map();
+  removals.set(key, inner);
+  addRemoval(inner, rest);
+}
+
+function without(value: unknown, removals: Removals): unknown {
   const object = record(value);
   if (object === null) return value;
-  const { [key]: inner, ...others } = object;
-  return rest.length === 0 ? others : { ...object, [key]: withoutPath(inner, rest) };
+  const kept: [string, unknown][] = [];
+  for (const name of Object.keys(object)) {
+    const within = removals.get(name);
+    if (within !== null) kept.push([name, within === undefined ? object[name] : without(object[name], within)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+function withoutPath(value: unknown, path: readonly string[]): unknown {
+  const removals: Removals = new Map();
+  addRemoval(removals, path);
+  return without(value, removals);
 }
 
 /** Takes the same members out of a translated request. @returns what to declare. */
