@@ -1,4 +1,4 @@
-/** What an answer says, or a request asks it to say, never makes cheaper what was done: recordings, the best of several, sound. */
+/** What an answer says, or a request asks it to say, never makes cheaper what was done: recordings, the best of several, sound, choices. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -144,4 +144,27 @@ test('an answer with sound that breaks off costs no less than it had reported', 
   const row = await ask('/v1/chat/completions', { ...spoken, audio: { voice: 'x', format: 'pcm16' } });
   expect(row).toMatchObject({ end_reason: 'upstream_broken', usage_source: 'partial', completion_tokens: 5000 });
   expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ output: 4998 });
+});
+
+test.each<readonly [string, readonly number[], number | null, number]>([
+  ['a short choice that ends behind a long one', [1000, 5], null, 1000],
+  ['a short choice that ends before a long one', [5, 1000], null, 1000],
+  ['the total of all behind their ends', [1000, 5], 1005, 1005],
+  ['a lower total behind all ends, which is a correction', [1000, 5], 900, 900],
+])('usage with the end of each of two choices: %s', async (_name, counts, total, expected) => {
+  upstream.script((response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const index of [0, 1]) response.write(frame({ choices: [{ index, delta: { content: 'hi' } }] }));
+    for (const [index, completion_tokens] of counts.entries())
+      response.write(
+        frame({
+          choices: [{ index, delta: {}, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 10, completion_tokens },
+        }),
+      );
+    if (total !== null) response.write(frame({ choices: [], usage: { prompt_tokens: 10, completion_tokens: total } }));
+    response.end('data: [DONE]\n\n');
+  });
+  const body = { model: 'own', n: 2, stream: true, messages: [{ role: 'user', content: 'hi' }] };
+  expect(await ask('/v1/chat/completions', body)).toMatchObject({ completion_tokens: expected });
 });

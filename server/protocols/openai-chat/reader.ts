@@ -283,11 +283,15 @@ class OpenAiChatReader implements StreamReader {
     const groq = chunk.x_groq === undefined ? undefined : record(chunk.x_groq)?.usage;
     isStated ||= groq !== undefined;
     let isFinal = this.progress === 'stopped';
+    let several = choices.length > 0 && this.others !== null;
     for (const choice of choices) {
       if (!isObject(choice)) continue;
       isStated ||= choice.usage !== undefined;
       isFinal ||= typeof choice.finish_reason === 'string' && choice.finish_reason !== '';
+      several ||= typeof choice.index === 'number' && choice.index > 0;
     }
+    // With the end of one of several choices some report that one alone.
+    if (several) isFinal = false;
     if (!isStated) return null;
     this.stated ??= new StatedUsage();
     const { stated } = this;
