@@ -11,10 +11,11 @@ let key: string;
 beforeAll(async () => {
   upstream = await startUpstream(() => undefined);
   gateway = await createTestGateway({ quota: 100_000_000 });
-  await gateway.option('ModelRatio', '{"own":1,"whisper-1":1}');
+  await gateway.option('ModelRatio', '{"own":1,"whisper-1":1,"gemini-2.5-flash":1}');
   await gateway.option('CompletionRatio', '{"own":1}');
   await gateway.option('ModelPrice', '{"called":0.002}');
   await gateway.channel(upstream.url, { models: 'own,called,whisper-1' });
+  await gateway.channel(upstream.url, { type: 24, models: 'gemini-2.5-flash' });
   ({ key } = await gateway.token());
 });
 afterAll(async () => {
@@ -31,7 +32,7 @@ async function ask(path: string, body: object | FormData) {
     headers: { authorization: `Bearer sk-${key}`, ...(isForm ? {} : { 'content-type': 'application/json' }) },
     body: isForm ? body : JSON.stringify(body),
   });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const response = await gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
   await response.text();
   return gateway.lastLog();
 }
@@ -168,3 +169,25 @@ test.each<readonly [string, readonly number[], number | null, number]>([
   const body = { model: 'own', n: 2, stream: true, messages: [{ role: 'user', content: 'hi' }] };
   expect(await ask('/v1/chat/completions', body)).toMatchObject({ completion_tokens: expected });
 });
+
+test.each<readonly [string, object[], number]>([
+  ['behind a longer one', [{ index: 1, finishReason: 'STOP' }], 1000],
+  ['behind all', [], 5],
+])(
+  'usage of Gemini that is lower with the end of another candidate, or without one: %s',
+  async (_n, last, expected) => {
+    upstream.script((response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const said = (index: number) => ({ index, content: { role: 'model', parts: [{ text: 'hi' }] } });
+      const counted = (candidatesTokenCount: number) => ({ promptTokenCount: 10, candidatesTokenCount });
+      response.write(frame({ candidates: [said(0), said(1)] }));
+      response.write(frame({ candidates: [{ index: 0, finishReason: 'STOP' }], usageMetadata: counted(1000) }));
+      response.end(frame({ candidates: last, usageMetadata: counted(5) }));
+    });
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+    const path = '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse';
+    expect(await ask(path, { contents, generationConfig: { candidateCount: 2 } })).toMatchObject({
+      completion_tokens: expected,
+    });
+  },
+);

@@ -172,8 +172,8 @@ function createAnswerReader(): AnswerReader {
     return first;
   };
   /** Sources may come with one frame and the counts with another. */
-  const state = (usage: unknown, events: ChatEvent[]) => {
-    const changes = stated.add(usage, finish !== null || ended) || searches !== reported;
+  const state = (usage: unknown, events: ChatEvent[], isFinal = true) => {
+    const changes = stated.add(usage, isFinal && (finish !== null || ended)) || searches !== reported;
     const isTotal = hasGeminiTotals(usage);
     const counted = changes || isTotal ? readGeminiUsage(stated.members, searches, stated) : null;
     if (counted === null) return;
@@ -228,7 +228,8 @@ function createAnswerReader(): AnswerReader {
       const blocked = text(record(body.promptFeedback)?.blockReason);
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
       if (candidate?.groundingMetadata !== undefined) searches = mostCalls(searches, groundingIn(body));
-      state(body.usageMetadata, events);
+      // While other candidates go on, no report is the last.
+      state(body.usageMetadata, events, others === null || records(body.candidates).length === 0);
       if (stated.members === null && searches !== reported) noteSearches(events);
       return events;
     },
