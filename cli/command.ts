@@ -7,6 +7,8 @@ export interface Flag {
   readonly flag: string;
   readonly zh: string;
   readonly en: string;
+  /** An empty value takes away what is stored. Elsewhere it is refused: it is what an unset variable of a shell leaves. */
+  readonly clears?: true;
 }
 
 export interface CommandRow {

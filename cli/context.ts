@@ -188,6 +188,13 @@ export function createContext(
 /** Flag, then environment, then the stored context. */
 function remoteOf(flags: GlobalFlags, env: Environment): Pick<ClientOptions, 'url' | 'token' | 'userId'> {
   const environment = flags.url ?? env.GATEWAY_URL;
+  // An address that came out empty is a mistake, and not this machine.
+  if (flags.url === undefined && flags.context === undefined && env.GATEWAY_URL?.trim() === '')
+    throw new AppError('usage', {
+      detail: 'GATEWAY_URL',
+      detail_zh: 'GATEWAY_URL 已设置但为空；如需使用本机，请取消设置',
+      detail_en: 'GATEWAY_URL is set and empty; unset it to use this machine',
+    });
   const own = { token: env.GATEWAY_TOKEN ?? '', userId: env.GATEWAY_USER ?? '1' };
   if (environment !== undefined && flags.context === undefined) return { url: environment, ...own };
   const stored = currentContext(env, flags.context);

@@ -96,6 +96,7 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
     const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
     const all = given.map(String);
     const values = leaf.opts<FlagValues>();
+    refuseEmpty(row, values, all);
     const context = createContext(values as GlobalFlags, deps.env, deps.streams, deps.stdin, (typed) =>
       commandLine(row, typed),
     );
@@ -110,6 +111,34 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
   });
   return leaf;
 }
+
+/**
+ * What an unset variable of a shell leaves selects nothing, lifts no limit and names no place.
+ * @throws AppError usage
+ */
+function refuseEmpty(row: CommandRow, values: FlagValues, positionals: readonly string[]): void {
+  const isEmpty = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+  const own = row.flags ?? [];
+  for (const flag of [...own, ...globals]) {
+    const option = new Option(flag.flag);
+    const value = values[option.attributeName()];
+    // A value that may be left out is empty then.
+    const isNeeded = flag.flag.includes('<');
+    if (isNeeded && flag.clears !== true && [value].flat().some(isEmpty))
+      throw emptyValue(row, option.long ?? flag.flag);
+  }
+  // The arguments of another program are its own.
+  if (row.passThrough !== true && positionals.some(isEmpty)) throw emptyValue(row, row.argument ?? '');
+}
+
+const emptyValue = (row: CommandRow, name: string): AppError =>
+  new AppError('usage', {
+    detail: `${name}: empty`,
+    detail_zh: `${name} 的值为空`,
+    detail_en: `${name} has an empty value`,
+    usage: `gateway ${row.name} ${row.argument ?? ''}`.trim(),
+    example: `gateway ${row.examples[0] ?? row.name}`,
+  });
 
 function addOptions(leaf: Command, row: CommandRow, language: Language): void {
   const own = row.flags ?? [];

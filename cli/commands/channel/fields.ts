@@ -73,7 +73,7 @@ export async function selectedChannels(client: Client, flags: FlagValues, refs: 
 export function filterOf(filter: string): (channel: Channel) => boolean {
   const conditions = filter.split(',').map((condition) => {
     const [field = '', word] = condition.split('=');
-    if (word === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
+    if (word === undefined || word === '' || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
       throw new AppError('usage', { detail: `--filter ${condition}: status, group, model, type, tag, name` });
     return { field, word };
   });
@@ -128,7 +128,7 @@ export const fieldsOf = (flags: FlagValues) => ({
   name: text(flags.name),
   models: text(flags.models),
   group: text(flags.group),
-  base_url: text(flags.baseUrl),
+  base_url: text(flags.baseUrl)?.replace(/^default$/, ''),
   priority: wholeNumber(text(flags.priority), '--priority', { min: Number.MIN_SAFE_INTEGER }),
   weight: wholeNumber(text(flags.weight), '--weight'),
   tag: text(flags.tag),

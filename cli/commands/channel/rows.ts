@@ -12,10 +12,10 @@ const fields: readonly Flag[] = [
   ...keyFlags,
   { flag: '--models <list>', zh: '模型，逗号分隔', en: 'models, comma separated' },
   { flag: '--group <list>', zh: '分组，逗号分隔', en: 'groups, comma separated' },
-  { flag: '--base-url <url>', zh: '上游地址', en: "upstream's address" },
+  { flag: '--base-url <url>', zh: '上游地址，default 为官方地址', en: "upstream's address; default is the maker's" },
   { flag: '--priority <n>', zh: '优先级', en: 'priority' },
   { flag: '--weight <n>', zh: '权重', en: 'weight' },
-  { flag: '--tag <text>', zh: '标签', en: 'tag' },
+  { flag: '--tag <text>', zh: '标签，留空则删除', en: 'tag; empty removes it', clears: true },
   { flag: '--mapping <json>', zh: '模型映射（JSON 或 @文件）', en: 'model mapping (JSON or @FILE)' },
   { flag: '--override <json>', zh: '参数覆盖（JSON 或 @文件）', en: 'parameter overrides (JSON or @FILE)' },
   {
@@ -33,13 +33,18 @@ const fields: readonly Flag[] = [
     zh: '归属未知的编号：allow、refuse、default',
     en: 'ids of unknown owners: allow, refuse, default',
   },
-  { flag: '--region <name>', zh: '价格区域，留空则删除', en: 'region whose price factor holds; empty removes it' },
+  {
+    flag: '--region <name>',
+    zh: '价格区域，留空则删除',
+    en: 'region whose price factor holds; empty removes it',
+    clears: true,
+  },
   {
     flag: '--dialect <name>',
     zh: '与上游使用的协议，auto 为自动选择',
     en: 'protocol used to call the upstream (default auto)',
   },
-  { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
+  { flag: '--test-model <name>', zh: '测试模型，留空则删除', en: 'model for tests; empty removes it', clears: true },
 ];
 
 const choice: readonly Flag[] = [

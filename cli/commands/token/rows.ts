@@ -9,8 +9,16 @@ const fields: readonly Flag[] = [
     en: 'in total: 5usd is money, 500000 is quota, or unlimited',
   },
   { flag: '--expires <when>', zh: '过期：never、1h、30d 或日期', en: 'expiry: never, 1h, 30d or a date' },
-  { flag: '--models <list>', zh: '限定模型，逗号分隔', en: 'allowed models, comma separated' },
-  { flag: '--allow-ip <list...>', zh: '限定 IP，可多次给出', en: 'allowed addresses, may be repeated' },
+  {
+    flag: '--models <list>',
+    zh: '限定模型，逗号分隔；unlimited 为不限',
+    en: 'allowed models, comma separated; unlimited lifts it',
+  },
+  {
+    flag: '--allow-ip <list...>',
+    zh: '限定 IP，可多次给出；unlimited 为不限',
+    en: 'allowed addresses, may be repeated; unlimited lifts it',
+  },
   { flag: '--group <name>', zh: '分组', en: 'group' },
   {
     flag: '--day-budget <amount>',

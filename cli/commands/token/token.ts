@@ -78,16 +78,21 @@ function quotaFields(input: string | undefined, quotaPerUnit: number) {
     : { unlimited_quota: false, remain_quota: quota };
 }
 
+/** One a line, as they are stored; '' = from everywhere. */
+const addressesIn = (words: readonly string[]): string =>
+  words.join() === unlimited ? '' : words.join('\n').replaceAll(',', '\n');
+
 async function fieldsOf(context: Context, flags: FlagValues) {
   const asked = [flags.quota, flags.dayBudget, flags.monthBudget].some((value) => value !== undefined);
   // Only amounts in dollars need to know what a dollar is here.
   const { quotaPerUnit } = asked ? await moneyOf(context) : { quotaPerUnit: 1 };
-  const models = text(flags.models);
+  const named = text(flags.models);
+  const models = named === unlimited ? '' : named;
   return {
     ...quotaFields(text(flags.quota), quotaPerUnit),
     expired_time: expiryFlag(text(flags.expires), Date.now()),
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
-    allow_ips: flags.allowIp === undefined ? undefined : texts(flags.allowIp).join('\n').replaceAll(',', '\n'),
+    allow_ips: flags.allowIp === undefined ? undefined : addressesIn(texts(flags.allowIp)),
     group: text(flags.group),
     day_budget: budgetOf(text(flags.dayBudget), '--day-budget', quotaPerUnit),
     month_budget: budgetOf(text(flags.monthBudget), '--month-budget', quotaPerUnit),
