@@ -27,6 +27,7 @@ export const storedTexts = {
   inviter: { zh: '邀请用户赠送 {quota}', en: 'Reward of {quota} for inviting a user' },
   transferred: { zh: '邀请额度划转 {quota}', en: 'Transferred {quota} of invitation earnings' },
   drawingFailed: { zh: '构图失败 {id}，补偿 {quota}', en: 'Image task {id} failed, {quota} refunded' },
+  responseFailed: { zh: '响应未能送达，补偿 {quota}', en: 'The response could not be delivered, {quota} refunded' },
   songFailed: { zh: '异步任务执行失败 {id}，补偿 {quota}', en: 'Task {id} failed, {quota} refunded' },
   taskOrdered: { zh: '模型固定价格，操作 {action}', en: 'Fixed price, action {action}' },
   taskLate: { zh: '上游任务超时（超过1小时）', en: 'The upstream task timed out (over 1 hour)' },

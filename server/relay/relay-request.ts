@@ -88,6 +88,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   private disconnect: ClientDisconnect | null = null;
   /** Counted as open only while its steps run. */
   private isOver = true;
+  private isCounted = false;
 
   constructor(
     private readonly core: RelayCore,
@@ -269,9 +270,10 @@ export class RelayRequest implements ReservationOwner, Seen {
   }
 
   private begin(): void {
+    this.isOver = false;
+    this.isCounted = true;
     this.core.open++;
     this.core.works(this.requestId);
-    this.isOver = false;
   }
 
   /** The response is over, streams included. */
@@ -280,7 +282,18 @@ export class RelayRequest implements ReservationOwner, Seen {
     this.isOver = true;
     const { core, disconnect } = this;
     core.open--;
+    this.isCounted = false;
     core.watch?.over(this.request);
+    if (disconnect === null) return;
+    core.running.delete(disconnect);
+    disconnect.over();
+  }
+
+  leave(): void {
+    const { core, disconnect, isCounted } = this;
+    this.isOver = true;
+    this.isCounted = false;
+    if (isCounted) core.open--;
     if (disconnect === null) return;
     core.running.delete(disconnect);
     disconnect.over();
@@ -308,11 +321,12 @@ export class RelayRequest implements ReservationOwner, Seen {
   private async failPlainly(): Promise<Response> {
     const { core, requestId, reservation } = this;
     try {
-      if (reservation !== null) await closeUnfinished(reservation);
+      if (reservation !== null) await closeUnfinished(core, reservation);
+      this.over();
     } catch (error) {
       core.report(error, requestId);
+      this.leave();
     }
-    this.over();
     return plainFailure(requestId);
   }
 
@@ -322,6 +336,8 @@ export class RelayRequest implements ReservationOwner, Seen {
     if (reservation !== null) {
       this.disconnect?.upstream.abort();
       await finishBroken(reservation, error);
+      // What was charged is lost with the response that nobody gets.
+      await reservation.refund();
     } else {
       this.admission = null;
       if (admission !== null) {

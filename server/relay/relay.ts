@@ -12,6 +12,7 @@ import { openConversation } from './endpoints/realtime/realtime.ts';
 import { taskFor } from './endpoints/tasks/routes.ts';
 import { answerTask } from './endpoints/tasks/tasks.ts';
 import type { Peer } from './intake/parsed-request.ts';
+import { plainId } from './intake/request-id.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
@@ -87,7 +88,8 @@ export function relayOver(core: RelayCore): Relay {
     try {
       requestId = core.requestIds.next();
     } catch (another) {
-      core.report(another, '');
+      requestId = plainId();
+      core.report(another, requestId);
     }
     core.report(error, requestId);
     return Promise.resolve(plainFailure(requestId));

@@ -116,7 +116,7 @@ while (done < count && unreached < 3 * count) {
     console.log(
       `${what}: ${found.join(', ')}`,
       JSON.stringify({ ...ran, text: ran.text.slice(-300), reported: ran.reported.length }),
-      uncaught[0] === undefined ? '' : plants.stack(),
+      uncaught[0] === undefined ? '' : String((uncaught[0] as Error)?.stack ?? uncaught[0]),
     );
   if (ran.trouble !== null || ran.harmed) await requests.reopen();
   if (only !== undefined) break;

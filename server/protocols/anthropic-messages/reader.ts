@@ -3,7 +3,7 @@
 import type { ChatEvent, Citation, DeliveredPart, FinishReason, Media, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { guardedLookup, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { deliveredPart } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
@@ -61,13 +61,8 @@ class AnthropicReader implements StreamReader {
   feed({ event: name, data }: SseFrame): ChatEvent[] {
     this.frameKind = name === 'message_stop' ? 'terminal' : 'plain';
     if (data === '') return [];
-    let parsed: unknown;
-    try {
-      // The small steps of a block are texts.
-      parsed = data.includes('_delta"') ? JSON.parse(data) : parseExact(data);
-    } catch {
-      return [];
-    }
+    // The small steps of a block are texts.
+    const parsed = data.includes('_delta"') ? parseJson(data) : parseExact(data);
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return [];
     const event = parsed as Record<string, unknown>;
     if (event.type === 'message_stop') this.frameKind = 'terminal';

@@ -3,7 +3,7 @@ import type { ChatEvent, Citation, EventOf, FinishReason, ProtocolId, UnifiedFin
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
-import { guardedLookup, list, number, parseExact, record, records, text } from '../shared/json.ts';
+import { guardedLookup, list, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { audioMime, deliveredPart, mediaFrom } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
@@ -171,13 +171,8 @@ class OpenAiChatReader implements StreamReader {
       this.frameKind = 'terminal';
       return this.finish(true);
     }
-    let parsed: unknown;
-    try {
-      // Words have no numbers of their own; a few upstreams send arguments as an object.
-      parsed = data.includes('tool_calls') ? parseExact(data) : JSON.parse(data);
-    } catch {
-      return [];
-    }
+    // Words have no numbers of their own; a few upstreams send arguments as an object.
+    const parsed = data.includes('tool_calls') ? parseExact(data) : parseJson(data);
     if (!isObject(parsed)) return [];
     const events = this.take(parsed, false);
     const { choices, usage } = parsed;

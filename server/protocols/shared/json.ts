@@ -83,8 +83,10 @@ export function parseExact(source: string): unknown {
   if (!hasExactNumbers(source)) return parseJson(source);
   try {
     return JSON.parse(source, asWritten);
-  } catch {
-    return parseJson(source);
+  } catch (error) {
+    // Values too deep to be looked at one by one are read without.
+    if (error instanceof SyntaxError || error instanceof RangeError) return parseJson(source);
+    throw error;
   }
 }
 

@@ -3,7 +3,13 @@
 import type { Account, ReserveResult } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
-import type { Ledger, LedgerResult, LogEntry } from '../../billing/ledger/commands.ts';
+import {
+  type Ledger,
+  type LedgerResult,
+  type LogEntry,
+  refundRef,
+  type Settle,
+} from '../../billing/ledger/commands.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
 import { languageFor } from '../../contract/language.ts';
 import {
@@ -60,7 +66,14 @@ export interface ReservationCore extends Reporter {
 export interface ReservationOwner {
   /** The response is over, streams included. */
   over(): void;
+  /** The same with as little as can be, where `over` failed. */
+  leave(): void;
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** A settlement whose amount is known once the money has moved. */
+type Settlement = Writable<Omit<Settle, 'log'>> & { readonly log: Writable<LogEntry> | null };
 
 /** What the provider channels' tests are called in a log row. */
 const testLabel = storedText('channelTest');
@@ -123,6 +136,13 @@ export class Reservation {
   /** Bytes of the upstream's response; 0 = they were not counted. */
   received = 0;
   private finished: Promise<void> | null = null;
+  /** What is written down of its end; null = it was not put together yet. */
+  private settlement: Settlement | null = null;
+  private cost: Charge | null = null;
+  /** What earlier charges had left of a unit when the money moved; null = it did not move yet. */
+  private carried: number | null = null;
+  /** The limits have been told of its end. */
+  private hasLeft = false;
   /** Frames that went out, and whose they are. */
   private frames = 0;
   private channelId = 0;
@@ -221,21 +241,96 @@ export class Reservation {
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
   finish(finish: Finish): Promise<void> {
     if (this.finished !== null) return this.finished;
-    const { core, free } = this;
-    const { usage } = finish;
-    let cost: Charge | null;
-    let fields: Record<string, unknown> | null;
-    // Made before the money moves: nothing may go wrong between that and its command.
     try {
-      cost = usage === null || free ? null : chargeOf(usage, finish.prices);
-      const logged = usage === null || core.state.settings.logConsumption;
-      fields = logged ? fieldsOf(this, usage, finish, core.now()) : null;
+      return this.settle(finish);
     } catch (error) {
-      // Whatever went wrong with what is charged and said: the money ends, and the row says the little that is sure.
-      core.report(error, this.parsed.requestId);
-      return this.settle({ ...unknownEnd, prices: finish.prices, channel: finish.channel }, null, {});
+      this.core.report(error, this.parsed.requestId);
     }
-    return this.settle(finish, cost, fields);
+    if (this.carried !== null) return this.abandon();
+    // Whatever went wrong with what is charged and said: the money ends, and the row says the little that is sure.
+    try {
+      return this.settle({ ...unknownEnd, prices: finish.prices, channel: finish.channel }, true);
+    } catch (error) {
+      this.core.report(error, this.parsed.requestId);
+      return this.abandon();
+    }
+  }
+
+  /**
+   * The last resort where `finish` failed; no step of the two is the same. What is held comes back, and nothing is charged that has not
+   * left the balance yet. Resolves when durable.
+   */
+  abandon(): Promise<void> {
+    if (this.finished !== null) return this.finished;
+    const { core, account, admission, parsed, principal, plan, reserved, max, open, epoch } = this;
+    if (this.carried === null) {
+      this.cost = null;
+      this.settlement = null;
+      this.carried = account.settle({
+        ...{ reserved, charged: 0, max, budget: max, selfUse: plan.selfUse, open, failed: true, epoch },
+      });
+    }
+    if (!this.hasLeft) {
+      this.hasLeft = true;
+      account.locked(() => admission.ended(0, false));
+    }
+    const amount = this.cost === null ? 0 : chargedOf(this.cost.whole, this.cost.rest, this.carried);
+    const settlement: Settlement = this.settlement ?? {
+      type: 'settle',
+      ref: parsed.requestId,
+      userId: principal.user.id,
+      tokenId: this.tokenId,
+      channelId: 0,
+      amount: 0,
+      at: Math.floor(core.now() / 1000),
+      house: plan.selfUse,
+      log: null,
+      tokens: 0,
+      model: parsed.model,
+      username: principal.user.username,
+      epoch: epoch === 0 ? undefined : epoch,
+    };
+    settlement.amount = amount;
+    const { log } = settlement;
+    if (log !== null) {
+      log.quota = amount;
+      if (log.other === '') log.other = '{}';
+    }
+    this.charged = this.cost === null ? null : amount;
+    this.finished = core.ledger.execute(settlement).then(
+      () => core.balances.money.open.over(open),
+      (error: unknown) => void core.report(error, parsed.requestId),
+    );
+    return this.finished;
+  }
+
+  /** Gives back what was charged for a response that was never handed over. Resolves when durable. */
+  async refund(): Promise<void> {
+    const { core, charged, parsed, principal, settlement, finished } = this;
+    if (charged === null || charged === 0) return;
+    this.charged = 0;
+    await finished;
+    const at = Math.floor(core.now() / 1000);
+    const log = settlement?.log ?? null;
+    await core.ledger.execute({
+      type: 'refund',
+      ref: refundRef(parsed.requestId),
+      of: parsed.requestId,
+      userId: principal.user.id,
+      amount: charged,
+      model: parsed.model,
+      username: principal.user.username,
+      at,
+      log:
+        log === null
+          ? null
+          : {
+              ...log,
+              ...{ requestId: refundRef(parsed.requestId), createdAt: at, type: LogType.system, quota: 0 },
+              ...{ promptTokens: 0, completionTokens: 0, other: '', usageSource: 'none', endReason: 'internal' },
+              content: storedText('responseFailed', { quota: String(charged) }),
+            },
+    });
   }
 
   /** Writes what is owed so far, so that a crash charges it. */
@@ -254,7 +349,9 @@ export class Reservation {
       firstByteMs: null,
       attempts: [attemptSummary(channel)],
     };
-    const log = this.entry(LogType.consume, amount, usage, unended, fieldsOf(this, usage, unended, core.now()));
+    const log = this.entry(LogType.consume, usage, unended);
+    log.quota = amount;
+    log.other = JSON.stringify(fieldsOf(this, usage, unended, core.now()));
     void core.ledger
       .execute({
         type: 'hold',
@@ -311,14 +408,8 @@ export class Reservation {
     return true;
   }
 
-  /** @param fields what explains the row besides its columns. */
-  private entry(
-    type: number,
-    amount: number,
-    usage: Usage | null,
-    finish: Omit<Finish, 'usage'>,
-    fields: Readonly<Record<string, unknown>>,
-  ): LogEntry {
+  /** Without its amount, and what explains it besides its columns. */
+  private entry(type: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): Writable<LogEntry> {
     const { parsed, principal, free } = this;
     const endedMs = this.core.now();
     return {
@@ -336,44 +427,56 @@ export class Reservation {
       useTime: Math.round((endedMs - parsed.startedMs) / 1000),
       promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
-      quota: amount,
+      quota: 0,
       content: finish.content ?? (free ? testLabel : ''),
-      other: JSON.stringify(fields),
+      other: '',
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
   }
 
-  private settle(finish: Finish, cost: Charge | null, fields: Record<string, unknown> | null): Promise<void> {
-    const { core, tokenId, parsed, principal, plan, epoch } = this;
+  /** @param isPlain nothing explains the row besides its columns. */
+  private settle(finish: Finish, isPlain = false): Promise<void> {
+    const { core, tokenId, parsed, principal, plan, epoch, free } = this;
     const { usage } = finish;
+    // Made before the money moves: between that and its command nothing may go wrong.
+    const cost = usage === null || free ? null : chargeOf(usage, finish.prices);
+    const logged = usage === null || core.state.settings.logConsumption;
+    const endedMs = core.now();
+    const fields = !logged ? null : isPlain ? {} : fieldsOf(this, usage, finish, endedMs);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
-    const endedMs = core.now();
-    const type = usage === null ? LogType.error : LogType.consume;
+    const settlement: Settlement = {
+      type: 'settle',
+      ref: parsed.requestId,
+      userId: principal.user.id,
+      tokenId,
+      channelId: finish.channel?.id ?? 0,
+      amount: 0,
+      at: Math.floor(endedMs / 1000),
+      house: plan.selfUse,
+      log: fields === null ? null : this.entry(usage === null ? LogType.error : LogType.consume, usage, finish),
+      tokens: input + output,
+      model: parsed.model,
+      username: principal.user.username,
+      epoch: epoch === 0 ? undefined : epoch,
+    };
     if (usage !== null) this.open.used(usage);
-    const carried = this.release(cost, input + output, usage === null);
-    const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, carried);
-    if (fields !== null && cost !== null) fields.carried = carried / oneUnit;
-    const log = fields === null ? null : this.entry(type, amount, usage, finish, fields);
+    this.settlement = settlement;
+    this.cost = cost;
+    this.carried = this.release(cost, input + output, usage === null);
+    const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, this.carried);
+    settlement.amount = amount;
+    const { log } = settlement;
+    if (log !== null && fields !== null) {
+      if (cost !== null) fields.carried = this.carried / oneUnit;
+      log.quota = amount;
+      log.other = JSON.stringify(fields);
+    }
     this.charged = usage === null ? null : amount;
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = core.ledger
-      .execute({
-        type: 'settle',
-        ref: parsed.requestId,
-        userId: principal.user.id,
-        tokenId,
-        channelId: finish.channel?.id ?? 0,
-        amount,
-        at: Math.floor(endedMs / 1000),
-        house: plan.selfUse,
-        log,
-        tokens: input + output,
-        model: parsed.model,
-        username: principal.user.username,
-        epoch: epoch === 0 ? undefined : epoch,
-      })
+      .execute(settlement)
       .then(
         (result) => this.committed(endedMs, refusalOf(result)),
         (error: unknown) => this.committed(endedMs, String(error)),
@@ -441,6 +544,7 @@ export class Reservation {
     };
     if (admission === unlimited) return account.settle(spent);
     return account.locked(() => {
+      this.hasLeft = true;
       admission.ended(tokens, !failed);
       return account.settle(spent);
     });

@@ -19,7 +19,8 @@ import { relayBytes } from './bytes.ts';
 import { noteKept } from './response-items.ts';
 import {
   closeRequest,
-  finishBroken,
+  closeUnfinished,
+  endOf,
   finishFailed,
   type Refusal,
   refusalOf,
@@ -119,7 +120,7 @@ async function closeFailed(
     return refusalOf(one, outcome, circumstances);
   }
   const refusal = await finishFailed(one, outcome, circumstances);
-  one.owner?.over();
+  endOf(core, one);
   return refusal;
 }
 
@@ -140,8 +141,8 @@ function bytes(
     idleMs: core.idleMs(),
     report: (error) => core.report(error, one.parsed.requestId),
     async abandon() {
-      await finishBroken(one, null);
-      one.owner?.over();
+      core.health.released(prepared.channel);
+      await closeUnfinished(core, one);
     },
     async finish(end) {
       try {
@@ -150,8 +151,7 @@ function bytes(
       } catch (error) {
         core.report(error, one.parsed.requestId);
         core.health.released(prepared.channel);
-        await finishBroken(one, error);
-        one.owner?.over();
+        await closeUnfinished(core, one);
       }
     },
   });

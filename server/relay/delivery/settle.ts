@@ -78,11 +78,12 @@ export function closeRequest(core: SettleCore, one: Reservation, input: SettleIn
 }
 
 /** The response is paid for and goes out, whatever goes wrong with the figures of open requests. */
-function endOf(core: SettleCore, one: Reservation): void {
+export function endOf(core: Reporter, one: Reservation): void {
   try {
     one.owner?.over();
   } catch (error) {
     core.report(error, one.parsed.requestId);
+    one.owner?.leave();
   }
 }
 
@@ -252,10 +253,31 @@ export function finishRequest(
   });
 }
 
-/** The end of whatever no other step has ended: charged for nothing, and over. Does nothing where all is over. */
-export function closeUnfinished(one: Reservation): void | Promise<void> {
-  if (!one.isFinished) return finishBroken(one, null).then(() => one.owner?.over());
-  one.owner?.over();
+/** The end of whatever no other step has ended: charged for nothing, and over. Does nothing where all is over. Never throws. */
+export function closeUnfinished(core: Reporter, one: Reservation): void | Promise<void> {
+  try {
+    if (!one.isFinished) return closeBroken(core, one);
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+    return abandon(core, one);
+  }
+  endOf(core, one);
+}
+
+async function closeBroken(core: Reporter, one: Reservation): Promise<void> {
+  try {
+    await finishBroken(one, null);
+  } catch (error) {
+    core.report(error, one.parsed.requestId);
+    return abandon(core, one);
+  }
+  endOf(core, one);
+}
+
+/** Where not even the usual end can be made. */
+async function abandon(core: Reporter, one: Reservation): Promise<void> {
+  await one.abandon();
+  endOf(core, one);
 }
 
 /** Prompt and words by their length alone: never more than was sent and delivered. @param units UTF-16 units that the client got. */

@@ -235,7 +235,7 @@ export class ResponseStream implements Looking {
     const { requestId } = reservation.parsed;
     deps.report(error, requestId);
     disconnect.upstream.abort();
-    const closing = closeUnfinished(reservation);
+    const closing = closeUnfinished(deps, reservation);
     if (closing !== undefined) await closing;
     if (disconnect.isDisconnected || this.failed) return;
     const shown = localizedError(clientError(asAppError(error), requestId), reservation.language());
@@ -258,22 +258,23 @@ export class ResponseStream implements Looking {
 
   /** From the first byte to the last. @returns false where the connection has to break off. */
   private async carry(raw: Sink): Promise<boolean> {
+    // The first of all: what ends a defect below writes to it.
+    this.sink = new ClientSink(raw, this.disconnect);
     try {
-      return await this.carryAll(new ClientSink(raw, this.disconnect));
+      return await this.carryAll();
     } catch (error) {
       return await this.endBroken(this.defect === null ? error : this.defect.error);
     } finally {
       pulse.remove(this.checkMs, this);
       this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
-      const closing = closeUnfinished(this.reservation);
+      const closing = closeUnfinished(this.deps, this.reservation);
       if (closing !== undefined) await closing;
     }
   }
 
-  private async carryAll(sink: Sink): Promise<boolean> {
-    const { opening } = this;
-    this.sink = sink;
+  private async carryAll(): Promise<boolean> {
+    const { opening, sink } = this;
     this.startedMs = this.deps.now();
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
@@ -330,8 +331,9 @@ export class ResponseStream implements Looking {
 
   /** What was delivered is charged, and nothing else; if not even that can be counted, by its length. */
   private async endDefective(error: unknown): Promise<void> {
-    const { deps, reservation, channel, outcome } = this;
+    const { deps, reservation, opening, outcome } = this;
     const { requestId } = reservation.parsed;
+    const channel = this.channel ?? ('prepared' in Object(opening) ? (opening as Streamed).prepared.channel : null);
     if (outcome === null || channel === null || !this.hasWritten) {
       if (channel !== null) deps.health.released(channel);
       return reservation.isFinished ? undefined : finishBroken(reservation, error);

@@ -3,6 +3,9 @@ import { randomBytes } from 'node:crypto';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
+/** Where the usual ids cannot be made. */
+export const plainId = (): string => randomBytes(16).toString('hex');
+
 export class RequestIds {
   private pool = Buffer.alloc(0);
   private at = 0;

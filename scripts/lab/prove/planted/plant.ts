@@ -25,6 +25,9 @@ const functionKinds: ReadonlySet<string> = new Set([
 ]);
 const passed = '__passesStatement';
 
+/** What fails in these are the statements inside. */
+const evaluatesNothing: ReadonlySet<string> = new Set(['FunctionDeclaration', 'TryStatement']);
+
 /** A try of one statement holds nothing but the call that may fail, for reasons of somebody else's: what is thrown there is no defect. */
 const isCallOfOthers = (block: Node, parent: Node): boolean =>
   parent.type === 'TryStatement' && parent.block === block && (block.body as readonly Node[]).length === 1;
@@ -36,7 +39,7 @@ function withCalls(text: string, file: string, places: Place[]): string {
   const place = (at: number): number => places.push({ file, line: lineOf(at) }) - 1;
   const before = (statements: readonly Node[]) => {
     for (const { type, start } of statements)
-      if (type !== 'FunctionDeclaration') inserts.push({ at: start, code: `${passed}(${place(start)});` });
+      if (!evaluatesNothing.has(type)) inserts.push({ at: start, code: `${passed}(${place(start)});` });
   };
   const visit = (node: Node, parent: Node, inFunction: boolean): void => {
     const isFunction = functionKinds.has(node.type) && isNode(node.body);

@@ -369,7 +369,12 @@ export async function openRequests(root: string) {
         'SELECT quota, request_id FROM logs WHERE id > ?',
         rowsBefore[0]?.id ?? 0,
       );
-      const charged = rows.reduce((sum, { quota }) => sum + quota, 0);
+      const refunds = await gateway.rows<{ amount: number }>(
+        `SELECT amount FROM postings WHERE kind = 'refund' AND ref IN (${rows.map(() => '?').join(', ')})`,
+        ...rows.map(({ request_id: id }) => id),
+      );
+      const charged =
+        rows.reduce((sum, { quota }) => sum + quota, 0) - refunds.reduce((sum, { amount }) => sum + amount, 0);
       const back = gateway.balances.account(gateway.userId, 0).available() - balanceBefore + charged;
       const answer = got?.text ?? '';
       const headerId = got?.response?.headers.get('x-oneapi-request-id') ?? '';

@@ -10,7 +10,7 @@ import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { whenReserved } from '../../admission/lease-client.ts';
 import type { Reservation } from '../../admission/reservation.ts';
-import { closeUnfinished, finishRequest } from '../../delivery/settle.ts';
+import { closeUnfinished, endOf, finishRequest } from '../../delivery/settle.ts';
 import type { Authorize } from '../../intake/authorize.ts';
 import type { Peer, Principal } from '../../intake/parsed-request.ts';
 import { readPrompt } from '../../intake/prompt.ts';
@@ -467,9 +467,9 @@ export class RealtimeConversation implements Conversation {
       await this.#finish(ending);
     } catch (error) {
       this.#core.report(error, requestId);
-      await closeUnfinished(this.#reservation);
+      await closeUnfinished(this.#core, this.#reservation);
     }
-    this.#reservation.owner?.over();
+    endOf(this.#core, this.#reservation);
   }
 
   async #finish({ endReason, failure }: Ending): Promise<void> {

@@ -152,7 +152,7 @@ export function createTranscripts(
           });
         } catch (error) {
           report(error);
-          await closeUnfinished(bill.reservation);
+          await closeUnfinished({ report }, bill.reservation);
         }
       }
     },
