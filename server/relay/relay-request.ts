@@ -303,9 +303,9 @@ export class RelayRequest implements ReservationOwner, Seen {
   private async fail(error: unknown): Promise<Response> {
     const { core, requestId } = this;
     core.report(error, requestId);
-    // Something went wrong between the hold and its owner.
-    if (this.reserving?.isHeld === true) this.reserved(this.reserving);
     try {
+      // Something went wrong between the hold and its owner.
+      if (this.reserving?.isHeld === true) this.reserved(this.reserving);
       const shown = clientError(error, requestId);
       await this.end(error, shown);
       this.over();
@@ -319,9 +319,10 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   /** With as little as can be. */
   private async failPlainly(): Promise<Response> {
-    const { core, requestId, reservation } = this;
+    const { core, requestId, reserving } = this;
     try {
-      if (reservation !== null) await closeUnfinished(core, reservation);
+      const held = this.reservation ?? (reserving?.isHeld === true ? reserving : null);
+      if (held !== null) await closeUnfinished(core, held);
       this.over();
     } catch (error) {
       core.report(error, requestId);

@@ -2,7 +2,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StreamReader, StreamWriter } from '../../server/protocols/codec.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
+import { parseExact } from '../../server/protocols/shared/json.ts';
+import { Limits, unlimited } from '../../server/relay/admission/limits.ts';
+import { Reservation } from '../../server/relay/admission/reservation.ts';
 import { Turns } from '../../server/relay/endpoints/realtime/turns.ts';
+import { RelayRequest } from '../../server/relay/relay-request.ts';
+import { IntervalTimers } from '../../server/relay/shared/interval-timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
@@ -297,4 +302,96 @@ test('a conversation that meets a defect ends with its error, is charged for wha
   await vi.waitFor(async () => expect(await gateway.logs()).toHaveLength(1));
   await expectOurs(sent.at(-1) ?? '', 'internal');
   await talks.stop();
+});
+
+/** What is held and open once a request has ended, and what it was charged. */
+async function expectNothingHeld(charged: number) {
+  expect(gateway.defects.length).toBeGreaterThan(0);
+  gateway.defects.splice(0);
+  await gateway.ledger.drain();
+  expect([gateway.relay.open(), await gateway.balance()]).toEqual([0, 1_000_000_000 - charged]);
+  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(1_000_000_000 - charged);
+  expect(await gateway.verify()).toEqual([]);
+}
+
+test.each([false, true])('a request whose end trips each time gives its hold back: streamed %s', async (stream) => {
+  vi.spyOn(Reservation.prototype, 'finish').mockImplementation(trip);
+  const { text } = await ask('/v1/chat/completions', stream);
+  expect(text).toContain('Internal server error');
+  await expectNothingHeld(0);
+});
+
+test('a bill that trips before the money moves is none, and the hold comes back', async () => {
+  vi.spyOn(Reservation.prototype as unknown as { release(): number }, 'release').mockImplementation(trip);
+  const { response, text } = await ask('/v1/chat/completions', false);
+  expect([response.status, text.includes('tripwire')]).toEqual([200, true]);
+  await expectNothingHeld(0);
+});
+
+test('a bill that trips once the money has moved is written down as it was charged, and the answer goes out', async () => {
+  const execute = gateway.ledger.execute.bind(gateway.ledger);
+  let tries = 0;
+  vi.spyOn(gateway.ledger, 'execute').mockImplementation((command) => (tries++ === 0 ? trip() : execute(command)));
+  const { response, text } = await ask('/v1/chat/completions', false);
+  expect([response.status, text.includes('tripwire')]).toEqual([200, true]);
+  await expectNothingHeld(14);
+  expect((await gateway.logs())[0]?.quota).toBe(14);
+});
+
+test('limits that trip when a request ends keep no hold', async () => {
+  await gateway.option('ModelRequestRateLimitEnabled', 'true');
+  await gateway.option('ModelRequestRateLimitCount', '100');
+  await gateway.option('ModelRequestRateLimitSuccessCount', '100');
+  const enter = Limits.prototype.enter;
+  vi.spyOn(Limits.prototype, 'enter').mockImplementation(function (this: Limits, ...entering) {
+    const admission = enter.apply(this, entering);
+    if (admission !== unlimited) vi.spyOn(admission, 'ended').mockImplementationOnce(trip);
+    return admission;
+  });
+  await ask('/v1/chat/completions', false);
+  await expectNothingHeld(0);
+});
+
+test('a response that trips behind its bill is refunded', async () => {
+  await gateway.channel('http://first.test', { type: 2, models: 'mj_imagine' });
+  await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
+  answer = { code: 1, description: 'ok', result: 'drawing-1' };
+  const { json } = Response;
+  vi.spyOn(Response, 'json').mockImplementation((body, init) =>
+    init?.status === 200 ? trip() : json.call(Response, body, init),
+  );
+  const { key } = await gateway.token();
+  const request = new Request('http://gateway/mj/submit/imagine', {
+    method: 'POST',
+    headers: { 'mj-api-secret': `sk-${key}`, 'content-type': 'application/json' },
+    body: '{"prompt":"a cat"}',
+  });
+  const response = await gateway.relay.handle(request, '/mj/submit/imagine', { ip: () => '127.0.0.1' });
+  expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('Internal server error')]);
+  const rows = await gateway.logs();
+  const refunded = rows.filter(({ content }) => content.includes('50000'));
+  expect([rows.some(({ quota }) => quota === 50_000), refunded.length]).toEqual([true, 1]);
+  await expectNothingHeld(0);
+});
+
+test('an end that trips where it counts requests is counted all the same', async () => {
+  vi.spyOn(RelayRequest.prototype, 'over').mockImplementation(trip);
+  const { response } = await ask('/v1/chat/completions', false);
+  expect(response.status).toBe(200);
+  await expectNothingHeld(14);
+});
+
+test('a stream that trips before its first step ends with its error', async () => {
+  vi.spyOn(IntervalTimers.prototype, 'add').mockImplementation(trip);
+  const { text } = await ask('/v1/chat/completions', true);
+  const row = await expectOurs(text, 'internal');
+  expect(row?.quota).toBe(0);
+  vi.restoreAllMocks();
+  await expectHealthy('/v1/chat/completions', true);
+});
+
+test('a defect while JSON is read is no JSON that cannot be read', () => {
+  vi.spyOn(RegExp.prototype, 'test').mockImplementationOnce(trip);
+  expect(() => parseExact('{"id":12345678901234567890}')).toThrow(defect);
+  expect(parseExact('{"id":12345678901234567890')).toBeUndefined();
 });

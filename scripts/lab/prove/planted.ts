@@ -99,8 +99,17 @@ while (done < count && unreached < 3 * count) {
   await requests.freshen();
   uncaught.length = 0;
   const planted = plants.plant(id, from, always);
-  const ran = await requests.run(name);
+  const ran = await Promise.race([
+    // What looks at the gateway afterwards meets no defect.
+    requests.run(name, plants.clear).catch((error: unknown) => new Error('cannot be looked at', { cause: error })),
+    Bun.sleep(30_000).then(() => new Error('no result within 30 s')),
+  ]);
   plants.clear();
+  // Nothing else would say it: what is uncaught is collected above.
+  if (ran instanceof Error) {
+    console.error(`#${id} ${file}:${line} ${name}, visit ${from}${always ? ' on' : ''}`, ran);
+    process.exit(2);
+  }
   if (!plants.met()) {
     unreached++;
     if (only !== undefined) break;

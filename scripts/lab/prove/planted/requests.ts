@@ -349,7 +349,8 @@ export async function openRequests(root: string) {
       );
       current = await open();
     },
-    async run(name: string): Promise<Ran> {
+    /** @param over called when the request has ended, before anything is looked at. */
+    async run(name: string, over: () => void = () => undefined): Promise<Ran> {
       const { gateway } = current;
       reported.length = 0;
       calls = [];
@@ -365,6 +366,7 @@ export async function openRequests(root: string) {
       const callsNow = [...calls];
       await Bun.sleep(25);
       await within(1000, gateway.ledger.drain());
+      over();
       const rows = await gateway.rows<{ quota: number; request_id: string }>(
         'SELECT quota, request_id FROM logs WHERE id > ?',
         rowsBefore[0]?.id ?? 0,
