@@ -842,15 +842,17 @@ export class ResponseStream implements Looking {
       const answer = frameRelay.answer();
       if (answer !== null) noteKept(deps.affinity, reservation, prepared, answer);
     }
-    const pings = deadlines.start(deps.commitPingMs, () => {
+    // It may ring although `start` failed.
+    let pings: Deadline | null = null;
+    pings = deadlines.start(deps.commitPingMs, () => {
       this.guard(() => this.ping());
-      pings.restart(deps.commitPingMs);
+      pings?.restart(deps.commitPingMs);
     });
     try {
       const body = reservation.parsed.operation === 'chat' ? null : frameRelay.answer();
       await closeRequest(deps, reservation, { prepared, attempts, body }, end);
     } finally {
-      pings.end();
+      pings?.end();
     }
   }
 

@@ -40,8 +40,8 @@ export class Deadlines {
   /** Calls `expire` about `ms` from now unless it is ended before. */
   start(ms: number, expire: () => void): Deadline {
     const entry = new Entry(this, performance.now() + ms, expire);
-    this.open.add(entry);
     this.timer ??= setInterval(() => this.cleanup(), this.tickMs);
+    this.open.add(entry);
     return entry;
   }
 
