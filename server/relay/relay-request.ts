@@ -87,7 +87,6 @@ export class RelayRequest implements ReservationOwner, Seen {
   private reserving: Reservation | null = null;
   private disconnect: ClientDisconnect | null = null;
   /** Counted as open only while its steps run. */
-  private isOver = true;
   private isCounted = false;
 
   constructor(
@@ -270,19 +269,16 @@ export class RelayRequest implements ReservationOwner, Seen {
   }
 
   private begin(): void {
-    this.isOver = false;
-    this.isCounted = true;
-    this.core.open++;
+    // Count and flag change in one step: nothing can fail between them.
+    this.isCounted = ++this.core.open > 0;
     this.core.works(this.requestId);
   }
 
   /** The response is over, streams included. */
   over(): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (!this.isCounted) return;
     const { core, disconnect } = this;
-    core.open--;
-    this.isCounted = false;
+    this.isCounted = --core.open < 0;
     core.watch?.over(this.request);
     if (disconnect === null) return;
     core.running.delete(disconnect);
@@ -291,9 +287,7 @@ export class RelayRequest implements ReservationOwner, Seen {
 
   leave(): void {
     const { core, disconnect, isCounted } = this;
-    this.isOver = true;
-    this.isCounted = false;
-    if (isCounted) core.open--;
+    if (isCounted) this.isCounted = --core.open < 0;
     if (disconnect === null) return;
     core.running.delete(disconnect);
     disconnect.over();
