@@ -195,7 +195,8 @@ export interface SellingSite extends ServingSite {
 
 /** What is asked of it, and what its upstream answers. */
 export const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
-export const answers: Script = (response) => sendJson(response, completion(10, 5));
+/** It costs three units, and no fraction that a node would carry to its next request. */
+export const answers: Script = (response) => sendJson(response, completion(20, 5));
 /** The same, when it may. */
 export const answersAfter =
   (gate: Promise<void>): Script =>
