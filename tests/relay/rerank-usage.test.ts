@@ -53,6 +53,21 @@ test('subtitles that end before the sound does are as long as the sound', async 
   expect((await countLocally(noop, parsed, { body: null, text })).input).toBeGreaterThanOrEqual(1000);
 });
 
+test('subtitles take nothing off a recording of a form that is not measured', async () => {
+  // 75,000 bytes at the thinnest rate: 100 s. The last word is said in the first second.
+  const file = new Uint8Array(75_000);
+  const parsed = {
+    operation: 'transcriptions',
+    form: { file, fileSize: () => file.length },
+    body: { response_format: 'srt' },
+  } as unknown as ParsedRequest;
+  const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
+  const inputOf = async (...texts: readonly string[]) =>
+    (await countLocally(noop, parsed, { body: null, text: deliveredTextOf(texts) })).input;
+  expect(await inputOf('00:00:00,000 --> 00:00:01,000')).toBe(await inputOf());
+  expect(await inputOf('00:09:00,000 --> 00:09:59,000')).toBe(10_000);
+});
+
 const prices: Prices = {
   ...{ modelRatio: 1, modelPrice: null, priceFactor: 1, completionRatio: 1, cacheRatio: 1, cacheWriteRatio: 1 },
   ...{

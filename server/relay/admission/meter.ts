@@ -652,12 +652,11 @@ function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 }
 
-/** @param named by subtitles: those end with the last word, not with the sound. */
+/** @param named by subtitles: those end with the last word, not with the sound, so they can only raise it. */
 function secondsOf({ form }: ParsedRequest, named: number | null): number {
   if (form?.file == null) return named ?? 60;
   const size = form.fileSize();
-  const measured = measuredSeconds(form.file, size);
-  return named === null ? (measured ?? thinnestSeconds(size)) : Math.max(named, measured ?? 0);
+  return Math.max(named ?? 0, measuredSeconds(form.file, size) ?? thinnestSeconds(size));
 }
 
 /** Hosts that do not measure the recording write zero or nothing; of two places the longer one counts. */
