@@ -116,6 +116,7 @@ const recording = () => {
 test.each([
   ['embeddings', 'text-embedding-3-small', '/v1/embeddings', { input: text }, 13],
   ['pictures by the piece', 'dall-e-3', '/v1/images/generations', { prompt: 'a cat', n: 2 }, 40_000],
+  ['pictures by their tokens', 'gpt-image-1', '/v1/images/generations', { prompt: 'a cat', n: 2 }, 249_617],
   ['speech by its letters', 'tts-1', '/v1/audio/speech', { input: 'x'.repeat(1000), voice: 'alloy' }, 7500],
   ['moderations', 'text-moderation-stable', '/v1/moderations', { input: text }, 130],
   ['completions', 'gpt-3.5-turbo-instruct', '/v1/completions', { prompt: text }, 975],

@@ -157,7 +157,6 @@ describe('pictures', () => {
   test.each([
     ['dall-e-3', 20_000],
     ['imagen-4.0-generate-001', 20_000],
-    ['gpt-image-1', 3125],
     ['Kwai-Kolors/Kolors', 1250],
     ['painter', 20_000],
   ])('a small size takes nothing off %s', async (model, quota) => {
@@ -166,6 +165,21 @@ describe('pictures', () => {
       expect([status, charged]).toEqual([200, quota]);
       expect(held).toBeGreaterThanOrEqual(charged);
     }
+  });
+
+  test('a picture that its maker sells by the token costs its tokens, in one piece as in a stream, whatever its size says', async () => {
+    // 6,240 of the finest, eight times the price of those that are read; and the prompt.
+    const finest = 6240 * 8 * 2.5;
+    for (const size of [undefined, '256x256', '1024x1024']) {
+      const { charged } = await draw('gpt-image-1', { size });
+      expect(charged).toBeGreaterThanOrEqual(finest);
+      expect(charged).toBeLessThan(finest + 100);
+      expect(held).toBeGreaterThanOrEqual(charged);
+    }
+    expect((await draw('gpt-image-1', { quality: 'low' })).charged).toBeLessThan(finest / 10);
+    // One who reads the wrapper makes a fine one.
+    const twin = { quality: 'low', extra_body: { quality: 'high' } };
+    expect((await draw('gpt-image-1', twin)).charged).toBeGreaterThanOrEqual(finest);
   });
 
   test.each([

@@ -2,7 +2,14 @@
 import { type ModelLimits, modelLimits, usualPicture, writtenPicture } from '../../contract/model-limits.ts';
 import { quotaOf } from '../../contract/pricing/charge.ts';
 import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
-import { type ImageOrder, imagePrices, pricedWords } from '../../contract/pricing/images.ts';
+import {
+  areaOf,
+  type ImageOrder,
+  imagePrices,
+  isPaidByToken,
+  pricedWords,
+  tokensOfPicture,
+} from '../../contract/pricing/images.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
 import { mostSearches, searchesFor, searchesOf } from '../../contract/pricing/searches.ts';
@@ -349,32 +356,6 @@ const hasAudio = (body: ParsedRequest['body']): boolean => {
 const speaks = (modes: unknown): boolean =>
   (Array.isArray(modes) ? modes : [modes]).some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 
-/** Tokens of one picture of the models that are known to write fewer by quality. Source: OpenAI's image guide, gpt-image-1, 1024 x 1536. */
-const pictureTokens: ReadonlyMap<unknown, number> = new Map([
-  ['low', 408],
-  ['medium', 1584],
-]);
-const finestKnown = 6240;
-const fewerByQuality = /^gpt-image-1(?:\.5|-mini)?(?:-\d|$)/;
-/** gpt-image-2 takes some more: $0.211 at $30 a million. Larger pictures take more in proportion. */
-const finestPicture = 7100;
-const usualArea = 1024 * 1536;
-/** More is no picture. */
-const largestArea = 8192 * 8192;
-
-const sizeWords = /^([1-9]\d{2,4})[x*]([1-9]\d{2,4})$/i;
-const areaOf = (size: string): number => {
-  const [, width, height] = sizeWords.exec(size) ?? [];
-  return width === undefined ? usualArea : Math.min(largestArea, Number(width) * Number(height));
-};
-
-/** @param models what upstreams call it. */
-function tokensOfPicture({ size, quality }: ImageOrder, models: readonly string[]): number {
-  const known = models.every((model) => fewerByQuality.test(model));
-  const tokens = known ? (pictureTokens.get(quality) ?? finestKnown) : finestPicture;
-  return Math.ceil(tokens * Math.max(1, areaOf(size) / usualArea));
-}
-
 /** Tokens of a picture that is shown while the next one is made. Source: OpenAI's image guide, streaming. */
 const previewTokens = 100;
 /** Tokens of a picture that an edit reads, and of those that most read. */
@@ -503,7 +484,6 @@ function deliveredPictures(
   const delivered = countOf(body);
   const count = delivered === null || !left ? delivered : Math.max(delivered, picturesOf(parsed));
   const each = picturePrices(parsed, prices, count, [upstreamModel]);
-  // Only models that are paid by the token stream their pictures.
   const byTokens = counted !== null && prices.modelPrice === null && quotaOf(counted, prices) > quotaOf(counted, each);
   return byTokens ? prices : each;
 }
@@ -521,7 +501,7 @@ export interface AnsweredPictures {
 /** @returns what the client asked for and received, counted here. */
 export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
   const { operation, prompt } = parsed;
-  if (images.has(operation)) return streamedPictures(parsed, delivered);
+  if (images.has(operation)) return writtenPictures(parsed, delivered);
   if (operation === 'speech') return { ...emptyUsage, input: speechLength(parsed) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
   const { units } = delivered.text;
@@ -543,10 +523,11 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
 }
 
-/** Tokens of what was ordered, for streams; in one piece it is paid by the piece. */
-function streamedPictures(parsed: ParsedRequest, { body, left }: Delivered): Usage {
-  if (!parsed.stream || body === null) return { ...emptyUsage, input: 1 };
+/** Tokens of what was made, where pictures are paid so: all others are paid by the piece. Only models that write tokens stream them. */
+function writtenPictures(parsed: ParsedRequest, { body, left }: Delivered): Usage {
   const count = Math.max(countOf(body) ?? 0, left === true ? picturesOf(parsed) : 0);
+  if (count === 0 || !(isPaidByToken(parsed.model) || (parsed.stream && body !== null)))
+    return { ...emptyUsage, input: 1 };
   const written = ordersOf(parsed, count).map((order) => order.count * tokensOfPicture(order, [parsed.model]));
   return { ...emptyUsage, input: Math.max(1, estimatedPromptTokens(parsed.prompt)), output: Math.max(0, ...written) };
 }
@@ -596,7 +577,7 @@ function differing(words: readonly string[]): readonly string[] {
   const found = new Set<string>();
   let other: string | null = null;
   for (const word of words) {
-    if (pricedWords.has(word) || pictureTokens.has(word)) found.add(word);
+    if (pricedWords.has(word)) found.add(word);
     else if (other === null || areaOf(word) > areaOf(other)) other = word;
   }
   return other === null ? [...found] : [...found, other];
