@@ -16,25 +16,42 @@ function colorFlag(): string | undefined {
   return at < 0 ? undefined : (args[at]?.split('=')[1] ?? args[at + 1]);
 }
 
+function languageFlag(): string | undefined {
+  const at = args.indexOf('--lang');
+  return at < 0 ? undefined : args[at + 1];
+}
+
 /** What has not left the process yet: the reader of a full pipe may be slow. */
 const pendingWrites = new Set<Promise<void>>();
 
+/** Why standard output lacks something that was written to it, such as a full disk. */
+let outputFailure: Error | null = null;
+
 /** The reader of a pipe may leave early; that is no error of ours. */
-const ignoringErrors = (stream: NodeJS.WriteStream) => ({
+function noteOutputFailure(error: Error & { readonly code?: string }): void {
+  if (error.code === 'EPIPE') process.exit(0);
+  outputFailure ??= error;
+}
+
+const waitingFor = (stream: NodeJS.WriteStream, failed: (error: Error) => void) => ({
   write(text: string) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    pendingWrites.add(promise);
+    const done = (error?: Error | null) => {
+      if (error) failed(error);
+      pendingWrites.delete(promise);
+      resolve();
+    };
     try {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      pendingWrites.add(promise);
-      stream.write(text, () => {
-        pendingWrites.delete(promise);
-        resolve();
-      });
+      stream.write(text, done);
     } catch (error) {
-      if ((error as { code?: string }).code === 'EPIPE') process.exit(0);
-      throw error;
+      done(error as Error);
     }
   },
 });
+const standardOutput = waitingFor(process.stdout, noteOutputFailure);
+/** There is nowhere to say that it could not be said. */
+const standardError = waitingFor(process.stderr, () => undefined);
 
 /** Bun's fetch stops at 256 requests at once unless the environment said otherwise before the process began. */
 async function restartWithMemory(): Promise<void> {
@@ -58,7 +75,7 @@ async function restartWithMemory(): Promise<void> {
     },
     languageOf(undefined, process.env),
   );
-  ignoringErrors(process.stderr).write(`${note}\n`);
+  standardError.write(`${note}\n`);
 }
 
 /** They read their modules while this thread reads its own. */
@@ -71,35 +88,36 @@ async function startThreads(): Promise<void> {
 async function main(): Promise<number> {
   if (args[0] === '__complete') {
     const { complete } = await import('./completion.ts');
-    for (const word of await complete(args.slice(1), process.env)) ignoringErrors(process.stdout).write(`${word}\n`);
+    for (const word of await complete(args.slice(1), process.env)) standardOutput.write(`${word}\n`);
     return 0;
   }
   if (argv[0] === '__bench') {
     const { runChild } = await import('./bench/child.ts');
-    return runChild(argv.slice(1), (text) => ignoringErrors(process.stdout).write(text));
+    return runChild(argv.slice(1), (text) => standardOutput.write(text));
   }
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V' || args[0] === 'version')) {
-    ignoringErrors(process.stdout).write(`gateway ${version} (${commit})\n`);
+    standardOutput.write(`gateway ${version} (${commit})\n`);
     return 0;
   }
   if (args[0] === 'serve') {
     await restartWithMemory();
     await startThreads();
   }
-  const [{ asHelpFlag, createProgram, trailingGlobals, isHelp }, { languageOf }, { printError }, { wantsColor }] =
-    await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./color.ts')]);
-  const flag = args.indexOf('--lang');
-  const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
+  const [{ asHelpFlag, createProgram, trailingGlobals, isHelp }, { languageOf }, { wantsColor }] = await Promise.all([
+    import('./program.ts'),
+    import('./context.ts'),
+    import('./color.ts'),
+  ]);
+  const language = languageOf(languageFlag(), process.env);
   const streams = {
-    out: ignoringErrors(process.stdout),
-    err: ignoringErrors(process.stderr),
+    out: standardOutput,
+    err: standardError,
     outIsTty: process.stdout.isTTY === true && process.env.TERM !== 'dumb',
     columns: process.stdout.columns ?? 80,
   };
-  const painted = (isTty: boolean) => wantsColor(colorFlag(), process.env, isTty);
   const deps: ProgramDeps = {
     env: process.env,
-    streams: { ...streams, color: painted(streams.outIsTty) },
+    streams: { ...streams, color: wantsColor(colorFlag(), process.env, streams.outIsTty) },
     stdin: process.stdin,
     language,
   };
@@ -118,29 +136,48 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (isHelp(error)) return 0;
-    return printError(
-      error,
-      language,
-      {
-        json: hasFlag('--json') || hasFlag('--jq'),
-        debug: hasFlag('--debug'),
-        color: painted(process.stderr.isTTY === true),
-      },
-      streams.err.write,
-    );
+    return printFailure(error);
   }
+}
+
+/** @returns the exit code. */
+async function printFailure(error: unknown): Promise<number> {
+  const [{ languageOf }, { printError }, { wantsColor }] = await Promise.all([
+    import('./context.ts'),
+    import('./errors.ts'),
+    import('./color.ts'),
+  ]);
+  return printError(
+    error,
+    languageOf(languageFlag(), process.env),
+    {
+      json: hasFlag('--json') || hasFlag('--jq'),
+      debug: hasFlag('--debug'),
+      color: wantsColor(colorFlag(), process.env, process.stderr.isTTY === true),
+    },
+    standardError.write,
+  );
+}
+
+/** What a command was asked for is not there where its output is not. @returns the exit code. */
+async function endWith(code: number): Promise<number> {
+  await Promise.all(pendingWrites);
+  if (outputFailure === null || code !== 0) return code;
+  const { AppError } = await import('../server/contract/errors.ts');
+  const failed = await printFailure(
+    new AppError('output_unwritable', { detail: outputFailure.message }, outputFailure),
+  );
+  await Promise.all(pendingWrites);
+  return failed;
 }
 
 declare const GATEWAY_COMPILED: boolean | undefined;
 const isCompiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 
-process.stdout.on('error', (error: { code?: string }) => {
-  if (error.code === 'EPIPE') process.exit(0);
-});
+process.stdout.on('error', noteOutputFailure);
 if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
 }
-const code = await main();
-await Promise.all(pendingWrites);
+const code = await endWith(await main());
 process.exit(code === 0 ? Number(process.exitCode ?? 0) : code);

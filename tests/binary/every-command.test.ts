@@ -120,6 +120,18 @@ test('a long answer arrives whole, however slowly it is read', async () => {
   // The reader goes while most is still to come.
   for (const command of ['token list --json', 'backup create -'])
     expect((await sandbox.shell(`./gateway ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`)).code).toBe(0);
+  expect((await sandbox.shell('ls data/backups')).out).toBe('');
+});
+
+test('a command whose output a full disk does not take has failed, and says so', async () => {
+  const { sandbox } = await site();
+  for (const command of ['token list', 'export', 'backup create -', 'version', 'help ratios', 'logs export']) {
+    const { code, err } = await sandbox.shell(`./gateway ${command} >/dev/full`);
+    expect([code, err.match(/Standard output cannot be written: ENOSPC/g)?.length], command).toEqual([1, 1]);
+  }
+  expect((await sandbox.shell('ls data/backups')).out).toBe('');
+  const { code, err } = await sandbox.shell('./gateway option list --json >/dev/full');
+  expect([code, JSON.parse(err).error.code]).toEqual([1, 'output_unwritable']);
 });
 
 test.each([
@@ -140,5 +152,7 @@ test.each([
   // Both streams gone, and a full disk.
   expect((await run(`${command} >&- 2>&-; echo $?`)).out).toBe(String(code));
   expect((await run(`${command} 2>/dev/full >/dev/null; echo $?`)).out).toBe(String(code));
-  expect((await run(`${command} >/dev/full; true`)).err).not.toMatch(/\n\s+at /);
+  const full = await run(`${command} >/dev/full; echo $? >&2`);
+  expect(full.err).toMatch(new RegExp(`\n${code === 0 ? 1 : code}$`));
+  expect(full.err).not.toMatch(/\n\s+at /);
 });

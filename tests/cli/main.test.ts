@@ -18,23 +18,25 @@ const ends = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
 const red = '\u001b[31m';
 let runs = 0;
 
-/** What the entry writes and ends with. @param broken what a write throws. */
-async function ranWith(args: readonly string[], { isTty = false, env = {}, broken = '' } = {}) {
+/** What the entry writes and ends with. @param broken code of the error that standard output throws, or answers with. */
+async function ranWith(args: readonly string[], { isTty = false, env = {}, broken = '', isThrown = true } = {}) {
   let [out, err] = ['', ''];
   const stream = (write: (text: string) => void) => ({
     isTTY: isTty,
     columns: 90,
     on: () => undefined,
-    write(text: string, done?: () => void) {
-      if (broken !== '') throw Object.assign(new Error(broken), { code: broken });
-      write(text);
-      done?.();
-      return true;
+    write(text: string, done?: (error: Error | null) => void) {
+      const error = broken === '' || write === said ? null : Object.assign(new Error(broken), { code: broken });
+      if (error !== null && isThrown) throw error;
+      if (error === null) write(text);
+      done?.(error);
+      return error === null;
     },
   });
+  const said = (text: string) => (err += text);
   const put = {
     stdout: stream((text) => (out += text)),
-    stderr: stream((text) => (err += text)),
+    stderr: stream(said),
     argv: ['bun', 'main', ...args],
   };
   const kept = Object.keys(put).map((name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const);
@@ -138,15 +140,35 @@ test('what is wrong is said on standard error: in words, in colours, as JSON, in
   });
 });
 
-test('help is no error; a reader that is gone is none either, and anything else is one', async () => {
+test('help is no error; a reader that is gone is none either', async () => {
   expect((await ranWith(['token', 'create', '--help'])).code).toBe(0);
   expect((await ranWith(['help', 'token', 'list'])).out).toContain('Usage: gateway token list');
-  expect((await ranWith(['--version'], { broken: 'EPIPE' })).code).toBe(0);
-  await expect(ranWith(['--version'], { broken: 'ENOSPC' })).rejects.toThrow('ENOSPC');
+  expect(await ranWith(['--version'], { broken: 'EPIPE' })).toMatchObject({ out: '', err: '', code: 0 });
   process.exitCode = 4;
   const { code } = await ranWith(['version']);
   process.exitCode = 0;
   expect(code).toBe(4);
+});
+
+test.each([true, false])('standard output that cannot be written is an error (thrown: %s)', async (isThrown) => {
+  const full = { broken: 'ENOSPC', isThrown };
+  for (const args of [
+    ['--version'],
+    ['version', '--json=commit'],
+    ['token', 'create', '--help'],
+    ['__complete', 'tok'],
+  ])
+    expect(await ranWith(args, full), args.join(' ')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Standard output cannot be written: ENOSPC'),
+    });
+  expect((await ranWith(['--lang', 'zh', 'version'], full)).err).toBe('错误：无法写入标准输出：ENOSPC\n');
+  expect(JSON.parse((await ranWith(['version', '--json'], full)).err)).toMatchObject({
+    error: { code: 'output_unwritable' },
+  });
+  // Another failure was said already, and keeps its code.
+  const wrong = await ranWith(['nothing'], full);
+  expect([wrong.code, wrong.err.match(/error/gi)?.length]).toEqual([2, 2]);
 });
 
 test('the first signal stops, the second stops now, the third leaves; others are taken note of', () => {

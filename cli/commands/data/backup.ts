@@ -1,5 +1,5 @@
 /** Backups: made while the server runs, restored while it does not. */
-import { createReadStream, rmSync } from 'node:fs';
+import { createReadStream, openSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   backupFiles,
@@ -36,16 +36,19 @@ export const create: CommandRun = async (context, _flags, input) => {
       : resolve(input);
   const header = await context.during((await context.client()).call('local.backup', { file }));
   if (!piped) return context.output.object({ file, ...header }, detailLines({ file, ...header }), file);
-  try {
-    for await (const piece of createReadStream(file)) await written(piece as Buffer);
-  } finally {
-    rmSync(file, { force: true });
-  }
+  const fd = openSync(file, 'r');
+  // Its name goes first: the process ends at once where the reader of the pipe does.
+  rmSync(file, { force: true });
+  for await (const piece of createReadStream(file, { fd })) await written(piece as Buffer);
 };
 
-/** One piece at a time, as fast as it is read. */
+/** One piece at a time, as fast as it is read. @throws AppError output_unwritable */
 const written = (piece: Buffer): Promise<void> =>
-  new Promise((resolve) => process.stdout.write(piece, () => resolve()));
+  new Promise((resolve, reject) =>
+    process.stdout.write(piece, (error) =>
+      error ? reject(new AppError('output_unwritable', { detail: error.message }, error)) : resolve(),
+    ),
+  );
 
 export const restore: CommandRun = async (context, _flags, input) => {
   localOnly(context);

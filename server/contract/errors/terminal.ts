@@ -221,6 +221,7 @@ export const terminalErrors = {
   ),
   backup_damaged: business('备份文件已损坏：{detail}', 'The backup is damaged: {detail}', 1),
   backup_newer: business('备份来自更新的版本（{schema}）', 'The backup comes from a newer version ({schema})', 6),
+  output_unwritable: business('无法写入标准输出：{detail}', 'Standard output cannot be written: {detail}', 1),
   backup_unwritable: business('无法写入备份 {file}：{detail}', 'Backup {file} cannot be written: {detail}', 1),
   chat_refused: row(
     502,
