@@ -39,7 +39,7 @@ export async function restore(
   stamp: string,
   env: Environment,
 ): Promise<Omit<Restored, 'sample'> & { readonly keyFailure: AppError | null }> {
-  const files = ensureDataDir(dataDir);
+  const files = ensureDataDir(dataDir, env);
   const release = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
@@ -107,7 +107,7 @@ export async function rotateMasterKey(order: {
   readonly keepOld: boolean;
 }): Promise<RotateResult> {
   const { env } = order;
-  const files = ensureDataDir(order.dataDir);
+  const files = ensureDataDir(order.dataDir, env);
   const place = databasePlace(files, env);
   const release = acquireLock(files);
   try {

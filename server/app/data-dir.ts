@@ -147,15 +147,15 @@ const unreadable = (dir: string, error: unknown): AppError =>
   new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : String(error) }, error);
 
 /** Creates the folder for its owner alone. @throws AppError data_dir_unreadable, socket_dir_foreign */
-export function ensureDataDir(dir: string): DataDirFiles {
-  const files = dataDirFiles(dir);
+export function ensureDataDir(dir: string, env: Environment = process.env): DataDirFiles {
+  const files = dataDirFiles(dir, env);
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unreadable(dir, error);
   }
-  const owedDir = process.env.GATEWAY_OWED_DIR ?? '';
+  const owedDir = env.GATEWAY_OWED_DIR ?? '';
   try {
     if (owedDir !== '') mkdirSync(owedDir, { recursive: true, mode: 0o700 });
     if (owedDir !== '') accessSync(owedDir, constants.R_OK | constants.W_OK | constants.X_OK);

@@ -54,7 +54,7 @@ interface Import extends ImportOrder {
 export async function importSite(order: ImportOrder): Promise<ImportReport> {
   const { file, dataDir, env } = order;
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
-  const files = ensureDataDir(dataDir);
+  const files = ensureDataDir(dataDir, env);
   const place = databasePlace(files, env);
   const release = acquireLock(files);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);

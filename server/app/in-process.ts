@@ -128,7 +128,7 @@ async function openFileParts(
 }
 
 async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {
-  const files = ensureDataDir(dataDir);
+  const files = ensureDataDir(dataDir, env);
   const place = databasePlace(files, env);
   const release = acquireLock(files);
   try {

@@ -86,7 +86,7 @@ const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const files = ensureDataDir(options.dataDir);
+  const files = ensureDataDir(options.dataDir, options.env);
   const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;

@@ -1,5 +1,5 @@
 /** Which folder a command works with, and whose files are left in it. */
-import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -45,4 +45,20 @@ test('what root writes into the folder of a service belongs to the service', () 
   writeFileSync(key, '', { mode: 0o600 });
   unlock();
   expect(statSync(key).uid).toBe(uid);
+});
+
+test('the folder for what is owed is made for its owner alone, where the environment that is given names one', () => {
+  const owed = join(dir, 'owed');
+  const env = { HOME: dir, GATEWAY_OWED_DIR: owed };
+  expect(ensureDataDir(join(dir, 'data'), { HOME: dir }).pending.map((one) => one.dir)).not.toContain(owed);
+  expect(existsSync(owed)).toBe(false);
+  expect(ensureDataDir(join(dir, 'data'), env).pending[1]?.dir).toBe(owed);
+  expect(statSync(owed).mode & 0o777).toBe(0o700);
+  writeFileSync(join(dir, 'file'), '');
+  expect(() => ensureDataDir(join(dir, 'data'), { GATEWAY_OWED_DIR: join(dir, 'file') })).toThrow(
+    expect.objectContaining({
+      code: 'data_dir_unreadable',
+      params: expect.objectContaining({ dir: join(dir, 'file') }),
+    }),
+  );
 });
