@@ -94,8 +94,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       (sum, kind) => sum + (state.posting(pairedRef(command.ref, kind))?.amount ?? 0),
       0,
     );
-    dropRecovered.run(command.ref);
-    return correct(command, { requested: known.amount, paid: known.amount - others }, state);
+    const decision = correct(command, { requested: known.amount, paid: known.amount - others }, state);
+    if (decision.kind === 'write') dropRecovered.run(command.ref);
+    return decision;
   };
 
   /** A request that was corrected was charged the sum of both postings. */
