@@ -201,6 +201,24 @@ describe('where a call has a price, each answer or text of a request is a call',
     expect(await charged()).toBe(2000);
   });
 
+  test.each([
+    ['a member whose name begins like the number of answers', { 'n-x': 1 }],
+    ['one that reads like the note of a translation', { 'n: one answer only': 1 }],
+  ])('%s makes none of the streamed answers free', async (_name, more) => {
+    await open(rich, { type: 24 });
+    upstream.script((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const index of [0, 1, 2, 3])
+        response.write(
+          `data: ${JSON.stringify({ candidates: [{ index, content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' }] })}\n\n`,
+        );
+      response.end();
+    });
+    expect((await ask(chat, { model: 'called', ...hello, n: 4, stream: true, ...more }, false)).status).toBe(200);
+    expect(sent()).toMatchObject({ generationConfig: { candidateCount: 4 } });
+    expect(await charged()).toBe(4000);
+  });
+
   test('embeddings that are paid by tokens cost their tokens', async () => {
     answer = vectors(20);
     await ask('/v1/embeddings', { model: 'own', input: many('x') });

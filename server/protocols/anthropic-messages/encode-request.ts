@@ -5,7 +5,7 @@ import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present } from '../shared/json.ts';
-import { forcedInstead, isForced, isThinkingEnabled, withinLimits } from '../shared/model-limits.ts';
+import { forcedInstead, isForced, isThinkingEnabled, oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { customSchema, notPassed, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
@@ -37,7 +37,7 @@ export function encodeRequest(
   ] as const) {
     if (value !== null) dropped.push(`/${key}: not known to the upstream`);
   }
-  if (request.candidates > 1) dropped.push('/n: one answer only');
+  if (request.candidates > 1) dropped.push(oneAnswerOnly);
   const marked = limitMarks({ system, tools, messages }, dropped);
   const schema = request.responseFormat?.type === 'schema' ? request.responseFormat.schema : undefined;
   const config = present({

@@ -6,7 +6,7 @@ import { budgetOf } from '../shared/effort.ts';
 import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, text } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { withinLimits } from '../shared/model-limits.ts';
+import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { customSchema, objectSchema, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
@@ -31,7 +31,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   });
   reportDropped(request, { detail: true, ...(own ? { strict: true } : {}) }, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
-  if (request.candidates > 1) dropped.push('/n: one answer only');
+  if (request.candidates > 1) dropped.push(oneAnswerOnly);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
   return present({
     model: request.model,

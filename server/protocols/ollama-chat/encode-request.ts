@@ -5,7 +5,7 @@ import { reportDropped } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
 import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { withinLimits } from '../shared/model-limits.ts';
+import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { argumentsObject, customSchema, objectSchema, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
@@ -23,7 +23,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   const own = Object.entries(extra);
   reportDropped(request, {}, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
-  if (request.candidates > 1) dropped.push('/n: one answer only');
+  if (request.candidates > 1) dropped.push(oneAnswerOnly);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
   const encoded = present({
     temperature: request.temperature,

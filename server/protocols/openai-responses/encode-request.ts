@@ -6,7 +6,7 @@ import { effortOf } from '../shared/effort.ts';
 import { copyExtraFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { withinLimits } from '../shared/model-limits.ts';
+import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { notPassed, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
@@ -37,7 +37,7 @@ export function encodeRequest(
     if (value !== null) dropped.push(`/${key}: not known to the upstream`);
   }
   if (request.stop.length > 0) dropped.push('/stop: not known to the upstream');
-  if (request.candidates > 1) dropped.push('/n: one answer only');
+  if (request.candidates > 1) dropped.push(oneAnswerOnly);
   const own = request.dialect === 'openai-responses';
   const { verbosity, ...extra } = request.extra;
   const tools = encodeTools(request, dropped);

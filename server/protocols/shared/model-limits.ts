@@ -41,6 +41,8 @@ export const isForced = ({ toolChoice }: Pick<ChatRequest, 'toolChoice'>): boole
   toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
 
 export const forcedInstead = '/reasoning: no tool can be forced while thinking, and one is';
+/** The upstream writes one answer, whatever the request asks for. Bills compare the whole note: a client writes the names in others. */
+export const oneAnswerOnly = '/n: one answer only';
 
 /** Of a thought and a call that must be made a program waits for the call. */
 function unlessForced(
@@ -90,7 +92,7 @@ function withoutUnsupported(
   }
   if (request.candidates > 1 && rejected('candidates')) {
     changes.candidates = 1;
-    dropped.push('/n: one answer only');
+    dropped.push(oneAnswerOnly);
   }
   return { ...changes, ...toolsWithin(request, rejected, dropped) };
 }

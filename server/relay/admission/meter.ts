@@ -20,6 +20,7 @@ import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { anyAsks, looseName, readingsOf, valuesOf } from '../../protocols/shared/member-name.ts';
+import { oneAnswerOnly } from '../../protocols/shared/model-limits.ts';
 import { searchUnitsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
@@ -435,9 +436,6 @@ export function finalPrices(
   return prices.modelPrice === null ? prices : times(prices, callsDone(parsed, served.dropped, body));
 }
 
-/** A translation that asks for one answer alone. */
-const oneAnswer = /^\/n\b/;
-
 /** As often as the answer says that a call was done, else as often as it was requested. */
 function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly string[], answer: unknown): number {
   const whole = record(answer);
@@ -458,7 +456,7 @@ function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly
       ? Math.min(Math.ceil(delivered * attemptsPerChoice(body)), answersOf(operation, body))
       : delivered;
   }
-  if (dropped.some((note) => oneAnswer.test(note))) return 1;
+  if (dropped.includes(oneAnswerOnly)) return 1;
   return operation === 'completions' || (prompt.features & Feature.answers) !== 0 ? answersOf(operation, body) : 1;
 }
 
