@@ -56,19 +56,20 @@ function streamInfo(bytes: Uint8Array, at: number): { readonly rate: number; rea
   };
 }
 
+/** Of the time of all other frames. */
+const chanceShare = 1 / 16;
+
 /** Seconds of all frames. A decoder takes the rate of the frame; where that and the first block differ, the lower one counts. */
 class FlacFrames {
   /** Seconds of frames whose rate is the stream's or is left to it, and of the others. */
   private same = 0;
   private other = 0;
   private others = 0;
-  private frames = 0;
 
   constructor(private readonly rate: number) {}
 
   add(): void {
     const { samples, rate: own } = frame;
-    this.frames++;
     if (own === 0 || own === this.rate) {
       if (this.rate > 0) this.same += samples / this.rate;
       return;
@@ -79,8 +80,10 @@ class FlacFrames {
 
   /** @param scanned bytes among which frames were looked for: one in some ten millions looks like a frame by chance. */
   seconds(scanned: number): number {
-    const isChance = this.others < this.frames && this.others < 3 + scanned / 2 ** 22;
-    return isChance ? this.same : this.same + this.other;
+    const { same, other } = this;
+    // Frames that take a large share of the time were written, however few they are.
+    const isChance = this.others < 3 + scanned / 2 ** 22 && other <= same * chanceShare;
+    return isChance ? same : same + other;
   }
 }
 
