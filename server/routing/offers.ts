@@ -67,6 +67,9 @@ export function wrappersIn(body: Members): readonly Reading<Members>[] {
   return found ?? none;
 }
 
+/** Objects that may say what is wanted: the request itself, and what some upstreams merge into it. */
+export const withWrapped = (body: Members): readonly Members[] => [body, ...wrappersIn(body).map(({ value }) => value)];
+
 const looseLimits = new WeakMap<LimitMembers, ReadonlySet<string>>();
 
 /** Loose names of all limits of a dialect. */

@@ -590,7 +590,7 @@ export const readers: readonly Reader[] = [
   },
   {
     name: 'spellings of what changes a price',
-    files: ['relay/admission/meter.ts', 'relay/admission/modifiers.ts'],
+    files: ['relay/admission/meter.ts', 'relay/admission/modifiers.ts', 'relay/admission/pictures.ts'],
     cases: [
       {
         name: 'sizes and qualities of pictures',

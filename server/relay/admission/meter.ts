@@ -1,15 +1,6 @@
 /** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
 import { type ModelLimits, modelLimits, usualPicture, writtenPicture } from '../../contract/model-limits.ts';
-import { quotaOf } from '../../contract/pricing/charge.ts';
-import { cheapestOnlyIf, dearest, type Reading } from '../../contract/pricing/dearest.ts';
-import {
-  areaOf,
-  type ImageOrder,
-  imagePrices,
-  isPaidByToken,
-  pricedWords,
-  tokensOfPicture,
-} from '../../contract/pricing/images.ts';
+import { cheapestOnlyIf, dearest } from '../../contract/pricing/dearest.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../contract/pricing/reserve.ts';
 import { mostSearches, searchesFor, searchesOf } from '../../contract/pricing/searches.ts';
@@ -33,6 +24,7 @@ import {
   type Offers,
   requestsThinking,
   unnamedLimit,
+  withWrapped,
   wrappersIn,
 } from '../../routing/offers.ts';
 import type { RoutePlan } from '../../routing/plan.ts';
@@ -49,8 +41,16 @@ import {
 } from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
 import { type DeliveredText, textByChoice } from '../shared/delivered-text.ts';
-import { measuredSeconds, thinnestSeconds } from '../shared/recordings/length.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import {
+  type AnsweredPictures,
+  deliveredPictures,
+  makesPictures,
+  orderedPictures,
+  sizeOfPictures,
+  writtenPictures,
+} from './pictures.ts';
+import { readsRecording, recordingTokens, sizeOfRecording, speechLength } from './recordings.ts';
 
 /** What a request costs at most, and what that follows from. */
 export interface Estimate extends ReserveSize {
@@ -107,11 +107,7 @@ export interface Delivered {
 
 /** Tokens that a conversation must be able to pay for when it opens. */
 const shortAnswer = 16;
-/** What a minute of a recording counts for, as in new-api. */
-const tokensPerMinute = 1000;
 const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions', 'realtime']);
-const images: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
-const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 
 /**
  * @param counted tokens of the prompt's texts where they were counted; null = they are bounded by their bytes.
@@ -138,8 +134,8 @@ export function estimate(
       { promptTokens: Math.ceil(parsed.order?.work?.priceFactor ?? 1), maxTokens: 0 },
       1,
     );
-  if (images.has(operation)) return pictureEstimate(parsed, prices, route, counted);
-  if (recordings.has(operation)) return recordingEstimate(parsed, prices);
+  if (makesPictures(operation)) return pictureEstimate(parsed, prices, route, counted);
+  if (readsRecording(operation)) return sized(prices, sizeOfRecording(parsed));
   if (operation === 'speech') return sized(prices, { promptTokens: speechLength(parsed), maxTokens: 0 });
   const words = maxWords(parsed, counted);
   const fallback = estimatedPromptTokens(prompt);
@@ -357,55 +353,12 @@ const hasAudio = (body: ParsedRequest['body']): boolean => {
 const speaks = (modes: unknown): boolean =>
   (Array.isArray(modes) ? modes : [modes]).some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
 
-/** Tokens of a picture that is shown while the next one is made. Source: OpenAI's image guide, streaming. */
-const previewTokens = 100;
-/** Tokens of a picture that an edit reads, and of those that most read. */
-const imageRead = 5000;
-const imagesRead = 4 * imageRead;
-/** Pictures of a film that does not say how many it has. Source: OpenAI's images, frame_count. */
-const usualFrames = 9;
-
-/** Pictures that a request orders. */
-const picturesOf = ({ operation, body }: ParsedRequest): number => ordered(operation, 'pictures', body);
-
-/** Pictures of each of its films; 1 = it orders none. */
-function framesOf({ operation, body }: ParsedRequest): number {
-  let films = false;
-  for (const format of valuesOf(body, 'outputformat')) films ||= typeof format === 'string' && /^gif$/i.test(format);
-  return films || valuesOf(body, 'framecount').length > 0
-    ? ordered(operation, 'frames', body, films ? usualFrames : 1)
-    : 1;
-}
-
 function pictureEstimate(parsed: ParsedRequest, prices: Prices, route: RoutePlan, counted: number | null): Estimate {
   const models = route.offers.kinds.map(({ upstreamModel }) => upstreamModel);
-  const byImage = sized(picturePrices(parsed, prices, null, models), { promptTokens: 1, maxTokens: 0 });
-  if (prices.modelPrice !== null) return byImage;
-  const { operation, body, form } = parsed;
-  const each = Math.max(...ordersOf(parsed, null).map((order) => order.count * tokensOfPicture(order, models)));
-  const previews = ordered(operation, 'previews', body, 0) * previewTokens;
-  const byTokens = sized(prices, {
-    promptTokens: maxWords(parsed, counted),
-    media: form === null ? parsed.prompt.bound.media : { imageInput: Math.max(imagesRead, form.files() * imageRead) },
-    maxTokens: each + picturesOf(parsed) * previews,
-  });
-  return byTokens.reserveAmount > byImage.reserveAmount ? byTokens : byImage;
-}
-
-/** Tokens that are written for each token of sound, where words are paid as well. */
-const writtenShare = 0.4;
-
-function recordingEstimate(parsed: ParsedRequest, prices: Prices): Estimate {
-  const { form, request } = parsed;
-  // Transcription of a conversation is reserved as audio arrives.
-  if (form === null && parsed.json === null) return sized(prices, { promptTokens: 1, maxTokens: 0 });
-  const declared = Number(request.headers.get('content-length') ?? 0);
-  const read = form === null ? 0 : form.fileSize();
-  // What has not come yet is as long as it is large.
-  const whole = read > 0 && form?.replayable === false ? Math.max(1, declared / read) : 1;
-  const duration = Math.max(1, Math.ceil(recordingTokens(parsed) * whole));
-  const writes = modelLimits(parsed.model).known;
-  return sized(prices, { promptTokens: duration, maxTokens: writes ? Math.ceil(duration * writtenShare) : 0 });
+  const byPicture = sized(orderedPictures(parsed, prices, models), { promptTokens: 1, maxTokens: 0 });
+  if (prices.modelPrice !== null) return byPicture;
+  const byToken = sized(prices, sizeOfPictures(parsed, maxWords(parsed, counted), models));
+  return byToken.reserveAmount > byPicture.reserveAmount ? byToken : byPicture;
 }
 
 /** Usage in a whole answer. @returns null when it reports none or nonsense. */
@@ -428,7 +381,7 @@ export function finalPrices(
   usage: Usage | null,
   { body, left, counted }: AnsweredPictures,
 ): Prices {
-  if (images.has(parsed.operation))
+  if (makesPictures(parsed.operation))
     return usage === null || prices.modelPrice !== null
       ? deliveredPictures(parsed, prices, served.upstreamModel, { body, left, counted })
       : prices;
@@ -472,36 +425,13 @@ function listed(answer: Readonly<Record<string, unknown>> | null, names: readonl
   return null;
 }
 
-/** Prices of the pictures that an answer delivered, and of those that were ordered by who left. */
-function deliveredPictures(
-  parsed: ParsedRequest,
-  prices: Prices,
-  upstreamModel: string,
-  { body, left, counted }: AnsweredPictures,
-): Prices {
-  const delivered = countOf(body);
-  const count = delivered === null || !left ? delivered : Math.max(delivered, picturesOf(parsed));
-  const each = picturePrices(parsed, prices, count, [upstreamModel]);
-  const byTokens = counted !== null && prices.modelPrice === null && quotaOf(counted, prices) > quotaOf(counted, each);
-  return byTokens ? prices : each;
-}
-
-/** What is known of an answer when pictures are priced. */
-export interface AnsweredPictures {
-  /** The JSON of a whole answer, or what a stream would have been as one. */
-  readonly body: unknown;
-  /** The client did not wait for all of it: what was ordered is made all the same. */
-  readonly left: boolean;
-  /** Its tokens as counted here; null = they were not. */
-  readonly counted: Usage | null;
-}
-
 /** @returns what the client asked for and received, counted here. */
 export async function countLocally(counter: TokenCounter, parsed: ParsedRequest, delivered: Delivered): Promise<Usage> {
   const { operation, prompt } = parsed;
-  if (images.has(operation)) return writtenPictures(parsed, delivered);
+  if (makesPictures(operation)) return writtenPictures(parsed, { body: delivered.body, left: delivered.left === true });
   if (operation === 'speech') return { ...emptyUsage, input: speechLength(parsed) };
-  if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(parsed, delivered) };
+  if (readsRecording(operation))
+    return { ...emptyUsage, input: recordingTokens(parsed, { body: delivered.body, texts: delivered.text.texts }) };
   const { units } = delivered.text;
   const written = textOut.has(operation) ? textByChoice(delivered.text) : [];
   const read = countedTexts(prompt);
@@ -521,20 +451,11 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   return { ...emptyUsage, input: Math.ceil(promptTokens + prompt.tokens + prompt.media + framing), output };
 }
 
-/** Tokens of what was made, where pictures are paid so: all others are paid by the piece. Only models that write tokens stream them. */
-function writtenPictures(parsed: ParsedRequest, { body, left }: Delivered): Usage {
-  const count = Math.max(countOf(body) ?? 0, left === true ? picturesOf(parsed) : 0);
-  if (count === 0 || !(isPaidByToken(parsed.model) || (parsed.stream && body !== null)))
-    return { ...emptyUsage, input: 1 };
-  const written = ordersOf(parsed, count).map((order) => order.count * tokensOfPicture(order, [parsed.model]));
-  return { ...emptyUsage, input: Math.max(1, estimatedPromptTokens(parsed.prompt)), output: Math.max(0, ...written) };
-}
-
 /** `best_of` answers are written and paid for, of which `n` are delivered: the fewest that some upstream may read. */
 const attemptsPerChoice = (body: ParsedRequest['body']): number => {
   let written = 1;
   let fewest = wholeNumber(body.n) ?? 1;
-  for (const object of optionsOf(body)) {
+  for (const object of withWrapped(body)) {
     for (const value of valuesOf(object, 'bestof')) written = Math.max(written, wholeNumber(value) ?? 1);
     if (object === body) continue;
     for (const value of valuesOf(object, 'n')) fewest = Math.min(fewest, wholeNumber(value) ?? 1);
@@ -546,122 +467,3 @@ const wholeNumber = (value: unknown): number | null => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : null;
 };
-
-/** Objects of a request that may say what pictures are wanted: itself, and what some upstreams merge into it. */
-const optionsOf = (body: ParsedRequest['body']): readonly ParsedRequest['body'][] => [
-  body,
-  ...wrappersIn(body).map(({ value }) => value),
-];
-
-/** What is not said, or not said in words, is usual; so is what is said elsewhere for those who look at its place alone. */
-function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): readonly string[] {
-  const words = objects
-    .flatMap((object) => valuesOf(object, looseName(exact)))
-    .map((value) => (typeof value === 'string' ? value : ''));
-  return typeof objects[0]?.[exact] === 'string' ? words : ['', ...words];
-}
-
-/** Every order that an upstream may read. @param delivered pictures in the answer; null = as many as were requested. */
-function ordersOf(parsed: ParsedRequest, delivered: number | null): readonly ImageOrder[] {
-  const objects = optionsOf(parsed.body);
-  const count = (delivered ?? picturesOf(parsed)) * framesOf(parsed);
-  const qualities = differing(wordsIn(objects, 'quality'));
-  const sizes = differing(wordsIn(objects, 'size'));
-  return sizes.flatMap((size) => qualities.map((quality) => ({ size, quality, count })));
-}
-
-/** A caller may write thousands of words: of those that cost alike the one for the largest picture is enough. */
-function differing(words: readonly string[]): readonly string[] {
-  const found = new Set<string>();
-  let other: string | null = null;
-  for (const word of words) {
-    if (pricedWords.has(word)) found.add(word);
-    else if (other === null || areaOf(word) > areaOf(other)) other = word;
-  }
-  return other === null ? [...found] : [...found, other];
-}
-
-/** @param delivered pictures in the answer; null = as many as were requested. @param models what upstreams call it: some of them cost more by quality, whatever name they are sold under. */
-function picturePrices(
-  parsed: ParsedRequest,
-  prices: Prices,
-  delivered: number | null,
-  models: readonly string[],
-): Prices {
-  const orders = ordersOf(parsed, delivered);
-  let most: Prices | null = null;
-  for (const model of [parsed.model, ...models])
-    for (const order of orders) {
-      const own = imagePrices(prices, model, order);
-      if (most === null || own.priceFactor > most.priceFactor) most = own;
-    }
-  return most ?? prices;
-}
-
-const countOf = (body: unknown): number | null => {
-  const data = (body as { data?: unknown } | null)?.data;
-  if (!Array.isArray(data) || data.length === 0) return null;
-  // Of several one may have failed.
-  return data.filter((item) => record(record(item)?.error) === null).length;
-};
-
-/** Speech is priced by the character. As new-api does. How it is to sound is read by the model as well. */
-const speechLength = ({ body }: ParsedRequest): number => {
-  const objects = optionsOf(body);
-  const spoken = objects.flatMap((object) => spokenNames.flatMap((name) => readingsOf(object, name)));
-  const manner = objects.flatMap((object) => readingsOf(object, 'instructions'));
-  return dearest(spoken.map(charactersIn), 1) + dearest(manner.map(charactersIn), 0);
-};
-/** Some hosts call it otherwise. Sources: https://docs.fish.audio/api-reference, https://platform.minimax.io/docs/api-reference, https://docs.cartesia.ai/api-reference */
-const spokenNames = ['input', 'text', 'transcript'] as const;
-
-const charactersIn = ({ value, place }: Reading<unknown>): Reading => ({ value: charactersOf(value), place });
-
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return [...value].length;
-  if (typeof value !== 'object' || value === null) return 0;
-  let sum = 0;
-  for (const item of Object.values(value)) sum += charactersOf(item);
-  return sum;
-}
-
-function recordingTokens(parsed: ParsedRequest, delivered?: Delivered): number {
-  const reported = delivered === undefined ? null : reportedSeconds(delivered.body);
-  const seconds = reported ?? secondsOf(parsed, delivered === undefined ? null : subtitlesIn(parsed, delivered));
-  return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
-}
-
-/** @param named by subtitles: those end with the last word, not with the sound, so they can only raise it. */
-function secondsOf({ form }: ParsedRequest, named: number | null): number {
-  if (form?.file == null) return named ?? 60;
-  const size = form.fileSize();
-  return Math.max(named ?? 0, measuredSeconds(form.file, size) ?? thinnestSeconds(size));
-}
-
-/** Hosts that do not measure the recording write zero or nothing; of two places the longer one counts. */
-const reportedSeconds = (body: unknown): number | null => {
-  const answer = record(body);
-  const seconds = [record(answer?.usage)?.seconds, answer?.duration].map(secondsFrom);
-  const longest = Math.max(...seconds);
-  return longest > 0 ? longest : null;
-};
-
-function secondsFrom(value: unknown): number {
-  const seconds = typeof value === 'number' || typeof value === 'string' ? Number(value) : 0;
-  return Number.isFinite(seconds) ? seconds : 0;
-}
-
-/** Only subtitles say how long the recording was; a transcript without times does not. */
-const subtitlesIn = ({ body }: ParsedRequest, { text }: Delivered): number | null =>
-  body.response_format === 'srt' || body.response_format === 'vtt' ? subtitleSeconds(text.texts) : null;
-
-const timestamp = /--> *(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;
-
-/** The last moment that subtitles name. */
-function subtitleSeconds(texts: readonly string[]): number | null {
-  let last: number | null = null;
-  for (const [, hours, minutes, seconds] of texts.join('').matchAll(timestamp)) {
-    last = Math.max(last ?? 0, Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) + 1);
-  }
-  return last;
-}
