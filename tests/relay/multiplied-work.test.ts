@@ -330,6 +330,10 @@ describe('pictures', () => {
     ['each frame of a film is a picture', { output_format: 'gif', frame_count: 16 }, 16, 0],
     ['a film that does not say how long it is', { output_format: 'gif' }, 9, 0],
     ['fewer frames than usual are no shorter film', { output_format: 'GIF', frame_count: 2 }, 9, 0],
+    ['a film in extra_body', { extra_body: { output_format: 'gif' } }, 9, 0],
+    ['frames in extra_body', { extra_body: { output_format: 'gif', frame_count: 16 } }, 16, 0],
+    ['frames in extra_body of a film', { output_format: 'gif', extra_body: { frame_count: 16 } }, 16, 0],
+    ['frames in extra_body alone', { extra_body: { frame_count: 16 } }, 16, 0],
     ['one picture in another format', { output_format: 'webp', partial_images: 0 }, 1, 0],
   ])('%s', async (_name, body, pictures, previews) => {
     const one = await heldFor(path, order);

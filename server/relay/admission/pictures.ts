@@ -12,7 +12,7 @@ import type { Prices } from '../../contract/pricing/price.ts';
 import type { ReserveSize } from '../../contract/pricing/reserve.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { record } from '../../protocols/shared/json.ts';
-import { looseName, valuesOf } from '../../protocols/shared/member-name.ts';
+import { anyAsks, looseName, valuesOf } from '../../protocols/shared/member-name.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import { ordered } from '../../routing/multipliers.ts';
 import { withWrapped } from '../../routing/offers.ts';
@@ -34,14 +34,13 @@ const usualFrames = 9;
 /** Pictures that a request orders. */
 const picturesOf = ({ operation, body }: ParsedRequest): number => ordered(operation, 'pictures', body);
 
+const isFilm = (format: unknown): boolean => typeof format === 'string' && /^gif$/i.test(format);
+
 /** Pictures of each of its films; 1 = it orders none. */
-function framesOf({ operation, body }: ParsedRequest): number {
-  let films = false;
-  for (const format of valuesOf(body, 'outputformat')) films ||= typeof format === 'string' && /^gif$/i.test(format);
-  return films || valuesOf(body, 'framecount').length > 0
-    ? ordered(operation, 'frames', body, films ? usualFrames : 1)
-    : 1;
-}
+const framesOf = ({ operation, body }: ParsedRequest): number => {
+  const films = withWrapped(body).some((object) => anyAsks(object, 'outputformat', isFilm));
+  return ordered(operation, 'frames', body, films ? usualFrames : 1);
+};
 
 /** An order at the price of a picture. @param models what upstreams call the one model. */
 export const orderedPictures = (parsed: ParsedRequest, prices: Prices, models: readonly string[]): Prices =>
