@@ -249,6 +249,22 @@ describe('a ranking that is paid by the call is paid by the search', () => {
     ['fields are no documents', { documents: ['a'], rank_fields: many('a', 300) }, ranked(), 1, 1],
     // 100 documents of 2,000 bytes: at most 2,000 tokens each, and 500 of usual text.
     ['long documents', { documents: many('word '.repeat(400), 100) }, ranked(), 5, 2],
+    ['long documents read as far as usual', { documents: many('word '.repeat(4000), 100) }, ranked(), 9, 9],
+    [
+      'long documents read further, as extra_body says',
+      { documents: many('word '.repeat(4000), 100), extra_body: { max_tokens_per_doc: 20_000 } },
+      ranked(),
+      41,
+      11,
+    ],
+    ['a long question', { documents: many('a', 100), query: 'q'.repeat(4000) }, ranked(), 9, 3],
+    [
+      'a long question in extra_body',
+      { documents: many('a', 100), extra_body: { query: 'q'.repeat(4000) } },
+      ranked(),
+      9,
+      3,
+    ],
     ['long documents as reported', { documents: many('word '.repeat(400), 100) }, ranked(4), 5, 4],
   ])('%s', async (_name, body, response, most, paid) => {
     answer = response;
@@ -388,6 +404,23 @@ describe('speech is counted by the longest text that a host may read', () => {
     expect((await ask('/v1/audio/speech', { model: 'tts-1', voice: 'alloy', ...body }, false)).status).toBe(200);
     expect(await charged()).toBe(characters);
   });
+});
+
+test.each<readonly [string, string, object]>([
+  ['in extra_body', chat, { ...hello, extra_body: { modalities: ['text', 'audio'] } }],
+  [
+    'in a configuration that extra_body holds',
+    chat,
+    { ...hello, extra_body: { generation_config: { response_modalities: ['AUDIO'] } } },
+  ],
+  ['in another spelling', chat, { ...hello, Modalities: ['audio'] }],
+])('an answer that may speak is held for at the price of sound: asked for %s', async (_name, path, body) => {
+  await open(rich);
+  await gateway.option('AudioRatio', '{"own":1}');
+  await gateway.option('AudioCompletionRatio', '{"own":10}');
+  const plain = await heldFor(path, { model: 'own', max_tokens: 1000, ...hello });
+  const spoken = await heldFor(path, { model: 'own', max_tokens: 1000, ...body });
+  expect(spoken).toBeGreaterThanOrEqual(plain + 9000);
 });
 
 test('a fallback model is held for by the limit of its own', async () => {

@@ -144,7 +144,7 @@ export function estimate(
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
     const reads = operation === 'rerank' ? ordered(operation, 'documents', body, 0) : 0;
-    const question = reads === 0 ? 0 : 3 * lengthOf(body.query);
+    const question = reads === 0 ? 0 : 3 * longestQuestion(body, (text) => text.length);
     const files = filesWithin(prompt, 0, modelLimits(parsed.model).context);
     const size = { promptTokens: words + reads * question, media: prompt.bound.media, files, maxTokens: 0 };
     return sized(prices.modelPrice === null ? prices : times(prices, callsAtMost(parsed, counted)), size, fallback);
@@ -175,27 +175,36 @@ const times = (prices: Prices, priceFactor: number): Prices =>
 /** Calls that a request without an answer in words is, at most. @param counted tokens of its texts, or null. */
 function callsAtMost({ operation, body }: ParsedRequest, counted: number | null): number {
   if (operation !== 'rerank') return ordered(operation, 'texts', body);
-  const most = searchesOf(rankingOf(body, (text) => Buffer.byteLength(text)));
+  const most = searchesOf(rankingOf(body, bytesOf));
   if (counted === null) return most;
   const documents = ordered('rerank', 'documents', body);
-  return Math.min(most, mostSearches(documents, counted + documents * Buffer.byteLength(textOf(body.query))));
+  return Math.min(most, mostSearches(documents, counted + documents * longestQuestion(body, bytesOf)));
 }
 
 /** @param tokensOf a text. */
 const rankingOf = (body: ParsedRequest['body'], tokensOf: (text: string) => number) => ({
-  question: tokensOf(textOf(body.query)),
+  question: longestQuestion(body, tokensOf),
   documents: longest('rerank', 'documents', body).map((document) => tokensOf(textOf(document))),
-  perDocument: Math.max(0, ...valuesOf(body, 'maxtokensperdoc').map(limitIn)),
+  perDocument: mostOf(body, 'maxtokensperdoc', limitIn),
 });
 
+/** The largest of all readings of a member, in the request and in what some upstreams merge into it. */
+function mostOf(body: ParsedRequest['body'], loose: string, sizeOf: (value: unknown) => number): number {
+  let most = 0;
+  for (const object of withWrapped(body))
+    for (const value of valuesOf(object, loose)) most = Math.max(most, sizeOf(value));
+  return most;
+}
+
+const longestQuestion = (body: ParsedRequest['body'], tokensOf: (text: string) => number): number =>
+  mostOf(body, 'query', (value) => tokensOf(textOf(value)));
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 /** What was ordered is priced with the work that it takes. */
 const orderPrices = ({ order }: ParsedRequest, prices: Prices): Prices =>
   order?.work === undefined ? prices : { ...prices, ...order.work };
-
-const lengthOf = (value: unknown): number =>
-  typeof value === 'string' ? value.length : (JSON.stringify(value)?.length ?? 0);
 
 /** Thinking needs room, or nothing is left for the answer. */
 export const minThinking = 1024;
@@ -341,14 +350,13 @@ function maxWords({ json, body, prompt }: ParsedRequest, counted: number | null)
   return promptBound(prompt, body, Buffer.byteLength(countedTexts(prompt).join('\n')));
 }
 
-const hasAudio = (body: ParsedRequest['body']): boolean => {
-  if (anyAsks(body, 'modalities', speaks)) return true;
-  for (const name of ['generationConfig', 'generation_config']) {
-    const config = body[name] === undefined ? null : record(body[name]);
-    if (config !== null && (speaks(config.responseModalities) || speaks(config.response_modalities))) return true;
-  }
-  return false;
-};
+const hasAudio = (body: ParsedRequest['body']): boolean =>
+  asksSound(body) || wrappersIn(body).some(({ value }) => asksSound(value));
+
+const asksSound = (object: ParsedRequest['body']): boolean =>
+  anyAsks(object, 'modalities', speaks) || anyAsks(object, 'generationconfig', configSpeaks);
+
+const configSpeaks = (config: unknown): boolean => anyAsks(record(config) ?? {}, 'responsemodalities', speaks);
 
 const speaks = (modes: unknown): boolean =>
   (Array.isArray(modes) ? modes : [modes]).some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
