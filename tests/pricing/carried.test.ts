@@ -17,27 +17,10 @@ import {
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
+import { plainPrices } from '../support/plain-prices.ts';
 
-const prices = (over: Partial<Prices>): Prices => ({
-  modelRatio: 1,
-  modelPrice: null,
-  priceFactor: 1,
-  completionRatio: 1,
-  cacheRatio: 1,
-  cacheWriteRatio: 1.25,
-  cacheWrite1hRatio: 2,
-  cacheWrite12hRatio: 2.5,
-  imageRatio: 1,
-  audioRatio: 1,
-  videoRatio: 1,
-  audioCompletionRatio: 1,
-  groupRatio: 1,
-  userGroupRatio: null,
-  tiers: [],
-  toolPrices: new Map(),
-  quotaPerUnit: 500_000,
-  ...over,
-});
+const prices = (over: Partial<Prices>): Prices =>
+  plainPrices({ cacheWriteRatio: 1.25, cacheWrite1hRatio: 2, cacheWrite12hRatio: 2.5, ...over });
 
 const user = { id: 1, username: 'u', role: 1, status: 1, group: 'default', balance: 1e15, used: 0 };
 const account = () => {

@@ -8,27 +8,10 @@ import type { Prices } from '../../server/contract/pricing/price.ts';
 import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
 import { listedName } from '../../server/contract/pricing/tables.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
+import { plainPrices } from '../support/plain-prices.ts';
 
-const prices = (over: Partial<Prices>): Prices => ({
-  modelRatio: 1,
-  modelPrice: null,
-  priceFactor: 1,
-  completionRatio: 1,
-  cacheRatio: 1,
-  cacheWriteRatio: 1.25,
-  cacheWrite1hRatio: 2,
-  cacheWrite12hRatio: 2,
-  imageRatio: 1,
-  audioRatio: 1,
-  videoRatio: 1,
-  audioCompletionRatio: 1,
-  groupRatio: 1,
-  userGroupRatio: null,
-  tiers: [],
-  toolPrices: new Map(),
-  quotaPerUnit: 500_000,
-  ...over,
-});
+const prices = (over: Partial<Prices>): Prices =>
+  plainPrices({ cacheWriteRatio: 1.25, cacheWrite1hRatio: 2, cacheWrite12hRatio: 2, ...over });
 
 // Vectors by hand.
 test.each([
@@ -239,7 +222,7 @@ const usageCounts = {
   toolCalls: fc.dictionary(fc.constantFrom('web_search', 'file_search', 'other'), fc.integer({ min: 0, max: 50 })),
 };
 const usage = fc.record(usageCounts);
-const plainPrices = {
+const untieredPrices = fc.record({
   modelRatio: ratio,
   modelPrice: fc.option(ratio, { freq: 8 }),
   priceFactor: fc.constantFrom(1, 0.4, 3),
@@ -260,9 +243,9 @@ const plainPrices = {
       ['file_search', 0.0025],
     ]),
   ),
-};
+});
 const anyPrices = fc
-  .tuple(fc.record(plainPrices), fc.record(plainPrices), tokens)
+  .tuple(untieredPrices, untieredPrices, tokens)
   .map(([base, long, above]) => prices({ ...base, tiers: [{ above, prices: prices(long) }] }));
 
 test('a charge can be recomputed from the facts of its log row', () => {
@@ -334,7 +317,7 @@ function millionths(value: number): bigint {
 
 test('the short way gives what whole numbers give', () => {
   fc.assert(
-    fc.property(usage, fc.record(plainPrices), (some, drawnPrices) => {
+    fc.property(usage, untieredPrices, (some, drawnPrices) => {
       const used = { ...emptyUsage, ...some, toolCalls: {} };
       const price = prices({ ...drawnPrices, modelPrice: null });
       const weighted =
@@ -361,7 +344,7 @@ test('the short way gives what whole numbers give', () => {
 
 test('charges never shrink when usage grows, and a hold covers its own bound', () => {
   fc.assert(
-    fc.property(usage, tokens, fc.record(plainPrices), (some, more, drawnPrices) => {
+    fc.property(usage, tokens, untieredPrices, (some, more, drawnPrices) => {
       const used = { ...emptyUsage, ...some };
       const price = prices(drawnPrices);
       const small = quotaOf(used, price);

@@ -5,6 +5,7 @@ import { completionRatioFor } from '../../server/contract/pricing/completion-rul
 import { ratioOf, toScaled } from '../../server/contract/pricing/decimal.ts';
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { type ReserveSize, reserveEstimate } from '../../server/contract/pricing/reserve.ts';
+import { plainPrices } from '../support/plain-prices.ts';
 
 // What output costs against input, by the price lists of those who made the models.
 test.each([
@@ -73,25 +74,6 @@ test.each([['1e'], ['-1'], ['0x1'], ['.5'], ['1.'], ['']])('%j is no ratio', (te
   expect(ratioOf(text)).toBeNull();
 });
 
-const base: Prices = {
-  modelRatio: 1,
-  modelPrice: null,
-  priceFactor: 1,
-  completionRatio: 4,
-  cacheRatio: 1,
-  cacheWriteRatio: 1,
-  cacheWrite1hRatio: 1,
-  cacheWrite12hRatio: 1,
-  imageRatio: 1,
-  videoRatio: 1,
-  audioRatio: 1,
-  audioCompletionRatio: 1,
-  groupRatio: 1,
-  userGroupRatio: null,
-  tiers: [],
-  toolPrices: new Map(),
-  quotaPerUnit: 500_000,
-};
 const size = { promptTokens: 100, maxTokens: 10 };
 
 // prompt × dearest way in + output × dearest way out.
@@ -114,7 +96,7 @@ const holds: readonly (readonly [string, Partial<Prices>, Partial<ReserveSize>, 
   ['five minutes are dearer', { cacheWriteRatio: 3, cacheWrite1hRatio: 2 }, { caches: '1h' }, 340],
 ];
 test.each(holds)('a hold for %s', (_name, over, more, expected) => {
-  expect(reserveEstimate({ ...base, ...over }, { ...size, ...more })).toBe(expected);
+  expect(reserveEstimate(plainPrices({ completionRatio: 4, ...over }), { ...size, ...more })).toBe(expected);
 });
 
 const details = { model_ratio: 1, completion_ratio: 2, group_ratio: 1, input: 10, output: 5 };

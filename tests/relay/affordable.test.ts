@@ -1,34 +1,13 @@
 /** The longest answer that a balance carries, against the definition itself. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Prices } from '../../server/contract/pricing/price.ts';
 import { affordableOutput, minWorth } from '../../server/relay/admission/answer-limit.ts';
 import { type Estimate, reserveFor } from '../../server/relay/admission/meter.ts';
-
-const prices = (over: Partial<Prices>): Prices => ({
-  modelRatio: 1,
-  modelPrice: null,
-  priceFactor: 1,
-  completionRatio: 1,
-  cacheRatio: 1,
-  cacheWriteRatio: 1,
-  cacheWrite1hRatio: 1,
-  cacheWrite12hRatio: 1,
-  imageRatio: 1,
-  videoRatio: 1,
-  audioRatio: 1,
-  audioCompletionRatio: 1,
-  groupRatio: 1,
-  userGroupRatio: null,
-  tiers: [],
-  toolPrices: new Map(),
-  quotaPerUnit: 500_000,
-  ...over,
-});
+import { plainPrices } from '../support/plain-prices.ts';
 
 function estimate(over: Partial<Estimate>): Estimate {
   const made = {
-    prices: prices({}),
+    prices: plainPrices(),
     promptTokens: 10,
     maxTokens: 100,
     reserveAmount: 0,
@@ -49,7 +28,7 @@ test('one more token than what is affordable is not', () => {
       fc.constantFrom(0.5, 1, 4, 8),
       fc.integer({ min: 0, max: 20_000 }),
       (promptTokens, maxTokens, modelRatio, completionRatio, available) => {
-        const one = estimate({ promptTokens, maxTokens, prices: prices({ modelRatio, completionRatio }) });
+        const one = estimate({ promptTokens, maxTokens, prices: plainPrices({ modelRatio, completionRatio }) });
         const found = affordableOutput(one, available);
         if (found > 0) expect(reserveFor(one, found)).toBeLessThanOrEqual(available);
         if (found < maxTokens) expect(reserveFor(one, found + 1)).toBeGreaterThan(available);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Prices } from '../../server/contract/pricing/price.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countLocally, estimate, reportedUsage } from '../../server/relay/admission/meter.ts';
 import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
+import { plainPrices } from '../support/plain-prices.ts';
 
 const usageOf = (operation: string, total: unknown) =>
   reportedUsage({ operation } as ParsedRequest, codecFor('openai-chat').upstream, {
@@ -68,25 +68,12 @@ test('subtitles take nothing off a recording of a form that is not measured', as
   expect(await inputOf('00:09:00,000 --> 00:09:59,000')).toBe(10_000);
 });
 
-const prices: Prices = {
-  ...{ modelRatio: 1, modelPrice: null, priceFactor: 1, completionRatio: 1, cacheRatio: 1, cacheWriteRatio: 1 },
-  ...{
-    cacheWrite1hRatio: 1,
-    cacheWrite12hRatio: 1,
-    imageRatio: 1,
-    videoRatio: 1,
-    audioRatio: 1,
-    audioCompletionRatio: 1,
-    groupRatio: 1,
-  },
-  ...{ userGroupRatio: null, tiers: [], toolPrices: new Map(), quotaPerUnit: 500_000 },
-};
-
 test('each document of a ranking is reserved for together with the question', () => {
   const promptTokens = (query: string, documents: number) => {
     const body = { model: 'm', query, documents: Array<string>(documents).fill('a text') };
     const parsed = { operation: 'rerank', model: 'm', body, json: null, prompt: readPrompt(body) };
-    return estimate(parsed as unknown as ParsedRequest, { prices } as Parameters<typeof estimate>[1], 0).promptTokens;
+    return estimate(parsed as unknown as ParsedRequest, { prices: plainPrices() } as Parameters<typeof estimate>[1], 0)
+      .promptTokens;
   };
   const once = promptTokens('q'.repeat(1000), 1);
   expect(promptTokens('q'.repeat(1000), 11) - once).toBeGreaterThanOrEqual(10 * 3000);
