@@ -1,37 +1,27 @@
 /** Recordings whose reading grows with more than their size where a reader is careless: each file grows with `n`. */
-const text = (value: string) => Buffer.from(value, 'latin1');
-const be = (value: number, bytes = 4) => {
-  const out = Buffer.alloc(bytes);
-  out.writeUIntBE(value, 0, bytes);
-  return out;
-};
+import {
+  be,
+  box,
+  ebml,
+  ebmlHead,
+  element,
+  ftyp,
+  mvhd,
+  oggPage,
+  oggSegments,
+  opusHead,
+  riff,
+  soundEntry,
+  text,
+  unknownSize,
+} from './recording-parts.ts';
+
 const repeated = (count: number, one: Buffer) => Buffer.alloc(count * one.length, one);
-const box = (name: string, ...content: Buffer[]) => {
-  const body = Buffer.concat(content);
-  return Buffer.concat([be(body.length + 8), text(name), body]);
-};
-const open = [0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
 const segment = (...content: Buffer[]) =>
-  Buffer.concat([
-    Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x9f]),
-    Buffer.alloc(31),
-    Buffer.from([0x18, 0x53, 0x80, 0x67, ...open]),
-    ...content,
-  ]);
-const tracks = Buffer.from([0x16, 0x54, 0xae, 0x6b, ...open]);
-const ftyp = box('ftyp', text('M4A '), be(0));
-const mvhd = box('mvhd', be(0), Buffer.alloc(8), be(1000), be(1), Buffer.alloc(80));
-const entry = box(
-  'mp4a',
-  Buffer.alloc(6),
-  be(1, 2),
-  Buffer.alloc(8),
-  be(1, 2),
-  be(16, 2),
-  be(0),
-  be(44_100, 2),
-  be(0, 2),
-);
+  Buffer.concat([ebmlHead, element(ebml.segment, Buffer.concat(content), unknownSize)]);
+/** What follows is within it. */
+const tracks = element(ebml.tracks, Buffer.alloc(0), unknownSize);
+const entry = soundEntry('mp4a', { rate: 44_100 });
 const track = (...tables: Buffer[]) =>
   box(
     'trak',
@@ -49,23 +39,15 @@ const nested = (depth: number): Buffer => {
   }
   return out;
 };
-const page = (laces: readonly number[], serial = 1) => {
-  const head = Buffer.alloc(27 + laces.length);
-  head.set(text('OggS'));
-  head.writeUInt32LE(serial, 14);
-  head[26] = laces.length;
-  head.set(laces, 27);
-  return Buffer.concat([
-    head,
+const page = (segments: readonly number[]) =>
+  oggSegments(
+    segments,
     Buffer.alloc(
-      laces.reduce((sum, lace) => sum + lace, 0),
+      segments.reduce((sum, one) => sum + one, 0),
       1,
     ),
-  ]);
-};
-const opusHead = Buffer.concat([text('OpusHead'), Buffer.from([1, 1]), Buffer.alloc(9)]);
-const opusPage = Buffer.concat([page([19]).subarray(0, 28), opusHead]);
-const wave = (...chunks: Buffer[]) => Buffer.concat([text('RIFF'), be(0), text('WAVE'), ...chunks]);
+  );
+const opusPage = oggPage(0, [opusHead]);
 
 /** By name: `n` to a file. */
 export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> = {
@@ -100,7 +82,7 @@ export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> 
   'MP4: runs of one size': (n) =>
     Buffer.concat([
       ftyp,
-      box('moov', mvhd, track()),
+      box('moov', mvhd(1), track()),
       box('tfhd', be(16), be(0), be(1)),
       repeated(n, box('trun', be(0), be(0x7fffffff))),
     ]),
@@ -110,7 +92,7 @@ export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> 
       ftyp,
       box(
         'moov',
-        mvhd,
+        mvhd(1),
         track(
           box('stsz', be(0), be(1), be(0xffffffff)),
           box('stsc', be(0), be(1), be(1), be(0x7fffffff), be(1)),
@@ -123,7 +105,7 @@ export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> 
       ftyp,
       box(
         'moov',
-        mvhd,
+        mvhd(1),
         box(
           'trak',
           box('stsd', be(0), be(n), repeated(n, entry)),
@@ -136,7 +118,7 @@ export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> 
       ftyp,
       box(
         'moov',
-        mvhd,
+        mvhd(1),
         track(
           repeated(n, box('stsz', be(0), be(0), be(0))),
           repeated(n, box('stts', be(0), be(1), be(1), be(1))),
@@ -146,12 +128,12 @@ export const hostileRecordings: Readonly<Record<string, (n: number) => Buffer>> 
     ]),
   'Ogg: one packet over all pages': (n) => Buffer.concat([opusPage, repeated(n / 4, page([255]))]),
   'Ogg: packets of one byte': (n) => Buffer.concat([opusPage, repeated(n / 64, page(new Array<number>(255).fill(1)))]),
-  'Ogg: streams': (n) =>
-    Buffer.concat(Array.from({ length: n / 4 }, (_, at) => Buffer.concat([page([19], at).subarray(0, 28), opusHead]))),
+  'Ogg: streams': (n) => Buffer.concat(Array.from({ length: n / 4 }, (_, at) => oggPage(0, [opusHead], at))),
   'Ogg: headers of one stream': (n) => Buffer.concat([repeated(n / 4, opusPage)]),
   'Ogg: marks that begin no page': (n) => Buffer.concat([opusPage, repeated(n, text('OggS '))]),
   'WAVE: chunks, and formats of each kind': (n) =>
-    wave(
+    riff(
+      'RIFF',
       repeated(
         n,
         Buffer.concat([text('fmt '), Buffer.from([16, 0, 0, 0]), Buffer.from([0x55, 0]), Buffer.alloc(14, 1)]),
