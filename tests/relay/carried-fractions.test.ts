@@ -22,12 +22,7 @@ afterEach(async () => {
 });
 
 async function ask(path: string, body: object) {
-  const request = new Request(`http://gateway.example${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   await response.text();
   return response;
 }

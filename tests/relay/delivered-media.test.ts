@@ -1,30 +1,13 @@
 /** Pictures, sound and files inside of chat answers: paid for although no usage is reported, in every dialect, whether the client waits or leaves. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { textOfEvents } from '../../server/relay/shared/delivered-text.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { silentWave } from '../support/recording-parts.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
+import { sendJson } from '../support/upstream.ts';
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let key: string;
-
-beforeAll(async () => {
-  gateway = await createTestGateway({ limits: { billMs: 100 } });
-  upstream = await startUpstream(() => undefined);
-  key = (await gateway.token()).key;
-});
-afterEach(async () => {
-  const { items } = await gateway.services.channels.list({}, 0, 100);
-  for (const { id } of items) await gateway.services.channels.remove(id);
-  await gateway.sync();
-});
-afterAll(async () => {
-  expect(await gateway.verify()).toEqual([]);
-  await gateway.close();
-  await upstream.stop();
-});
+const { gateway, upstream, key, row } = await sharedGateway({ limits: { billMs: 100 } });
 
 type Spoken = ProtocolId;
 type Heard = ProtocolId;
@@ -127,7 +110,7 @@ const asks: Readonly<Record<Heard, (stream: boolean) => { path: string; body: un
     body: { model, stream, max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] },
   }),
   'gemini-generate': (stream) => ({
-    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent' : 'generateContent'}`,
+    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   }),
   'openai-responses': (stream) => ({ path: '/v1/responses', body: { model, stream, input: 'hi' } }),
@@ -143,22 +126,8 @@ const asks: Readonly<Record<Heard, (stream: boolean) => { path: string; body: un
 
 function ask(heard: Heard, stream: boolean, signal?: AbortSignal): Promise<Response> {
   const { path, body } = asks[heard](stream);
-  return gateway.relay.handle(
-    new Request(`http://gateway${path}${path.includes('stream') ? '?alt=sse' : ''}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
-    }),
-    path,
-    { ip: () => '127.0.0.1' },
-  );
+  return gateway.send(key, path, body, { signal });
 }
-
-const row = async () => {
-  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
-  return gateway.lastLog();
-};
 
 const pairs = (Object.keys(wires) as Spoken[]).flatMap((spoken) =>
   (Object.keys(asks) as Heard[]).map((heard) => [spoken, heard] as const),
@@ -302,15 +271,7 @@ test.each([
 });
 
 test('sound that says how long it is lasts so long', () => {
-  const wave = Buffer.alloc(44 + 16_000);
-  wave.write('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 0, 'latin1');
-  wave.writeUInt32LE(wave.length - 8, 4);
-  wave.writeUInt32LE(8000, 24);
-  wave.writeUInt32LE(16_000, 28);
-  wave.writeUInt32LE(0x00100002, 32);
-  wave.write('data', 36);
-  wave.writeUInt32LE(wave.length - 44, 40);
-  const choices = [{ message: { audio: { data: wave.toString('base64') } }, finish_reason: 'stop' }];
+  const choices = [{ message: { audio: { data: silentWave(1, 8000).toString('base64') } }, finish_reason: 'stop' }];
   expect(textOfEvents(codecs['openai-chat'].upstream.decodeResponse({ choices }), 'wav').audioSeconds).toBeCloseTo(
     1,
     1,

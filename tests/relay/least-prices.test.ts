@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { silentWave } from '../support/recording-parts.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
@@ -26,39 +27,9 @@ afterAll(async () => {
 
 /** @returns the row of the request. */
 async function ask(path: string, body: object | FormData) {
-  const isForm = body instanceof FormData;
-  const request = new Request(`http://gateway${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer sk-${key}`, ...(isForm ? {} : { 'content-type': 'application/json' }) },
-    body: isForm ? body : JSON.stringify(body),
-  });
-  const response = await gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   await response.text();
   return gateway.lastLog();
-}
-
-/** A minute of 16-bit samples at 8 kHz. */
-function minute(): Uint8Array<ArrayBuffer> {
-  const samples = Buffer.alloc(960_000);
-  const head = Buffer.alloc(44);
-  head.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
-  head.writeUInt32LE(36 + samples.length, 4);
-  for (const [at, value] of [
-    [16, 16],
-    [24, 8000],
-    [28, 16_000],
-    [40, samples.length],
-  ] as const)
-    head.writeUInt32LE(value, at);
-  for (const [at, value] of [
-    [20, 1],
-    [22, 1],
-    [32, 2],
-    [34, 16],
-  ] as const)
-    head.writeUInt16LE(value, at);
-  head.write('data', 36);
-  return new Uint8Array(Buffer.concat([head, samples]));
 }
 
 test.each<readonly [string, object, number]>([
@@ -78,7 +49,7 @@ test.each<readonly [string, object, number]>([
   const form = new FormData();
   form.append('model', 'whisper-1');
   form.append('response_format', 'verbose_json');
-  form.append('file', new File([minute()], 'minute.wav'));
+  form.append('file', new File([silentWave(60, 8000)], 'minute.wav'));
   expect(await ask('/v1/audio/transcriptions', form)).toMatchObject({ prompt_tokens: tokens, quota: tokens });
 });
 

@@ -1,42 +1,35 @@
 /** Who leaves before the first byte: what the upstream had taken is paid once, what it had not, or never would have answered, is free. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import type { UpstreamCall } from '../../server/relay/upstream/call.ts';
 import { UpstreamHttp } from '../../server/relay/upstream/http.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { createTestGateway } from '../support/gateway.ts';
+import { silentWave } from '../support/recording-parts.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
+import { completion, sendJson } from '../support/upstream.ts';
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let key: string;
 let clock = 0;
 const now = () => Date.now() + clock;
-
-beforeAll(async () => {
-  gateway = await createTestGateway({ now, relay: { now } });
-  upstream = await startUpstream(() => undefined);
-  key = (await gateway.token()).key;
-});
-afterEach(async () => {
-  upstream.script(() => undefined);
-  upstream.requests.length = 0;
-  const { items } = await gateway.services.channels.list({}, 0, 100);
-  for (const { id } of items) await gateway.services.channels.remove(id);
-  await gateway.sync();
-});
-afterAll(async () => {
-  expect(await gateway.verify()).toEqual([]);
-  await gateway.close();
-  await upstream.stop();
-});
+const { gateway, upstream, key, row } = await sharedGateway({ now, relay: { now } });
 
 interface Call {
   readonly path?: string;
   readonly body?: unknown;
+  /** Requests that the upstream has by then. */
   readonly upstreams?: number;
 }
+/** What happens between the upstream's request and the client's end, and behind it. */
+interface Meanwhile {
+  readonly before?: () => void;
+  readonly after?: () => void;
+}
+/** So many milliseconds go by. */
+const pass = (ms: number) => () => {
+  clock += ms;
+};
 
 /** Both make whole units of quota at the prices below: nothing is carried from one test to the next. */
 const prompt = 'word '.repeat(1033);
@@ -45,26 +38,19 @@ const text = 'word '.repeat(1040);
 const promptTokens = 1040;
 const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: prompt }] };
 
-/** Sends, waits until the upstream has so many requests, and leaves. @returns the row. */
-async function leave({ path = '/v1/chat/completions', body = chat, upstreams = 1 }: Call = {}, waited = 0) {
+/** Sends, waits until the upstream has it, and leaves. @returns the row. */
+async function leave(
+  { path = '/v1/chat/completions', body = chat, upstreams = 1 }: Call = {},
+  { before, after }: Meanwhile = {},
+) {
   const client = new AbortController();
-  const form = body instanceof FormData;
-  const answered = gateway.relay.handle(
-    new Request(`http://gateway${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer sk-${key}`, ...(form ? {} : { 'content-type': 'application/json' }) },
-      body: form ? body : JSON.stringify(body),
-      signal: client.signal,
-    }),
-    path,
-    { ip: () => '127.0.0.1' },
-  );
-  await expect.poll(() => upstream.requests.length, { timeout: 5000 }).toBe(upstreams);
-  clock += waited;
+  const answered = gateway.send(key, path, body, { signal: client.signal });
+  await expect.poll(() => upstream.requests.length, { timeout: 5000, interval: 5 }).toBe(upstreams);
+  before?.();
   client.abort();
+  after?.();
   await answered;
-  await expect.poll(() => gateway.relay.open()).toBe(0);
-  return gateway.lastLog();
+  return row();
 }
 
 /** gpt-4o-mini: 0.075 a token read. */
@@ -95,20 +81,7 @@ test.each([
 
 const recording = () => {
   const form = new FormData();
-  const bytes = Buffer.alloc(44 + 2 * 16_000 * 60);
-  bytes.write('RIFF', 0);
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.write('WAVEfmt ', 8);
-  bytes.writeUInt32LE(16, 16);
-  bytes.writeUInt16LE(1, 20);
-  bytes.writeUInt16LE(1, 22);
-  bytes.writeUInt32LE(16_000, 24);
-  bytes.writeUInt32LE(32_000, 28);
-  bytes.writeUInt16LE(2, 32);
-  bytes.writeUInt16LE(16, 34);
-  bytes.write('data', 36);
-  bytes.writeUInt32LE(bytes.length - 44, 40);
-  form.set('file', new File([bytes], 'a.wav'));
+  form.set('file', new File([silentWave(60)], 'a.wav'));
   form.set('model', 'whisper-1');
   return form;
 };
@@ -176,30 +149,14 @@ test('an upstream that refuses before the client leaves costs nothing', async ()
   expect(await gateway.lastLog()).toMatchObject(free);
 });
 
-test('an upstream that is read on and refuses after the client left costs nothing', async () => {
+test.each<readonly [string, (response: ServerResponse) => unknown]>([
+  ['refuses', (response) => sendJson(response, { error: { message: 'no' } }, 429)],
+  ['drops the call', (response) => response.destroy()],
+])('an upstream that is read on and %s after the client left costs nothing', async (_name, fails) => {
   await gateway.channel(upstream.url, { setting: '{"drain":true}' });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  upstream.script((response) => void promise.then(() => sendJson(response, { error: { message: 'no' } }, 429)));
-  const client = new AbortController();
-  const answered = gateway.chat(key, chat, {}, client.signal);
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  client.abort();
-  resolve();
-  await answered;
-  expect(await gateway.lastLog()).toMatchObject({ ...free, end_reason: 'client_gone' });
-});
-
-test('an upstream that is read on and drops the call after the client left costs nothing', async () => {
-  await gateway.channel(upstream.url, { setting: '{"drain":true}' });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  upstream.script((response) => void promise.then(() => response.destroy()));
-  const client = new AbortController();
-  const answered = gateway.chat(key, chat, {}, client.signal);
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  client.abort();
-  resolve();
-  await answered;
-  expect(await gateway.lastLog()).toMatchObject({ ...free, end_reason: 'client_gone' });
+  const { promise: left, resolve: after } = Promise.withResolvers<void>();
+  upstream.script((response) => void left.then(() => fails(response)));
+  expect(await leave({}, { after })).toMatchObject({ ...free, end_reason: 'client_gone' });
 });
 
 test('an upstream that is read on and never answers is paid the prompt', async () => {
@@ -209,13 +166,7 @@ test('an upstream that is read on and never answers is paid the prompt', async (
 
 test('the time after the client left does not make an upstream hang', async () => {
   await gateway.channel(upstream.url, { setting: '{"drain":0.1}' });
-  const client = new AbortController();
-  const answered = gateway.chat(key, chat, {}, client.signal);
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  client.abort();
-  clock += 40_000;
-  await answered;
-  expect(await gateway.lastLog()).toMatchObject({ type: 2, quota: owed });
+  expect(await leave({}, { after: pass(40_000) })).toMatchObject({ type: 2, quota: owed });
 });
 
 test('a connection that fails while its client leaves costs nothing', async () => {
@@ -264,26 +215,9 @@ test('a drawing that was ordered is made and paid, whether its client waits or n
   await gateway.channel(upstream.url, { type: providerBySlug('midjourney')?.type, models: 'mj_imagine' });
   await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
   const before = await gateway.balance();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  upstream.script(
-    (response) => void promise.then(() => sendJson(response, { code: 1, description: 'ok', result: 'mj' })),
-  );
-  const client = new AbortController();
-  const path = '/mj/submit/imagine';
-  const ordered = gateway.relay.handle(
-    new Request(`http://gateway${path}`, {
-      method: 'POST',
-      headers: { 'mj-api-secret': `sk-${key}` },
-      body: JSON.stringify({ prompt: 'a cat' }),
-      signal: client.signal,
-    }),
-    path,
-    { ip: () => '127.0.0.1' },
-  );
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  client.abort();
-  resolve();
-  await ordered;
+  const { promise: left, resolve: after } = Promise.withResolvers<void>();
+  upstream.script((response) => void left.then(() => sendJson(response, { code: 1, description: 'ok', result: 'mj' })));
+  await leave({ path: '/mj/submit/imagine', body: { prompt: 'a cat' } }, { after });
   expect(before - (await gateway.balance())).toBe(50_000);
 });
 
@@ -334,13 +268,7 @@ test('who leaves in the middle of an upload pays nothing', async () => {
 
 test('a request that we end costs nothing, also where its client leaves then', async () => {
   await gateway.channel(upstream.url);
-  const client = new AbortController();
-  const answered = gateway.chat(key, chat, {}, client.signal);
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  gateway.relay.cut(new AppError('shutting_down'));
-  client.abort();
-  await answered;
-  expect(await gateway.lastLog()).toMatchObject(free);
+  expect(await leave({}, { before: () => gateway.relay.cut(new AppError('shutting_down')) })).toMatchObject(free);
 });
 
 test('the owner who uses it alone is not charged for leaving', async () => {
@@ -354,8 +282,8 @@ test('the owner who uses it alone is not charged for leaving', async () => {
 
 test('an upstream that hangs for longer than 30 s costs nothing, one second less costs the prompt', async () => {
   await gateway.channel(upstream.url);
-  expect(await leave({}, 29_000)).toMatchObject({ type: 2, quota: owed });
-  expect(await leave({ upstreams: 2 }, 30_500)).toMatchObject({ ...free, end_reason: 'client_gone' });
+  expect(await leave({}, { before: pass(29_000) })).toMatchObject({ type: 2, quota: owed });
+  expect(await leave({ upstreams: 2 }, { before: pass(30_500) })).toMatchObject({ ...free, end_reason: 'client_gone' });
 });
 
 test('a model that usually takes long is waited for twice as long as usual', async () => {
@@ -366,10 +294,10 @@ test('a model that usually takes long is waited for twice as long as usual', asy
   });
   expect((await gateway.chat(key, chat)).status).toBe(200);
   upstream.script(() => undefined);
-  expect(await leave({ upstreams: 2 }, 75_000)).toMatchObject({ type: 2, quota: owed });
+  expect(await leave({ upstreams: 2 }, { before: pass(75_000) })).toMatchObject({ type: 2, quota: owed });
   // What streams take is another matter.
-  expect(await leave({ upstreams: 3, body: { ...chat, stream: true } }, 75_000)).toMatchObject(free);
-  expect(await leave({ upstreams: 4 }, 90_000)).toMatchObject(free);
+  expect(await leave({ upstreams: 3, body: { ...chat, stream: true } }, { before: pass(75_000) })).toMatchObject(free);
+  expect(await leave({ upstreams: 4 }, { before: pass(90_000) })).toMatchObject(free);
 });
 
 test('a call that was ended before it was made was not sent', async () => {

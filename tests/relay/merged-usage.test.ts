@@ -50,12 +50,7 @@ const requests: Readonly<Record<Dialect, (model: string, stream: boolean) => rea
 
 async function ask(client: Dialect, spoken: Dialect, stream = true) {
   const [path, body] = requests[client](`m-${spoken}`, stream);
-  const request = new Request(`http://gateway.example${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const response = await gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   const text = await response.text();
   await expect.poll(() => gateway.relay.open()).toBe(0);
   const log = (await gateway.logs())[0];

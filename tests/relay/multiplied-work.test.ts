@@ -77,15 +77,7 @@ afterAll(async () => {
 const send = async (path: string, body: string | FormData, scripted = true) => {
   if (scripted) reply();
   const { key } = await gateway.token();
-  const request = new Request(`http://gateway${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer sk-${key}`,
-      ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
-    },
-    body,
-  });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   return { status: response.status, text: await response.text() };
 };
 const ask = (path: string, body: object, scripted = true) => send(path, JSON.stringify(body), scripted);

@@ -22,15 +22,7 @@ afterEach(async () => {
 const address = 'https://recordings.example/two-hours.mp3';
 const ask = async (path: string, body: FormData | string) => {
   const { key } = await gateway.token();
-  const request = new Request(`http://gateway${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer sk-${key}`,
-      ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
-    },
-    body,
-  });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   await response.text();
   return response.status;
 };

@@ -1,32 +1,13 @@
 /** Streams of pictures, speech and transcripts: passed on as they come, ended by their own event, paid as reported or as ordered. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { operationEvents } from '../../server/protocols/openai-chat/operation-events.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { createTestGateway } from '../support/gateway.ts';
+import { silentWave } from '../support/recording-parts.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let key: string;
-
-beforeAll(async () => {
-  gateway = await createTestGateway({ limits: { billMs: 300 } });
-  upstream = await startUpstream(() => undefined);
-  key = (await gateway.token()).key;
-  await gateway.option('RetryTimes', '3');
-});
-afterEach(async () => {
-  upstream.script(() => undefined);
-  upstream.requests.length = 0;
-  const { items } = await gateway.services.channels.list({}, 0, 100);
-  for (const { id } of items) await gateway.services.channels.remove(id);
-  await gateway.sync();
-});
-afterAll(async () => {
-  expect(await gateway.verify()).toEqual([]);
-  await gateway.close();
-  await upstream.stop();
-});
+const { gateway, upstream, key, row } = await sharedGateway({ limits: { billMs: 300 } });
+await gateway.option('RetryTimes', '3');
 
 type Body = Record<string, unknown>;
 const event = (type: string, more: Body = {}) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
@@ -48,17 +29,7 @@ const form = (fields: Readonly<Record<string, string | File>>) => {
   for (const [name, value] of Object.entries(fields)) made.set(name, value);
   return made;
 };
-const wave = () => {
-  const bytes = Buffer.alloc(44 + 32_000 * 60);
-  bytes.write('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 0, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.writeUInt32LE(16_000, 24);
-  bytes.writeUInt32LE(32_000, 28);
-  bytes.writeUInt32LE(0x00100002, 32);
-  bytes.write('data', 36);
-  bytes.writeUInt32LE(bytes.length - 44, 40);
-  return new File([bytes], 'a.wav');
-};
+const wave = () => new File([silentWave(60)], 'a.wav');
 
 const operations: Readonly<Record<string, Operation>> = {
   pictures: {
@@ -111,18 +82,8 @@ const operations: Readonly<Record<string, Operation>> = {
 };
 
 function ask({ path, model, body }: Operation, signal?: AbortSignal): Promise<Response> {
-  const isForm = body instanceof FormData;
-  if (isForm) body.set('model', model);
-  return gateway.relay.handle(
-    new Request(`http://gateway${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer sk-${key}`, ...(isForm ? {} : { 'content-type': 'application/json' }) },
-      body: isForm ? body : JSON.stringify({ ...body, model }),
-      ...(signal === undefined ? {} : { signal }),
-    }),
-    path,
-    { ip: () => '127.0.0.1' },
-  );
+  if (body instanceof FormData) body.set('model', model);
+  return gateway.send(key, path, body instanceof FormData ? body : { ...body, model }, { signal });
 }
 
 /** The upstream's side of one stream, played by hand. */
@@ -146,10 +107,6 @@ function reading(response: Response) {
   return { text: () => received, over };
 }
 
-const row = async () => {
-  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
-  return gateway.lastLog();
-};
 const channels = async (model: string) => {
   await gateway.channel(upstream.url, { models: model });
   await gateway.channel(upstream.url, { models: model });
@@ -476,10 +433,9 @@ test('an upstream that drops the connection behind the last event had sent all o
     upstreamFetch: (async () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } })) as never,
   });
   await dropping.channel('http://127.0.0.1:1', { models: one.model });
-  const headers = { authorization: `Bearer sk-${(await dropping.token()).key}`, 'content-type': 'application/json' };
-  const request = { method: 'POST', headers, body: JSON.stringify({ ...(one.body as Body), model: one.model }) };
-  const response = await dropping.relay.handle(new Request(`http://gateway${one.path}`, request), one.path, {
-    ip: () => '127.0.0.1',
+  const response = await dropping.send((await dropping.token()).key, one.path, {
+    ...(one.body as Body),
+    model: one.model,
   });
   expect(await response.text()).toBe(one.begin + one.end({ usage }));
   expect(await dropping.lastLog()).toMatchObject({ end_reason: 'completed', completion_tokens: 4000 });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recompute } from '../../server/contract/pricing/charge.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { silentWave } from '../support/recording-parts.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
@@ -514,20 +515,9 @@ test('a second of speech costs a second', async () => {
   await gateway.channel(upstream.url, { models: 'whisper-1' });
   upstream.script((response) => sendJson(response, { text: 'hi' }));
   const { key } = await gateway.token();
-  const riff = Buffer.alloc(44 + 32_000);
-  riff.write('RIFF', 0);
-  riff.writeUInt32LE(36 + 32_000, 4);
-  riff.write('WAVEfmt ', 8);
-  riff.writeUInt32LE(16, 16);
-  riff.writeUInt32LE(0x00010001, 20);
-  riff.writeUInt32LE(16_000, 24);
-  riff.writeUInt32LE(32_000, 28);
-  riff.writeUInt32LE(0x00100002, 32);
-  riff.write('data', 36);
-  riff.writeUInt32LE(32_000, 40);
   const form = new FormData();
   form.set('model', 'whisper-1');
-  form.set('file', new Blob([riff]), 'a.wav');
+  form.set('file', new Blob([silentWave(1)]), 'a.wav');
   const path = '/v1/audio/transcriptions';
   const headers = { authorization: `Bearer sk-${key}` };
   const request = new Request(`http://gateway${path}`, { method: 'POST', headers, body: form });

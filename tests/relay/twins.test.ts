@@ -57,12 +57,7 @@ const ask = async (path: string, body: unknown, reply: object) => {
   before = available();
   held = 0;
   arrived = {};
-  const request = new Request(`http://gateway${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const response = await gateway.send(key, path, body);
   const text = await response.text();
   const charged = before - available();
   // What is refused costs its upstream nothing: no bound can be too low for it.

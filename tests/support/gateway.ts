@@ -49,6 +49,11 @@ export interface TestGatewayOptions {
   readonly channelTests?: boolean;
 }
 
+interface Sent {
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal | undefined;
+}
+
 const lasting = { epoch: () => 1, isValid: () => true };
 
 export interface Defect {
@@ -121,6 +126,23 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     quota: options.quota ?? 1_000_000_000,
   });
   await sync();
+  const bodyOf = (body: unknown): RequestInit['body'] =>
+    typeof body === 'string' || body instanceof FormData
+      ? body
+      : body instanceof Uint8Array
+        ? new Blob([new Uint8Array(body)])
+        : JSON.stringify(body);
+  /** A client's request. @param path with its query. @param body text, bytes, a form or what is JSON. */
+  const send = (key: string, path: string, body: unknown, { headers = {}, signal }: Sent = {}) => {
+    const type = body instanceof FormData ? undefined : { 'content-type': 'application/json' };
+    const request = new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, ...type, ...headers },
+      body: bodyOf(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
+  };
   const meta = { ...callMeta, ip: '127.0.0.1', language: 'en', userAgent: '' } as const;
 
   return {
@@ -163,22 +185,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       await services.options.set(key, value, 100);
       await sync();
     },
+    send,
     chat: (key: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
-      relay.handle(
-        new Request('http://gateway/v1/chat/completions', {
-          method: 'POST',
-          headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', ...headers },
-          body:
-            typeof body === 'string'
-              ? body
-              : body instanceof Uint8Array
-                ? new Blob([new Uint8Array(body)])
-                : JSON.stringify(body),
-          ...(signal === undefined ? {} : { signal }),
-        }),
-        '/v1/chat/completions',
-        { ip: () => '127.0.0.1' },
-      ),
+      send(key, '/v1/chat/completions', body, { headers, signal }),
     lastLog: async () => {
       await ledger.drain();
       return (await services.logs.page({}, 1, 1, true)).items[0];

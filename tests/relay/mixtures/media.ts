@@ -1,4 +1,5 @@
 /** Requests whose price is known before they run: pictures, speech, recordings, drawings, songs. And an upstream that makes them. */
+import { chunk, riff, waveFormat } from '../../support/recording-parts.ts';
 
 /** What is sent, and the quota it costs at most. */
 export interface Order {
@@ -15,23 +16,12 @@ const json = (path: string, body: unknown, need: number): Order => ({
   need,
 });
 
-const le = (value: number, bytes = 4): Buffer => {
-  const out = Buffer.alloc(bytes);
-  out.writeUIntLE(value, 0, bytes);
-  return out;
-};
-
 /** Bytes of a second: a poor recording, but a true one. */
 const rate = 800;
 
 /** A RIFF file of so many seconds. */
-function wave(seconds: number): Buffer {
-  const sound = Buffer.alloc(Math.round(seconds * rate), 128);
-  const format = Buffer.concat([le(1, 2), le(1, 2), le(rate), le(rate), le(1, 2), le(8, 2)]);
-  const chunk = (name: string, body: Buffer) => Buffer.concat([Buffer.from(name), le(body.length), body]);
-  const body = Buffer.concat([Buffer.from('WAVE'), chunk('fmt ', format), chunk('data', sound)]);
-  return Buffer.concat([Buffer.from('RIFF'), le(body.length), body]);
-}
+const wave = (seconds: number): Buffer =>
+  riff('RIFF', waveFormat({ rate, bits: 8 }), chunk('data', Buffer.alloc(Math.round(seconds * rate), 128)));
 
 /** Whisper's price: 15 a token, 1,000 tokens a minute. */
 const minuteOf = (seconds: number): number => Math.round((Math.ceil(seconds) / 60) * 1000) * 15;
