@@ -1,5 +1,5 @@
 /** Pictures, sound and files inside of chat answers: paid for although no usage is reported, in every dialect, whether the client waits or leaves. */
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { textOfEvents } from '../../server/relay/shared/delivered-text.ts';
@@ -7,7 +7,15 @@ import { silentWave } from '../support/recording-parts.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 import { sendJson } from '../support/upstream.ts';
 
-const { gateway, upstream, key, row } = await sharedGateway({ limits: { billMs: 100 } });
+/** What the next call of an upstream gets instead of the network. */
+let inHand: Response | null = null;
+const { gateway, upstream, key, row } = await sharedGateway({
+  limits: { billMs: 100 },
+  upstreamFetch: (async (...call: Parameters<typeof fetch>) => inHand ?? fetch(...call)) as typeof fetch,
+});
+afterEach(() => {
+  inHand = null;
+});
 
 type Spoken = ProtocolId;
 type Heard = ProtocolId;
@@ -168,49 +176,49 @@ test.each(pairs)(
   },
 );
 
+/** An upstream's stream, of which each piece is given out when the one before it has been read. */
+function streamInHand(): (piece: string) => Promise<void> {
+  let wanted = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => wanted.resolve(controller);
+  const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+  inHand = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  return async (piece) => {
+    const controller = await wanted.promise;
+    wanted = Promise.withResolvers();
+    controller.enqueue(Buffer.from(piece));
+  };
+}
+const lateBill = data({ choices: [], usage: { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 } });
+const billedLate = { usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' };
+
 test('who leaves after a picture is charged by the bill that comes a little later', async () => {
   const { channel, stream } = wires['openai-chat'];
   await gateway.channel(upstream.url, channel);
-  const { promise, resolve } = Promise.withResolvers<{ write(text: string): unknown; end(text: string): unknown }>();
-  upstream.script((answer) => {
-    answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    answer.write(stream);
-    resolve(answer);
-  });
+  const give = streamInHand();
   const client = new AbortController();
-  const answered = await ask('openai-chat', true, client.signal);
-  const reader = answered.body?.getReader();
+  const asked = ask('openai-chat', true, client.signal);
+  await give(stream);
+  const reader = (await asked).body?.getReader();
   await reader?.read();
   client.abort();
-  const usage = { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 };
-  const up = await promise;
-  up.write(data({ choices: [{ index: 0, delta: { content: 'a cat' } }] }));
-  // The bill comes in a chunk of its own.
-  await Bun.sleep(20);
-  up.end(`${data({ choices: [], usage })}data: [DONE]\n\n`);
-  await reader?.read().catch(() => undefined);
-  expect(await row()).toMatchObject({ usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' });
+  await give(data({ choices: [{ index: 0, delta: { content: 'a cat' } }] }));
+  await give(lateBill);
+  await give('data: [DONE]\n\n');
+  expect(await row()).toMatchObject(billedLate);
 });
 
-test('so is who asked for one piece, of which the upstream made a stream', async () => {
+test('who asked for one piece of an upstream that streams, and leaves, is charged by the late bill as well', async () => {
   const { channel, stream } = wires['openai-chat'];
   await gateway.channel(upstream.url, channel);
-  const { promise, resolve } = Promise.withResolvers<{ end(text: string): unknown }>();
-  upstream.script((answer) => {
-    answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    answer.write(stream);
-    resolve(answer);
-  });
+  const give = streamInHand();
   const client = new AbortController();
   const asked = ask('openai-chat', false, client.signal);
-  const up = await promise;
-  // Nothing shows when the piece was read.
-  await Bun.sleep(20);
+  await give(stream);
+  await give(': still drawing\n\n');
   client.abort();
-  const usage = { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 };
-  up.end(`${data({ choices: [], usage })}data: [DONE]\n\n`);
+  await give(`${lateBill}data: [DONE]\n\n`);
   await asked;
-  expect(await row()).toMatchObject({ usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' });
+  expect(await row()).toMatchObject(billedLate);
 });
 
 const events = (parts: unknown[]): readonly ChatEvent[] =>

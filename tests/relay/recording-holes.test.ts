@@ -133,7 +133,7 @@ describe('FLAC', () => {
     expect(seconds(one)).toBeCloseTo((flacFrames * 4096) / 16_000, 6);
   });
   test('three frames of another rate count where they are most of the time', () => {
-    const few = Buffer.concat([streamInfo(655_350, 1), flacFrame(0, 0), times(3, (at) => flacFrame(at + 1, 4))]);
+    const few = Buffer.concat([flacStart(655_350, 1), flacFrame(0, 0), times(3, (at) => flacFrame(at + 1, 4))]);
     expect(seconds(few)).toBeCloseTo(4096 / 655_350 + (3 * 4096) / 8000, 6);
   });
 });
