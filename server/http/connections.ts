@@ -48,8 +48,6 @@ interface Open {
   unlimited: boolean;
   /** The listener's limit is off. */
   hasNoTimeout: boolean;
-  /** A long body, counted as it comes. */
-  counted: boolean;
   /** Nothing more has come although we ask for it. */
   waiting: boolean;
   /** Bytes so far, and those at the beginning of the current span of time. */
@@ -90,9 +88,8 @@ export function createConnections(
   const spare = Math.min(128, Math.floor(limit / 8));
   const liftMs = (limits.idleSeconds * 1000) / 3;
 
-  /** Counts what arrives. When the gateway itself stops reading, because an upstream reads slowly for example, the sender is not blamed. */
+  /** Counts what arrives. When the gateway itself stops reading, the sender is not blamed. */
   const watched = (request: Request, body: ReadableStream<Uint8Array>, one: Open): Request => {
-    one.counted = true;
     one.waiting = false;
     const reader = body.getReader();
     const counted = new ReadableStream<Uint8Array>(
@@ -206,7 +203,6 @@ export function createConnections(
         received: false,
         unlimited: false,
         hasNoTimeout: false,
-        counted: false,
         waiting: true,
         bytes: 0,
         seenBytes: 0,
@@ -221,8 +217,7 @@ export function createConnections(
     },
     onReceived(request) {
       const one = open.get(request);
-      // What is left of a long body may still be on its way through to an upstream.
-      if (one !== undefined && !one.counted) one.received = true;
+      if (one !== undefined) one.received = true;
     },
     onStreaming(request) {
       const one = open.get(request);

@@ -15,7 +15,7 @@ import { pathKindOf } from '../../server/http/path-kind.ts';
 import { SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { readCredential } from '../../server/relay/intake/authorize.ts';
-import { readForm } from '../../server/relay/intake/form.ts';
+import { formOf } from '../../server/relay/intake/form.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { forgivenPath, plainPath, relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
@@ -116,18 +116,11 @@ function json({ damaged }: Damage): void {
   }
 }
 
-async function multipart({ damaged, pick }: Damage): Promise<void> {
+function multipart({ damaged, pick }: Damage): void {
   const body = encoder.encode(damaged(form));
   const type = pick(['multipart/form-data; boundary=b', damaged('multipart/form-data; boundary="b"')]);
-  const headers = new Headers();
   try {
-    headers.set('content-type', type);
-  } catch {
-    return;
-  }
-  const source = new Response(body).body as Request['body'];
-  try {
-    const read = await readForm({ headers, body: source }, { size: 1 << 20, whole: true });
+    const read = formOf(type, body);
     for (const [name, value] of read.fields)
       holds(typeof name === 'string' && typeof value === 'string', 'a field', name);
   } catch (error) {

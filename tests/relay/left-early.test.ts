@@ -242,7 +242,7 @@ test('who leaves in the middle of an upload pays nothing', async () => {
       pull(controller) {
         const piece = pieces.shift();
         if (piece !== undefined) return controller.enqueue(new Uint8Array(piece));
-        // What was read ahead is on its way, and the rest is asked for.
+        // The rest is asked for.
         sending.resolve();
         return new Promise((_, fail) => client.signal.addEventListener('abort', () => fail(new Error('gone'))));
       },

@@ -5,6 +5,7 @@ import { countLocally, estimate, reportedUsage } from '../../server/relay/admiss
 import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
+import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
 import { plainPrices } from '../support/plain-prices.ts';
 
 const usageOf = (operation: string, total: unknown) =>
@@ -45,7 +46,7 @@ test('subtitles that end before the sound does are as long as the sound', async 
   const file = Buffer.concat([head, Buffer.from([0, 0x53, 0x07, 0]), Buffer.alloc(480_000)]);
   const parsed = {
     operation: 'transcriptions',
-    form: { file: new Uint8Array(file), fileSize: () => file.length },
+    form: { seconds: () => audioSeconds(file, file.length) },
     body: { response_format: 'srt' },
   } as unknown as ParsedRequest;
   const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
@@ -58,7 +59,7 @@ test('subtitles take nothing off a recording of a form that is not measured', as
   const file = new Uint8Array(75_000);
   const parsed = {
     operation: 'transcriptions',
-    form: { file, fileSize: () => file.length },
+    form: { seconds: () => audioSeconds(file, file.length) },
     body: { response_format: 'srt' },
   } as unknown as ParsedRequest;
   const noop = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;

@@ -38,13 +38,6 @@ export const namedMutants: readonly NamedMutant[] = [
     test: 'tests/relay/last-piece.test.ts',
   },
   {
-    name: 'a form that was read once is sent again',
-    file: 'server/relay/upstream/send.ts',
-    before: 'parsed.form?.replayable === false',
-    after: 'false',
-    test: 'tests/relay/forms-once.test.ts',
-  },
-  {
     name: 'part of a usage counts as the whole',
     file: 'server/relay/delivery/settle.ts',
     before: "end.usage !== null && end.usageSource === 'reported';",

@@ -53,7 +53,7 @@ export function sizeOfPictures(parsed: ParsedRequest, words: number, models: rea
   const previews = ordered(operation, 'previews', body, 0) * previewTokens;
   return {
     promptTokens: words,
-    media: form === null ? prompt.bound.media : { imageInput: Math.max(imagesRead, form.files() * imageRead) },
+    media: form === null ? prompt.bound.media : { imageInput: Math.max(imagesRead, form.files * imageRead) },
     maxTokens: each + picturesOf(parsed) * previews,
   };
 }

@@ -7,7 +7,6 @@ import { readingsOf } from '../../protocols/shared/member-name.ts';
 import { withWrapped } from '../../routing/offers.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 import type { Operation } from '../intake/routes.ts';
-import { measuredSeconds, thinnestSeconds } from '../shared/recordings/length.ts';
 
 const operations: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 export const readsRecording = (operation: Operation): boolean => operations.has(operation);
@@ -19,14 +18,9 @@ const writtenShare = 0.4;
 
 /** A request with a recording at most. */
 export function sizeOfRecording(parsed: ParsedRequest): ReserveSize {
-  const { form, request } = parsed;
   // Transcription of a conversation is reserved as audio arrives.
-  if (form === null && parsed.json === null) return { promptTokens: 1, maxTokens: 0 };
-  const declared = Number(request.headers.get('content-length') ?? 0);
-  const read = form === null ? 0 : form.fileSize();
-  // What has not come yet is as long as it is large.
-  const whole = read > 0 && form?.replayable === false ? Math.max(1, declared / read) : 1;
-  const duration = Math.max(1, Math.ceil(recordingTokens(parsed) * whole));
+  if (parsed.form === null && parsed.json === null) return { promptTokens: 1, maxTokens: 0 };
+  const duration = Math.max(1, recordingTokens(parsed));
   const writes = modelLimits(parsed.model).known;
   return { promptTokens: duration, maxTokens: writes ? Math.ceil(duration * writtenShare) : 0 };
 }
@@ -68,9 +62,8 @@ export function recordingTokens(parsed: ParsedRequest, transcript?: Transcript):
 
 /** @param named by subtitles: those end with the last word, not with the sound, so they can only raise it. */
 function secondsOf({ form }: ParsedRequest, named: number | null): number {
-  if (form?.file == null) return named ?? 60;
-  const size = form.fileSize();
-  return Math.max(named ?? 0, measuredSeconds(form.file, size) ?? thinnestSeconds(size));
+  const seconds = form?.seconds() ?? null;
+  return seconds === null ? (named ?? 60) : Math.max(named ?? 0, seconds);
 }
 
 /** Hosts that do not measure the recording write zero or nothing; of two places the longer one counts. */

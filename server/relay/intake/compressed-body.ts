@@ -62,13 +62,6 @@ export async function readCompressed(request: Request, named: string, limit: num
   return unpack === undefined ? bytes : decompressed(unpack, bytes, limit);
 }
 
-/** The same body unpacked, for those who read it piece by piece. */
-export async function plainBody(request: Request, limit: number): Promise<Pick<Request, 'headers' | 'body'>> {
-  const named = request.headers.get('content-encoding');
-  if (named === null || codingOf(named) === null) return request;
-  return { headers: request.headers, body: new Blob([await readCompressed(request, named, limit)]).stream() };
-}
-
 /** Unpacking ends with the first piece beyond the bound. */
 async function decompressed(unpack: Decompress, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const grown = Math.max(smallEnough, bytes.length * maxGrowth);

@@ -19,7 +19,7 @@ export interface FormScan {
   /** Parts that are files, as far as they were seen. */
   files(): number;
   /** Where the part `file` stands as far as it was seen; null = not yet. */
-  file(): (Span & { readonly complete: boolean }) | null;
+  file(): Span | null;
 }
 
 /** Values longer than this are files in all but name. */
@@ -171,7 +171,7 @@ export function scanForm(boundary: string): FormScan {
     fields,
     model: () => modelSpan,
     files: () => files,
-    file: () => (fileStart === null ? null : { start: fileStart, end: fileEnd ?? at, complete: fileEnd !== null }),
+    file: () => (fileStart === null ? null : { start: fileStart, end: fileEnd ?? at }),
   };
 }
 

@@ -3,14 +3,14 @@ import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
-import { plainBody, readCompressed, received } from './compressed-body.ts';
-import { type Form, readForm } from './form.ts';
+import { readCompressed, received } from './compressed-body.ts';
+import { type Form, formOf } from './form.ts';
 import { maxMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName, checkTwice } from './members.ts';
 import { type EncryptedBlob, exactBody, type JsonContent, type ParsedRequest } from './parsed-request.ts';
 import { readPrompt } from './prompt.ts';
 import { type LoadItems, loadedBody } from './references.ts';
-import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
+import type { MatchedRoute, RelayRoute } from './routes.ts';
 
 export interface ParseContext {
   readonly requestId: string;
@@ -32,16 +32,9 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const wantsForm =
     route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const { works } = context;
-  let input: Content;
-  if (wantsForm) {
-    input = await readFormContent(request, context, route.operation);
-    works?.(context.requestId);
-  } else {
-    const bytes = await readBody(request, context.bodyLimit);
-    works?.(context.requestId);
-    input = jsonContent(bytes);
-  }
+  const bytes = await readBody(request, context.bodyLimit);
+  context.works?.(context.requestId);
+  const input = wantsForm ? formContent(request, bytes) : jsonContent(bytes);
   if (input.json === null) checkFields(input.body, route.operation);
   else checkMembers(input.json, input.body, matched);
   const { definition } = codecFor(route.protocol);
@@ -117,10 +110,8 @@ interface Content {
 const carriesRecording = ({ form, body }: Content): boolean =>
   form !== null && form.file !== null && !Object.keys(body).some((name) => /ur[li]$/i.test(name));
 
-async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
-  // Recordings are paid by their length, pictures by fields.
-  const whole = operation !== 'transcriptions' && operation !== 'translations';
-  const form = await readForm(await plainBody(request, context.bodyLimit), { size: context.bodyLimit, whole });
+function formContent(request: Request, bytes: Uint8Array<ArrayBuffer>): Content {
+  const form = formOf(request.headers.get('content-type') ?? '', bytes);
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 

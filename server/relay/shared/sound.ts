@@ -1,6 +1,6 @@
 /** How long sound is that reaches a client in pieces: plain samples by their rate, any other form as a recording of that beginning and size. */
 import { base64Bytes, defaultRate } from './audio.ts';
-import { measuredSeconds, thinnestSeconds } from './recordings/length.ts';
+import { audioSeconds } from './recordings/length.ts';
 
 /** So much of it shows its form. */
 const headSize = 64 * 1024;
@@ -62,7 +62,7 @@ export class Sound {
     if (rate !== null) return this.bytes / (this.isAsked ? Math.min(rate, defaultRate) : rate);
     const { bytes } = this;
     if (this.measured.bytes !== bytes) {
-      const seconds = measuredSeconds(new Uint8Array(Buffer.concat(this.head)), bytes) ?? thinnestSeconds(bytes);
+      const seconds = audioSeconds(new Uint8Array(Buffer.concat(this.head)), bytes);
       this.measured = { bytes, seconds };
     }
     return this.measured.seconds;

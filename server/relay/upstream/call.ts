@@ -7,7 +7,7 @@ export interface UpstreamCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** null = a question without one (GET). */
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null;
+  readonly body: Uint8Array<ArrayBuffer> | string | null;
   readonly channel: ChannelSnapshot;
   readonly upstream: UpstreamHalf;
   /** It orders something: two of them are two orders. */

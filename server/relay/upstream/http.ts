@@ -99,7 +99,7 @@ export class UpstreamHttp {
 
   /** Nothing came back over a connection that had been idle: it was closed before the request arrived. */
   private wasEnded(error: unknown, call: UpstreamCall, requestedMs: number): boolean {
-    if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
+    if (codeOf(error) !== 'ECONNRESET' || call.once === true) return false;
     const now = this.deps.now();
     return (
       now - requestedMs < reuseMs && now - (this.firstByteMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs

@@ -125,7 +125,6 @@ export abstract class Sender<T extends { readonly kind: string }> {
         const requestedMs = core.now();
         const call = disconnect.begin(channel);
         core.health.begin(channel);
-        parsed.form?.onError(() => call.abort());
         let reached: T | FailedAttempt;
         try {
           reached = await this.attempt(prepared, call);
@@ -145,13 +144,6 @@ export abstract class Sender<T extends { readonly kind: string }> {
           core.health.released(channel);
           if (this.isOwed(reached, prepared, requestedMs))
             this.left = { prepared, usage: reached.failure.usage ?? null, answered: reached.hasResponse };
-        }
-        // The body failed on its way in: it is the caller's fault.
-        const error =
-          disconnect.upstream.aborted && disconnect.isDisconnected ? null : (parsed.form?.formError() ?? null);
-        if (error !== null) {
-          core.health.released(channel);
-          return this.failed(error);
         }
         // Ended by us, or the client left: no channel is to blame.
         if (disconnect.upstream.aborted) break;
@@ -174,10 +166,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
     sentMs: number,
   ): boolean {
     const { core, disconnect, reservation } = this;
-    const { form, stream } = reservation.parsed;
+    const { stream } = reservation.parsed;
     if (!disconnect.isDisconnected || disconnect.cutBy() !== null) return false;
     if (hasResponse) return true;
-    if (failure.sent !== true || form?.isPassedOn() === false) return false;
+    if (failure.sent !== true) return false;
     const waitedMs = (disconnect.leftMs ?? core.now()) - sentMs;
     return waitedMs <= core.firstBytes.hangsAfterMs(channel.id, upstreamModel, stream);
   }
@@ -214,7 +206,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       this.allowed++;
       return 'same channel';
     }
-    if (!retries || parsed.form?.replayable === false) return 'end';
+    if (!retries) return 'end';
     this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel);
     this.allowExtra();
     return this.hasSpareKey ? 'same channel' : 'next channel';

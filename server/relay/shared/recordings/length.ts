@@ -8,8 +8,6 @@ import { oggSeconds } from './ogg.ts';
 import { programSeconds } from './program-stream.ts';
 import { thinnestSeconds } from './thinnest.ts';
 
-export { thinnestSeconds };
-
 const readers = [
   waveSeconds,
   aiffSeconds,
@@ -25,8 +23,8 @@ const readers = [
   adtsSeconds,
 ] as const;
 
-/** @param file the beginning of the file, or all of it. @param size bytes of the whole. @returns null = its form is not known. */
-export function measuredSeconds(file: Uint8Array, size: number): number | null {
+/** @returns null = its form is not known. */
+function measuredSeconds(file: Uint8Array, size: number): number | null {
   for (const read of readers) {
     const seconds = read(file, size);
     if (seconds !== null && Number.isFinite(seconds) && seconds >= 0) return seconds;
@@ -34,6 +32,6 @@ export function measuredSeconds(file: Uint8Array, size: number): number | null {
   return null;
 }
 
-/** The length, of an unknown form as much as there may be. */
+/** The length, of an unknown form as much as there may be. @param file the beginning of the file, or all of it. @param size bytes of the whole. */
 export const audioSeconds = (file: Uint8Array, size: number): number =>
   measuredSeconds(file, size) ?? thinnestSeconds(size);
