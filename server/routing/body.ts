@@ -2,12 +2,13 @@
 import type { ChatRequest } from '../protocols/canonical.ts';
 import type { Dropped } from '../protocols/codec.ts';
 import type { MemberEdits, ModelSuffix, SuffixRules } from '../protocols/definition.ts';
+import { withKnownTools } from '../protocols/openai-responses/known-tools.ts';
 import { commonProtocol } from '../protocols/registry.ts';
 import { budgetOf } from '../protocols/shared/effort.ts';
-import { parseExact, record } from '../protocols/shared/json.ts';
+import { guardedLookup, parseExact, record } from '../protocols/shared/json.ts';
 import { withinLimits } from '../protocols/shared/model-limits.ts';
 import { reasoningOf } from '../protocols/shared/suffix.ts';
-import { unknownTarget } from '../protocols/target.ts';
+import { type Target as ModelInfo, type ModelParameter, unknownTarget } from '../protocols/target.ts';
 import type { BodyForm } from '../providers/adapter.ts';
 import {
   editsBetween,
@@ -17,7 +18,8 @@ import {
   touches,
   withinRules,
 } from '../providers/knowledge/apply.ts';
-import { sameDemands, targetFor } from '../providers/knowledge/target.ts';
+import type { ModelRow } from '../providers/knowledge/row.ts';
+import { rowsFor, sameDemands, targetFor } from '../providers/knowledge/target.ts';
 import { Feature, featureOf } from './features.ts';
 import type { CallDetails } from './protocol.ts';
 
@@ -66,8 +68,9 @@ export function bodyEdits(call: CallDetails, form: BodyForm | null): readonly Bo
   const { channel, options, codec, suffix, translated } = call;
   if (translated || options.passThrough || channel.setting.pass_through === true) return [];
   const edits: BodyEdit[] = [];
-  const fit = targetEdit(call);
-  if (fit !== null) edits.push(fit);
+  edits.push(...targetEdits(call));
+  const { toolTypes } = call;
+  if (toolTypes !== null) edits.push(toolsEdit(toolTypes));
   if (requestsUsage(call)) edits.push(usageEdit);
   if (suffix !== null) {
     const fallback = fallbackOf(call);
@@ -96,23 +99,28 @@ const usageEdit: BodyEdit = {
   },
 };
 
-/** What the provider does not take, and what another model than the client meant does not take. */
-function targetEdit(call: CallDetails): BodyEdit | null {
+/** Tools that the upstream does not know although it speaks the client's dialect. */
+const toolsEdit = (takes: RegExp): BodyEdit => ({
+  reads: ['tools', 'input'],
+  run: (body, dropped) => withKnownTools(editedMembers(body.exact(), body.foreign), takes, dropped),
+});
+
+/** What the provider does not take, and what its model does not take. */
+function targetEdits(call: CallDetails): readonly BodyEdit[] {
   const { rules } = call;
-  const mapping = mappingEdit(call);
-  if (rules === undefined) return mapping === null ? null : { reads: null, run: mapping };
-  if (mapping === null) {
+  const fitting = fittingEdit(call);
+  if (rules === undefined) return fitting === null ? [] : [fitting];
+  if (fitting === null || fitting.reads !== null) {
     const features = featuresOf(rules);
     const run: BodyEdit['run'] = (body, dropped) => ruledEdits(body, rules, dropped);
-    return { reads: [...rules.tops], ...(features === 0 ? {} : { features }), run };
+    const ruled: BodyEdit = { reads: [...rules.tops], ...(features === 0 ? {} : { features }), run };
+    return fitting === null ? [ruled] : [fitting, ruled];
   }
-  return {
-    reads: null,
-    run(body, dropped) {
-      const wins = touches(rules, body.members) ? ruledEdits(body, rules, dropped) : noEdits;
-      return new Map([...mapping(body, dropped), ...wins]);
-    },
+  const run: BodyEdit['run'] = (body, dropped) => {
+    const wins = touches(rules, body.members) ? ruledEdits(body, rules, dropped) : noEdits;
+    return new Map([...fitting.run(body, dropped), ...wins]);
   };
+  return [{ reads: null, run }];
 }
 
 /** @returns features without which no rule applies; 0 = they do not decide. */
@@ -145,20 +153,77 @@ export function editedMembers(body: Members, edits: MemberEdits): Members {
   return changed;
 }
 
-/** Another model than the client meant may take less. */
-function mappingEdit({ request, codec, options, provider, place, mapped, known }: CallDetails): BodyEdit['run'] | null {
-  if (request.operation !== 'chat' || mapped === request.model) return null;
+/** Brings the members that follow from the model within what it takes: all where the client meant another one, else those that its rows refuse. */
+function fittingEdit(call: CallDetails): BodyEdit | null {
+  const { request, codec, options, provider, place, mapped, known } = call;
+  if (request.operation !== 'chat') return null;
   const { matches } = codec.definition;
   if (matches === undefined || known === unknownTarget) return null;
-  if (sameDemands(known, targetFor(provider.slug, request.model, options.modelRules))) return null;
-  const paths = matches.members.map((member) => member.split('.') as [string, string?]);
+  const isOther =
+    mapped !== request.model && !sameDemands(known, targetFor(provider.slug, request.model, options.modelRules));
+  const rows = rowsFor(provider.slug, place.model, options.modelRules);
+  const paths = matches.members
+    .map((member): Path => member.split('.') as [string, string?])
+    .filter((path) => isOther || mayRefuse(path, rows, known));
+  if (paths.length === 0) return null;
   const { model } = place;
-  return (body, dropped) => mappedEdits({ codec, turns: matches.turns, paths, model, known }, body.exact(), dropped);
+  const mapping = { codec, turns: matches.turns, paths, model, known };
+  if (isOther) return { reads: null, run: (body, dropped) => mappedEdits(mapping, body.exact(), dropped) };
+  return {
+    reads: [...new Set(paths.map(([top]) => top))],
+    run: (body, dropped) =>
+      paths.some((path) => isSuspect(path, valueAt(body.members, ...path), known))
+        ? mappedEdits(mapping, body.exact(), dropped)
+        : noEdits,
+  };
+}
+
+type Path = readonly [top: string, inner?: string];
+
+/** Members that a row may refuse, by the last part of their names in all dialects. */
+const parameters: Readonly<Record<string, ModelParameter>> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  topP: 'topP',
+  top_k: 'topK',
+  topK: 'topK',
+  seed: 'seed',
+  presence_penalty: 'presencePenalty',
+  presencePenalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+  frequencyPenalty: 'frequencyPenalty',
+  stop: 'stop',
+  stop_sequences: 'stop',
+  n: 'candidates',
+  candidateCount: 'candidates',
+  parallel_tool_calls: 'parallelToolCalls',
+};
+const efforts = new Set(['reasoning_effort', 'effort']);
+/** The older name of the limit, and the newer. */
+const limitMembers = new Set(['max_tokens', 'max_completion_tokens']);
+
+const lastOf = ([top, inner]: Path): string => inner ?? top;
+
+/** Whether some value of the member is refused. What is only too much of it, its client knows. */
+function mayRefuse(path: Path, rows: readonly ModelRow[], known: ModelInfo): boolean {
+  const name = lastOf(path);
+  const parameter = guardedLookup(parameters, name);
+  if (parameter !== undefined) return known.unsupported.has(parameter) || known.unsupportedWithThinking.has(parameter);
+  if (efforts.has(name)) return known.efforts !== null || rows.some(({ thinking }) => thinking === 'none');
+  // Both names: what goes from one comes under the other.
+  return limitMembers.has(name) && known.limitMember === 'max_completion_tokens';
+}
+
+function isSuspect(path: Path, value: unknown, known: ModelInfo): boolean {
+  if (value === undefined || value === null) return false;
+  const name = lastOf(path);
+  if (name === known.limitMember) return false;
+  return !(efforts.has(name) && typeof value === 'string' && known.efforts?.includes(value) === true);
 }
 
 interface Mapping extends Pick<CallDetails, 'codec' | 'known'> {
   readonly turns: string;
-  readonly paths: readonly (readonly [top: string, inner?: string])[];
+  readonly paths: readonly Path[];
   readonly model: string;
 }
 

@@ -10,8 +10,10 @@ import type { Adapter, CustomForm, KeyKind, Place } from '../providers/adapter.t
 import { adapterOf } from '../providers/adapter-registry.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
+import { endpointRowFor } from '../providers/knowledge/endpoints.ts';
 import type { ModelRow } from '../providers/knowledge/row.ts';
 import { hasEffortSuffix, targetFor } from '../providers/knowledge/target.ts';
+import { toolTypesAt } from '../providers/knowledge/tool-types.ts';
 import { type Provider, supportsOperation } from '../providers/provider.ts';
 import { mapModel } from './candidates.ts';
 import type { OfferOptions } from './offers.ts';
@@ -33,6 +35,8 @@ export interface CallRequest {
   readonly session: boolean;
   /** Work is ordered that is fetched later. */
   readonly ordered: boolean;
+  /** It offers tools to a model that may think. */
+  readonly tools?: true;
 }
 
 /** Facts about calls, once the channel's protocol is known. */
@@ -57,6 +61,8 @@ export interface CallDetails {
   readonly rules: Rules | undefined;
   /** Rules of the upstream's model. */
   readonly known: ModelInfo;
+  /** Types of tools that the upstream takes from clients of its own dialect; null = all. */
+  readonly toolTypes: RegExp | null;
 }
 
 /** @returns null when the provider does not serve the request. */
@@ -108,10 +114,11 @@ export function callDetails(
     form: chat ? null : (spoken?.form ?? null),
     rules: chat && !ownWire ? rulesFor(provider.slug, dialect, translated, model) : undefined,
     known: targetFor(provider.slug, model, options.modelRules),
+    toolTypes: chat && !translated ? toolTypesAt(provider.slug, dialect, model) : null,
   };
 }
 
-/** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
+/** The dialect to speak with a provider: the channel's choice, else that of the model's only endpoint, else the client's own where it can be, else the provider's. @returns null when there is none. */
 function dialectWith(
   { channel, request, provider, adapter }: Pick<CallDetails, 'channel' | 'request' | 'provider' | 'adapter'>,
   model: string,
@@ -131,6 +138,9 @@ function dialectWith(
   const supports = (dialect: ProtocolId) => offered(codecFor(dialect).definition.chatOperation);
   const configured = channel.setting.dialect;
   if (typeof configured === 'string' && isProtocol(configured) && supports(configured)) return configured;
+  const row = endpointRowFor(provider.slug, model);
+  if (row !== undefined && (row.unlessEffort === undefined || request.tools) && supports(row.dialect))
+    return row.dialect;
   const fallback = spoken?.wire === undefined ? protocol : commonProtocol;
   if (supports(fallback)) return fallback;
   return provider.protocol !== null && supports(provider.protocol) ? provider.protocol : null;

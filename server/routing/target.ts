@@ -6,6 +6,7 @@ import { parseJson, record, text } from '../protocols/shared/json.ts';
 import type { Signing } from '../protocols/shared/signature.ts';
 import type { BodyForm, KeyKind } from '../providers/adapter.ts';
 import { type AgentLine, unreadAgentLines } from '../providers/knowledge/agent-lines.ts';
+import { endpointRowFor } from '../providers/knowledge/endpoints.ts';
 import { hasAnswerKind } from '../providers/knowledge/responses.ts';
 import { signingAt } from '../providers/knowledge/signature.ts';
 import { type BodyEdit, bodyEdits, requestsUsage, type Translate, translateFor } from './body.ts';
@@ -46,6 +47,14 @@ export interface Target extends CallDetails {
   readonly isReshaped: boolean;
   /** What the upstream keeps of a request can be named in the client's dialect. */
   readonly namesKept: boolean;
+  /** Where requests with tools go instead; null = to the same endpoint. */
+  readonly withTools: ToolTarget | null;
+}
+
+/** The maker serves the model with tools at another endpoint, unless its effort is one of these. */
+export interface ToolTarget {
+  readonly target: Target;
+  readonly unlessEffort: readonly string[];
 }
 
 /** @returns null when the provider does not serve the request. @throws AppError what the channel's `other` cannot be. */
@@ -88,7 +97,16 @@ export function compileTarget(
     hasOwnForm: chat && hasAnswerKind(speaker, 'form'),
     isReshaped: setting.force_format === true || setting.thinking_to_content === true,
     namesKept: own.kept !== undefined,
+    withTools: chat && request.tools === undefined ? toolTargetOf(call, keyKind) : null,
   };
+}
+
+/** @returns null where tools change nothing, or the channel chose the endpoint. */
+function toolTargetOf({ channel, request, options, provider, mapped, place }: CallDetails, keyKind: KeyKind) {
+  const unlessEffort = endpointRowFor(provider.slug, mapped)?.unlessEffort;
+  if (unlessEffort === undefined) return null;
+  const target = compileTarget(channel, { ...request, tools: true }, options, keyKind);
+  return target === null || target.place.dialect === place.dialect ? null : { target, unlessEffort };
 }
 
 const common = codecFor(commonProtocol);

@@ -28,7 +28,7 @@ describe('rows', () => {
   const requested = () => {
     const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
     const more =
-      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
+      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 gpt-6-astra gpt-6-sol grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
         ' ',
       );
     const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
@@ -95,6 +95,9 @@ describe('targets', () => {
     ['openai', 'gpt-5.1', ['none', 'low', 'medium', 'high']],
     ['azure', 'gpt-5.4-mini', ['none', 'low', 'medium', 'high', 'xhigh']],
     ['openai', 'gpt-5.2-codex', ['low', 'medium', 'high', 'xhigh']],
+    ['openai', 'gpt-6-sol', ['none', 'low', 'medium', 'high', 'xhigh', 'max']],
+    ['openai', 'gpt-6-astra', ['low', 'medium', 'high', 'xhigh', 'max']],
+    ['azure', 'gpt-6.1-sol', ['low', 'medium', 'high', 'xhigh', 'max']],
     ['openai', 'gpt-5-pro', ['high']],
     ['openai', 'o3', ['low', 'medium', 'high']],
     ['groq', 'qwen/qwen3-32b', ['none', 'default']],
@@ -308,7 +311,10 @@ describe('provider rules', () => {
     });
     const tools = [{ type: 'function', function: { name: 'f' } }];
     const requested = { reasoning_effort: 'high', tools };
-    expect(applied('openai', requested, 'gpt-5.5').within).toEqual({ tools });
+    expect(applied('openai', requested, 'gpt-5.5').within).toEqual({ tools, reasoning_effort: 'none' });
+    // Where nothing is set it thinks, and this refuses tools too; its older relative does not.
+    expect(applied('openai', { tools }, 'gpt-5.5').within).toEqual({ tools, reasoning_effort: 'none' });
+    expect(applied('openai', { tools }, 'gpt-5.4').within).toEqual({ tools });
     expect(applied('openai', { ...requested, reasoning_effort: 'none' }, 'gpt-5.5').within).toHaveProperty(
       'reasoning_effort',
     );

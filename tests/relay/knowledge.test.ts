@@ -220,7 +220,7 @@ test('a mapped model that takes the same changes nothing but the name', async ()
     model_mapping: JSON.stringify({ 'claude-opus-4-8': 'claude-opus-4-7' }),
   });
   print(messagesAnswer);
-  const requested = { model: 'claude-opus-4-8', max_tokens: 999_999, temperature: 0.4, messages: hi };
+  const requested = { model: 'claude-opus-4-8', max_tokens: 999_999, thinking: { type: 'enabled' }, messages: hi };
   await bench.post('/v1/messages', key, requested);
   expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify({ ...requested, model: 'claude-opus-4-7' }));
 });

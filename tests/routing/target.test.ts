@@ -60,8 +60,10 @@ test('a body of the upstream’s own dialect needs no edit, a streamed one that 
 });
 
 test('members that a provider refuses inside of messages are looked for where a request has one', () => {
-  const [fit] = compiled('openai', { model: 'gpt-4o' }).edits;
-  expect(fit?.features).toBe(Feature.strays);
+  const [thought, rules] = compiled('openai', { model: 'gpt-4o' }).edits;
+  expect(rules?.features).toBe(Feature.strays);
+  // It does not think: what asks it to is looked for where that stands.
+  expect(thought?.reads).toEqual(['reasoning_effort']);
   expect(compiled('openai').edits).toHaveLength(0);
   // Another provider wants something of members that every request has.
   expect(compiled('deepseek', { model: 'deepseek-chat' }).edits[0]?.features).toBeUndefined();
@@ -78,7 +80,9 @@ test('what the operator passes through is not edited', () => {
 
 test('a provider with addresses of its own takes a body of its dialect as it came', () => {
   const { edits, whole, translate } = compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-2.5-pro' });
-  expect([edits, whole, translate]).toEqual([[], undefined, null]);
+  expect([whole, translate]).toEqual([undefined, null]);
+  expect(edits.map(({ reads }) => reads)).toEqual([['generationConfig']]);
+  expect(compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-x' }).edits).toEqual([]);
 });
 
 test('an address that follows from key or query alone is a function', () => {

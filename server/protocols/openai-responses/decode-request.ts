@@ -196,7 +196,7 @@ function decodePart(item: Record<string, unknown>): Part {
 const joinedWords = (first: string, second: string | null): string =>
   second === null ? first : `${first}\n\n${second}`;
 
-function decodeTool(tool: Record<string, unknown>): Tool[] {
+export function decodeTool(tool: Record<string, unknown>): Tool[] {
   const name = text(tool.name) ?? text(tool.type) ?? '';
   const description = text(tool.description);
   switch (tool.type) {

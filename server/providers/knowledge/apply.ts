@@ -36,6 +36,8 @@ const silent = new Set([
   'store',
   'metadata',
   'include',
+  'client_metadata',
+  'access_programs',
   'messages[].role',
 ]);
 
@@ -50,7 +52,12 @@ function compile(rows: readonly ProviderRow[]): Compiled {
     const before = compiled.get(key);
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
-      tops: new Set([...(before?.tops ?? []), rule.top]),
+      // What must be there is missed where that stands beside which it must be.
+      tops: new Set([
+        ...(before?.tops ?? []),
+        rule.top,
+        ...(row.demand.kind === 'present' && path.length === 1 ? [row.onlyWith ?? rule.top] : []),
+      ]),
     });
   }
   return compiled;
@@ -121,6 +128,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
+  if (demand.kind === 'without') return Array.isArray(value) && value.some((word) => demand.words.includes(word));
   return true;
 }
 
@@ -209,6 +217,10 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
     }
     case 'oneOf':
       return oneOf(object, key, demand, reasons);
+    case 'without': {
+      const left = Array.isArray(value) ? value.filter((word) => !demand.words.includes(word)) : value;
+      return Array.isArray(left) && left.length === 0 ? without(object, key) : { ...object, [key]: left };
+    }
     case 'shaped':
       // An id may be replaced: call and result are changed alike.
       return typeof value !== 'string' || demand.pattern.test(value)

@@ -68,6 +68,7 @@ const demandFields = (demand: Demand): unknown => {
     case 'atLeast':
       return demand.value;
     case 'oneOf':
+    case 'without':
       return demand.words;
     case 'present':
       return demand.value;

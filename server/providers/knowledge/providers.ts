@@ -194,20 +194,68 @@ const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, translatedOnly: true } as
 /** What another upstream said in this conversation. The same address is often given to other makers' models, which want their thoughts back. */
 const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, assumed: true } as const;
 
+const withTools = {
+  models: /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/,
+  onlyWith: 'tools',
+  translatedOnly: true,
+} as const;
+/** Any other effort becomes the one with which tools are taken. */
+const unthinking: Demand = {
+  kind: 'oneOf',
+  words: ['none'],
+  instead: { minimal: 'none', low: 'none', medium: 'none', high: 'none', xhigh: 'none', max: 'none' },
+};
+
 const openai = ['openai', 'azure'].flatMap((provider) =>
   of(provider, 'openai-chat', [
     ['logprobs', absent, openaiReasoning, thinking],
     ['top_logprobs', absent, openaiReasoning, thinking],
     ['logit_bias', absent, openaiReasoning, thinking],
+    // Only where a channel keeps to chat: else these go to the endpoint that takes both.
+    ['reasoning_effort', unthinking, 'https://github.com/openai/openai-openapi/issues/541', withTools],
     [
       'reasoning_effort',
-      { kind: 'oneOf', words: ['none'] },
-      'https://github.com/openai/openai-openapi/issues/541',
-      { models: /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/, onlyWith: 'tools', translatedOnly: true },
+      { kind: 'present', value: 'none' },
+      'https://github.com/GoogleChromeLabs/webmcp-tools/issues/417',
+      { ...withTools, models: /^gpt-(?:5\.[5-9]|[6-9])(?!.*chat)/ },
+    ],
+    [
+      'reasoning_effort',
+      { kind: 'oneOf', words: ['none', 'low', 'medium', 'high', 'xhigh'], instead: { max: 'xhigh' } },
+      'https://github.com/BerriAI/litellm-docs/pull/1173',
+      { models: /^gpt-[6-9]/ },
     ],
     ['messages[].reasoning_content', absent, openaiChat, theirs],
     ['messages[].reasoning_details', absent, openaiChat, theirs],
     ['messages[].tool_calls[].extra_content', absent, openaiChat, theirs],
+  ]),
+);
+
+/** What belongs to a thought goes with it: they think of nothing that could be summed up or sealed. */
+const thoughtless = { models: /^(?:gpt-[34]|chatgpt|gpt-5-chat)/ } as const;
+const openaiResponses = ['openai', 'azure'].flatMap((provider) =>
+  of(provider, 'openai-responses', [
+    ['reasoning', absent, 'https://github.com/pydantic/pydantic-ai/issues/3326', thoughtless],
+    [
+      'include',
+      { kind: 'without', words: ['reasoning.encrypted_content'] },
+      'https://github.com/pydantic/pydantic-ai/issues/2865',
+      thoughtless,
+    ],
+    [
+      'text.verbosity',
+      { kind: 'oneOf', words: ['medium'] },
+      'https://github.com/google-deepmind/concordia/issues/164',
+      thoughtless,
+    ],
+  ]),
+);
+
+/** OpenAI alone reads what Codex says of itself. */
+const codexMembers = ['xai', 'openrouter', 'groq', 'lm-studio', 'vllm'].flatMap((provider) =>
+  of(provider, 'openai-responses', [
+    ['client_metadata', absent, 'https://github.com/SEMOSS/Semoss/pull/2532', { assumed: true }],
+    ['access_programs', absent, 'https://github.com/lidge-jun/opencodex/issues/4853', { assumed: true }],
   ]),
 );
 
@@ -258,6 +306,8 @@ const together = of('together', 'openai-chat', [
 
 export const providerRows: readonly ProviderRow[] = [
   ...openai,
+  ...openaiResponses,
+  ...codexMembers,
   ...mistral,
   ...groq,
   ...groqResponses,

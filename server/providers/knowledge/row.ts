@@ -36,6 +36,8 @@ export type Demand =
   | { readonly kind: 'atLeast'; readonly value: number }
   /** Other words become the one given for them, or go where none is given. */
   | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
+  /** A list in which these words must not stand; one that is empty then goes. */
+  | { readonly kind: 'without'; readonly words: readonly string[] }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
   /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */

@@ -2,8 +2,11 @@
 import type { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { convertedTools } from '../../protocols/openai-responses/known-tools.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import { effortOf } from '../../protocols/shared/effort.ts';
 import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
+import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { Signing } from '../../protocols/shared/signature.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import type { Target as ModelInfo } from '../../protocols/target.ts';
@@ -94,11 +97,22 @@ export function prepare(
 ): Prepared | AppError | null {
   try {
     const target = targets.find(channel, original, settings, choice.key);
-    return target === null ? null : prepared(target, original, choice, variant);
+    return target === null ? null : prepared(endpointFor(target, original), original, choice, variant);
   } catch (error) {
     return asAppError(error);
   }
 }
+
+/** Some models are served with tools at another endpoint than without. */
+function endpointFor(target: Target, { body, protocol }: ParsedRequest): Target {
+  if (target.withTools === null || !(isFilled(body.tools) || isFilled(body.functions))) return target;
+  const { unlessEffort, target: other } = target.withTools;
+  const { reasoning } = codecFor(protocol).translation;
+  if (reasoning === undefined) return other;
+  return unlessEffort.includes(effortOf(reasoning(body)) ?? target.suffix?.effort ?? '') ? target : other;
+}
+
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
 /** @throws AppError body_invalid when the body cannot be translated. */
 function prepared(
@@ -129,7 +143,9 @@ function prepared(
       ? answerChange(target, parsed, dropped)
       : target.taggedThoughts && parsed.body.response_format != null && !requestsSeveral(parsed)
         ? taggedThoughts
-        : null;
+        : target.toolTypes !== null && target.edits.length > 0
+          ? toolRestorer(convertedTools(parsed.body, target.toolTypes))
+          : null;
   const needsTranslation =
     compaction === 'summary' ||
     (translated

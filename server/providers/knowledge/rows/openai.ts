@@ -72,6 +72,19 @@ export const openaiModels: readonly ModelRow[] = [
   { models: /^gpt-(?:5\.[2-9]|[6-9])/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], source: efforts },
   { models: /^gpt-5\.[5-9]/, thinkingByDefault: true, source: efforts, assumed: true },
   {
+    models: /^gpt-[6-9]/,
+    thinkingByDefault: true,
+    efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+    source: 'https://github.com/UKGovernmentBEIS/inspect_ai/pull/5254',
+  },
+  // They always think: neither `none` nor a temperature is taken, "Supported values are: 'low', 'medium', 'high', 'xhigh', and 'max'".
+  {
+    models: /^gpt-(?:6(?:\.\d)?-(?:astra|rosalind)|6\.1-sol|6\.[2-9])/,
+    thinkingRequired: true,
+    efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+    source: 'https://github.com/BerriAI/litellm/pull/39631',
+  },
+  {
     models: /^gpt-5\.1-codex/,
     thinkingRequired: true,
     thinkingByDefault: true,

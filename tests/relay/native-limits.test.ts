@@ -1,0 +1,320 @@
+/** The endpoint follows from the model, and an upstream of the client's own dialect gets no member or tool that it is known to refuse. */
+import { beforeEach, expect, test } from 'vitest';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { sendEvents } from '../providers/bench.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
+import { completion, sendJson } from '../support/upstream.ts';
+
+const bench = await sharedGateway();
+await bench.gateway.option('SelfUseModeEnabled', 'true');
+
+const response = (output: readonly object[]) => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'm',
+  output,
+  usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
+});
+const message = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: 'yes', annotations: [] }],
+};
+/** What the upstream answers with on its Responses endpoint. */
+let output: readonly object[] = [message];
+
+beforeEach(() => {
+  output = [message];
+  bench.upstream.script((out, { path }) =>
+    path.endsWith('/responses') ? sendJson(out, response(output)) : sendJson(out, completion(3, 2)),
+  );
+});
+
+const open = (slug: string, model: string, more: Record<string, unknown> = {}) =>
+  bench.gateway.channel(bench.upstream.url, { type: providerBySlug(slug)?.type, models: model, ...more });
+
+const post = (path: string, body: object): Promise<Response> =>
+  bench.gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${bench.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+async function ask(path: string, body: object): Promise<Record<string, unknown>> {
+  const answer = await post(path, body);
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Record<string, unknown>;
+}
+const sent = () => {
+  const request = bench.upstream.requests.at(-1);
+  return { path: request?.path.split('?')[0], text: String(request?.body), body: JSON.parse(String(request?.body)) };
+};
+const dropped = async () => (JSON.parse(String((await bench.row())?.other)).dropped ?? []) as string[];
+
+const hi = [{ role: 'user', content: 'hi' }];
+const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+const tools = [{ type: 'function', function: { name: 'get_weather', parameters } }];
+type MakeRequest = (model: string, offered: boolean) => readonly [path: string, body: object];
+const messagesRequest: MakeRequest = (model, offered) => [
+  '/v1/messages',
+  {
+    model,
+    max_tokens: 50,
+    messages: hi,
+    ...(offered ? { tools: [{ name: 'get_weather', input_schema: parameters }] } : {}),
+  },
+];
+const requests: Readonly<Record<string, MakeRequest>> = {
+  chat: (model, offered) => ['/v1/chat/completions', { model, messages: hi, ...(offered ? { tools } : {}) }],
+  messages: messagesRequest,
+  gemini: (model, offered) => [
+    `/v1beta/models/${model}:generateContent`,
+    {
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      ...(offered ? { tools: [{ functionDeclarations: [{ name: 'get_weather', parameters }] }] } : {}),
+    },
+  ],
+  ollama: (model, offered) => ['/api/chat', { model, stream: false, messages: hi, ...(offered ? { tools } : {}) }],
+};
+
+test.each([
+  ['openai', 'gpt-5.6-sol', '/v1/responses', '/v1/chat/completions'],
+  ['openai', 'gpt-6-astra', '/v1/responses', '/v1/chat/completions'],
+  ['azure', 'gpt-5.6-sol', '/openai/v1/responses', '/openai/deployments/gpt-5.6-sol/chat/completions'],
+  ['openai', 'gpt-5.2', '/v1/chat/completions', '/v1/chat/completions'],
+  ['openai', 'gpt-5.2-codex', '/v1/responses', '/v1/responses'],
+])('every client’s tools reach %s’s %s at %s, and words alone %s', async (slug, model, withTools, without) => {
+  await open(slug, model);
+  for (const [client, make] of Object.entries(requests)) {
+    await ask(...make(model, true));
+    expect([client, sent().path]).toEqual([client, withTools]);
+    expect(sent().body.tools).toHaveLength(1);
+    await ask(...make(model, false));
+    expect([client, sent().path]).toEqual([client, without]);
+  }
+});
+
+test('a chat that sets the effort with which tools are taken stays as it is, where the model has that effort', async () => {
+  await open('openai', 'gpt-5.6-sol,gpt-6-astra,gpt-5.4');
+  const quiet = { model: 'gpt-5.6-sol', messages: hi, tools, reasoning_effort: 'none' };
+  await ask('/v1/chat/completions', quiet);
+  expect(sent()).toMatchObject({ path: '/v1/chat/completions', text: JSON.stringify(quiet) });
+  await ask('/v1/chat/completions', { ...quiet, model: 'gpt-6-astra' });
+  expect(sent()).toMatchObject({ path: '/v1/responses', body: { reasoning: { effort: 'low' } } });
+  // It has that effort unless another is set.
+  await ask('/v1/chat/completions', { model: 'gpt-5.4', messages: hi, tools });
+  expect(sent().path).toBe('/v1/chat/completions');
+  await ask('/v1/chat/completions', { model: 'gpt-5.4', messages: hi, tools, reasoning_effort: 'high' });
+  expect(sent()).toMatchObject({ path: '/v1/responses', body: { reasoning: { effort: 'high' } } });
+});
+
+test('a channel that names its dialect keeps it, and the model then does not think', async () => {
+  await open('openai', 'gpt-5.6-sol', { setting: '{"dialect":"openai-chat"}' });
+  await ask(...messagesRequest('gpt-5.6-sol', true));
+  expect(sent()).toMatchObject({ path: '/v1/chat/completions', body: { reasoning_effort: 'none' } });
+});
+
+test('a call that a model makes at the other endpoint reaches a chat client as its own kind of call', async () => {
+  await open('openai', 'gpt-5.6-sol');
+  output = [
+    { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Bonn"}' },
+  ];
+  const answer = await ask('/v1/chat/completions', { model: 'gpt-5.6-sol', messages: hi, tools });
+  expect(answer).toMatchObject({
+    object: 'chat.completion',
+    choices: [
+      {
+        finish_reason: 'tool_calls',
+        message: {
+          tool_calls: [{ id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Bonn"}' } }],
+        },
+      },
+    ],
+  });
+});
+
+test.each([
+  [
+    '/v1/chat/completions',
+    { messages: hi, temperature: 0.2, reasoning_effort: 'none' },
+    { messages: hi, reasoning_effort: 'low' },
+  ],
+  [
+    '/v1/responses',
+    { input: 'hi', temperature: 0.2, reasoning: { effort: 'none' } },
+    { input: 'hi', reasoning: { effort: 'low' } },
+  ],
+])('a client of %s gets no word through that a model which always thinks refuses', async (path, body, expected) => {
+  await open('openai', 'gpt-6-astra');
+  await ask(path, { model: 'gpt-6-astra', ...body });
+  expect(sent().body).toEqual({ model: 'gpt-6-astra', ...expected });
+  expect(await dropped()).toEqual(['/reasoning: cannot be switched off here', '/temperature: not taken by this model']);
+});
+
+test('the older name of a limit becomes the newer one, with its number', async () => {
+  await open('openai', 'gpt-5');
+  await ask('/v1/chat/completions', { model: 'gpt-5', messages: hi, max_tokens: 50 });
+  expect(sent().body).toEqual({ model: 'gpt-5', messages: hi, max_completion_tokens: 50 });
+});
+
+test('with the effort of a model that does not think go its summary and its seal', async () => {
+  await open('openai', 'gpt-4o,gpt-5');
+  const thought = {
+    input: 'hi',
+    reasoning: { effort: 'medium', summary: 'auto' },
+    include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+    text: { verbosity: 'low' },
+  };
+  await ask('/v1/responses', { model: 'gpt-4o', ...thought });
+  expect(sent().body).toEqual({ model: 'gpt-4o', input: 'hi', include: ['message.output_text.logprobs'], text: {} });
+  await ask('/v1/responses', { model: 'gpt-4o', input: 'hi', include: ['reasoning.encrypted_content'] });
+  expect(sent().body).toEqual({ model: 'gpt-4o', input: 'hi' });
+  const thinking = { model: 'gpt-5', ...thought };
+  await ask('/v1/responses', thinking);
+  expect(sent().text).toBe(JSON.stringify(thinking));
+});
+
+const patch = {
+  type: 'custom',
+  name: 'apply_patch',
+  description: 'Edits.',
+  format: { type: 'grammar', syntax: 'lark', definition: 'x' },
+};
+const bundle = {
+  type: 'namespace',
+  name: 'mcp__files',
+  description: 'Files.',
+  tools: [{ type: 'function', name: 'read', description: 'Reads.', parameters, strict: false, defer_loading: true }],
+};
+const plain = { type: 'function', name: 'exec_command', parameters, strict: false };
+const codex = {
+  tools: [plain, patch, bundle, { type: 'local_shell' }, { type: 'web_search', external_web_access: true }],
+  tool_choice: 'auto',
+  client_metadata: { 'x-codex-window-id': '1' },
+};
+const freeText = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+const told = [
+  plain,
+  { type: 'function', name: 'apply_patch', description: 'Edits.', parameters: freeText, strict: false },
+  { type: 'function', name: 'mcp__files__read', description: 'Files.\n\nReads.', parameters, strict: false },
+];
+
+test.each([
+  ['lm-studio', told],
+  ['vllm', told],
+  ['groq', told],
+  ['xai', [...told, { type: 'web_search' }]],
+  ['openrouter', [...told, { type: 'web_search' }]],
+])(
+  'the tools of a coding agent become functions on %s’s own endpoint, and calls come back as they were offered',
+  async (slug, expected) => {
+    await open(slug, 'qwen3-coder');
+    output = [
+      { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'apply_patch', arguments: '{"input":"*** Begin"}' },
+      { type: 'function_call', id: 'fc_2', call_id: 'call_2', name: 'mcp__files__read', arguments: '{}' },
+      { type: 'function_call', id: 'fc_3', call_id: 'call_3', name: 'exec_command', arguments: '{}' },
+    ];
+    const answer = await ask('/v1/responses', { model: 'qwen3-coder', input: 'hi', ...codex });
+    expect(sent().path).toMatch(/\/responses$/);
+    expect(sent().body).toEqual({ model: 'qwen3-coder', input: 'hi', tools: expected, tool_choice: 'auto' });
+    expect(await dropped()).toContain('/tools/3: local_shell has a form that only its own dialect knows');
+    expect(answer.output).toMatchObject([
+      { type: 'custom_tool_call', call_id: 'call_1', name: 'apply_patch', input: '*** Begin' },
+      { type: 'function_call', call_id: 'call_2', name: 'read', namespace: 'mcp__files' },
+      { type: 'function_call', call_id: 'call_3', name: 'exec_command' },
+    ]);
+    expect((answer.output as object[])[2]).not.toHaveProperty('namespace');
+  },
+);
+
+test('a call to such a tool in a stream is free text as well', async () => {
+  await open('vllm', 'qwen3-coder');
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'apply_patch' };
+  const events = [
+    { type: 'response.created', response: response([]) },
+    { type: 'response.output_item.added', output_index: 0, item: { ...call, arguments: '' } },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: '{"input":"*** ' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'fc_1', delta: 'Begin"}' },
+    { type: 'response.output_item.done', output_index: 0, item: { ...call, arguments: '{"input":"*** Begin"}' } },
+    { type: 'response.completed', response: response([{ ...call, arguments: '{"input":"*** Begin"}' }]) },
+  ];
+  bench.upstream.script((out) => sendEvents(out, events));
+  const answer = await post('/v1/responses', { model: 'qwen3-coder', input: 'hi', stream: true, ...codex });
+  const frames = (await answer.text()).split('\n').filter((line) => line.startsWith('data: '));
+  const done = frames.map((line) => JSON.parse(line.slice(6))).find(({ type }) => type === 'response.output_item.done');
+  expect(done.item).toMatchObject({ type: 'custom_tool_call', name: 'apply_patch', input: '*** Begin' });
+});
+
+test('the history and the choice of such tools are told in the same way', async () => {
+  await open('vllm', 'qwen3-coder');
+  await ask('/v1/responses', {
+    model: 'qwen3-coder',
+    input: [
+      { type: 'additional_tools', tools: [patch] },
+      { role: 'user', content: 'hi' },
+      { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_1', name: 'apply_patch', input: 'x' },
+      { type: 'custom_tool_call_output', call_id: 'call_1', output: 'done' },
+      { type: 'function_call', call_id: 'call_2', name: 'read', namespace: 'mcp__files', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_2', output: 'words' },
+      { type: 'local_shell_call', call_id: 'call_3', action: {} },
+    ],
+    tools: [bundle],
+    tool_choice: { type: 'custom', name: 'apply_patch' },
+  });
+  expect(sent().body).toEqual({
+    model: 'qwen3-coder',
+    input: [
+      { role: 'user', content: 'hi' },
+      { type: 'function_call', call_id: 'call_1', name: 'apply_patch', arguments: '{"input":"x"}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'done' },
+      { type: 'function_call', call_id: 'call_2', name: 'mcp__files__read', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_2', output: 'words' },
+    ],
+    tools: [told[2], told[1]],
+    tool_choice: { type: 'function', name: 'apply_patch' },
+  });
+  expect(await dropped()).toContain('/input/6: local_shell_call is unknown to the upstream');
+});
+
+test('a search that may not reach the web is left out where it cannot be said, and nothing remains of a list that is empty', async () => {
+  await open('xai', 'grok-4.6');
+  const cached = { type: 'web_search', external_web_access: false };
+  await ask('/v1/responses', {
+    model: 'grok-4.6',
+    input: 'hi',
+    tools: [cached],
+    tool_choice: cached,
+    parallel_tool_calls: true,
+  });
+  expect(sent().body).toEqual({ model: 'grok-4.6', input: 'hi' });
+  expect(await dropped()).toEqual(['/tools/0: a search that may not reach the web is unknown to the upstream']);
+});
+
+test.each(['openai', 'azure'])(
+  'OpenAI’s own tools pass to %s as they are, and functions everywhere, byte for byte',
+  async (slug) => {
+    await open(slug, 'gpt-5.6-sol');
+    const whole = { model: 'gpt-5.6-sol', input: 'hi', ...codex };
+    await ask('/v1/responses', whole);
+    expect(sent().text).toBe(JSON.stringify(whole));
+    await open('xai', 'grok-4');
+    const functions = {
+      model: 'grok-4',
+      input: 'hi',
+      tools: [plain, { type: 'web_search' }],
+      tool_choice: { type: 'web_search' },
+    };
+    await ask('/v1/responses', functions);
+    expect(sent().text).toBe(JSON.stringify(functions));
+  },
+);
