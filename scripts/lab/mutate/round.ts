@@ -21,7 +21,7 @@ export interface Round {
 const maxTestMs = 120_000;
 const checkMs = 2000;
 
-const config = (name: string, isolate: boolean): string => `import base from './vitest.config.ts';
+const config = (isolate: boolean): string => `import base from './vitest.config.ts';
 export default {
   ...base,
   test: {
@@ -34,7 +34,6 @@ export default {
     setupFiles: ['./scripts/lab/mutate/each-file.ts'],
     reporters: ['./scripts/lab/mutate/line-report.ts'],
     cache: false,
-    experimental: { fsModuleCache: true, fsModuleCachePath: './.modules-${name}' },
   },
 };
 `;
@@ -61,7 +60,7 @@ export async function runRound(round: Round): Promise<readonly FileOver[]> {
   const { dir, name } = round;
   const [settings, order, over] = [`vitest.${name}.ts`, `${name}.json`, `${name}.jsonl`].map((file) => join(dir, file));
   if (settings === undefined || order === undefined || over === undefined) return [];
-  writeFileSync(settings, config(name, round.isolate));
+  writeFileSync(settings, config(round.isolate));
   writeFileSync(order, JSON.stringify({ reached: round.reached, on: Object.fromEntries(round.on) }));
   rmSync(over, { force: true });
   const child = Bun.spawn(

@@ -47,9 +47,6 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<T
       '--bail=1',
       `--testTimeout=${maxTestMs}`,
       `--hookTimeout=${maxTestMs}`,
-      // What was not changed is not transformed again for each mutant.
-      '--experimental.fsModuleCache=true',
-      `--experimental.fsModuleCachePath=${join(dir, '.modules')}`,
       '--reporter=json',
       `--outputFile.json=${report}`,
       ...tests,
