@@ -6,6 +6,7 @@ import { ali, deepseek, minimax, moonshot, zhipu } from './doubles/china.ts';
 import { cerebras, groq, mistral } from './doubles/closed.ts';
 import { gemini } from './doubles/gemini.ts';
 import { fireworks, siliconflow, volcengine, zhipuSigned } from './doubles/hosts.ts';
+import { lmStudio, vllm } from './doubles/local.ts';
 import { openrouter, perplexity, together, xai } from './doubles/open.ts';
 import { azure, openai } from './doubles/openai.ts';
 import { cohere, ollama } from './doubles/own-wires.ts';
@@ -35,6 +36,8 @@ export const doubles: readonly Double[] = [
   siliconflow,
   volcengine,
   zhipuSigned,
+  vllm,
+  lmStudio,
 ];
 
 export const doubleNames: readonly string[] = [...doubles.map(({ name }) => name), 'vertex'];

@@ -139,7 +139,8 @@ const claude: readonly Rule[] = [
   messagesShape('bedrock/form', reference, {
     more: 'anthropic_version anthropic_beta output_config context_management',
     model: false,
-    roles: ['user', 'assistant'],
+    // Which models know the third is said below.
+    roles: ['user', 'assistant', 'system'],
   }),
   knownBetas,
   ...members,

@@ -51,10 +51,12 @@ export const chatDouble = (details: ChatFacts): Double => ({
 });
 
 /** Anthropic's dialect at somebody else's: its form and order, thoughts that this provider signed. */
-export const messagesDoor = (name: string, path: string, source: string): Door => ({
+/** @param first what this host refuses in words of its own. */
+export const messagesDoor = (name: string, path: string, source: string, first: readonly Rule[] = []): Door => ({
   path,
   wire: messagesWire,
   rules: [
+    ...first,
     messagesShape(`${name}/messages-form`, source, {
       more: 'cache_control container context_management mcp_servers output_config service_tier',
       model: true,

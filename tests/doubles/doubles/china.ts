@@ -5,6 +5,8 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
 import { messagesOf, pairedCalls, thoughtsKept } from '../rules/chat-order.ts';
+import { turnsOf } from '../rules/messages.ts';
+import { lateInstruction } from '../rules/template.ts';
 import { rejected, when, worded } from '../rules/when.ts';
 import { bracketed } from '../shape.ts';
 import { chatDouble, messagesDoor } from './chat.ts';
@@ -65,7 +67,48 @@ export const deepseek: Double = chatDouble({
     ),
     paired('deepseek', 'https://api-docs.deepseek.com/guides/function_calling'),
   ],
-  doors: [messagesDoor('deepseek', '/anthropic/v1/messages', 'https://api-docs.deepseek.com/guides/anthropic_api')],
+  doors: [
+    messagesDoor('deepseek', '/anthropic/v1/messages', 'https://api-docs.deepseek.com/guides/anthropic_api', [
+      {
+        id: 'deepseek/messages-system',
+        source: 'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/639',
+        reject({ body }) {
+          const at = turnsOf(body).findIndex(({ role }) => role === 'system');
+          return at < 0
+            ? null
+            : invalid(
+                `Failed to deserialize the JSON body into the target type: messages[${at}].role: unknown variant \`system\`, expected \`user\` or \`assistant\``,
+                { code: 'invalid_request_error' },
+              );
+        },
+      },
+      when(
+        'deepseek/messages-thoughts',
+        'https://github.com/OEvortex/aether/issues/31',
+        ({ body, model }) =>
+          deepseekThinks.test(model) &&
+          record(body.thinking)?.type !== 'disabled' &&
+          turnsOf(body).some(
+            ({ role, blocks }) =>
+              role === 'assistant' &&
+              blocks.some(({ type }) => type === 'tool_use') &&
+              !blocks.some(({ type }) => type === 'thinking'),
+          ),
+        invalid('The `content[].thinking` in the thinking mode must be passed back to the API.', {
+          code: 'invalid_request_error',
+        }),
+      ),
+      when(
+        'deepseek/messages-forced-tool',
+        'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/606',
+        ({ body, model }) =>
+          deepseekThinks.test(model) &&
+          record(body.thinking)?.type !== 'disabled' &&
+          ['any', 'tool'].includes(String(valueAt(body, 'tool_choice.type'))),
+        ({ model }) => invalid(`${model} does not support this tool_choice`, { code: 'invalid_request_error' }),
+      ),
+    ]),
+  ],
 });
 
 const kimiThinks = /kimi-k(?:2\.[5-9]|2-thinking|[3-9])/;
@@ -280,6 +323,18 @@ export const minimax: Double = chatDouble({
         valueAt(body, 'temperature') !== undefined && (Number(body.temperature) <= 0 || Number(body.temperature) > 1),
       invalid('invalid params, temperature must be in (0.0, 1.0] (2013)'),
     ),
+    when(
+      'minimax/one-system',
+      'https://github.com/openclaw/openclaw/issues/19386',
+      ({ body }) => messagesOf(body).filter(({ role }) => role === 'system').length > 1,
+      invalid('invalid params, invalid chat setting (2013)'),
+    ),
+    when(
+      'minimax/system-first',
+      'https://github.com/BigPizzaV3/CodexPlusPlus/issues/267',
+      ({ body }) => lateInstruction(body) > 0,
+      invalid('invalid params, chat content has invalid message role: system (2013)'),
+    ),
     pairedCalls('minimax/paired-calls', 'https://github.com/MiniMax-AI/MiniMax-M2/issues/76', {
       missing: () => invalid('invalid params, tool call and result not match (2013)'),
       orphan: (id) => invalid(`invalid params, tool result's tool id(${id}) not found (2013)`),
@@ -295,6 +350,14 @@ export const minimax: Double = chatDouble({
       'minimax',
       '/anthropic/v1/messages',
       'https://platform.minimax.io/docs/api-reference/text-anthropic-api',
+      [
+        when(
+          'minimax/messages-system',
+          'https://github.com/MiniMax-AI/MiniMax-M2.7/issues/43',
+          ({ body }) => turnsOf(body).some(({ role }) => role === 'system'),
+          invalid('invalid params, chat content has invalid message role: system (2013)'),
+        ),
+      ],
     ),
   ],
 });

@@ -1,10 +1,11 @@
 /** Providers that refuse what they do not know: Mistral, Groq, Cerebras. */
 import { z } from 'zod';
 import { valueAt } from '../../../server/practice/row-rules.ts';
-import { records } from '../../../server/protocols/shared/json.ts';
+import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
 import { following, messagesOf, pairedCalls, parsedArguments } from '../rules/chat-order.ts';
+import { requiredWithoutProperties } from '../rules/schemas.ts';
 import { when } from '../rules/when.ts';
 import { nameFrom } from '../seal.ts';
 import { bracketed, dotted } from '../shape.ts';
@@ -194,6 +195,22 @@ export const groq: Double = chatDouble({
       missing: (ids) => invalid(`'messages' : tool calls without results: ${ids}`),
       orphan: (id) => invalid(`'messages' : tool_call_id '${id}' answers no call`),
     }),
+    {
+      id: 'groq/tool-schemas',
+      source: 'https://github.com/usestrix/strix/issues/1088',
+      reject({ body }) {
+        const at = records(body.tools).findIndex((tool) =>
+          requiredWithoutProperties(record(tool.function)?.parameters),
+        );
+        const name = record(records(body.tools)[at]?.function)?.name;
+        return at < 0
+          ? null
+          : invalid(
+              `invalid JSON schema for tool ${name}, tools[${at}].function.parameters: 'required' present but 'properties' is missing`,
+              { param: `tool ${name}, tools[${at}].function.parameters` },
+            );
+      },
+    },
     parsedArguments('groq/arguments', 'https://console.groq.com/docs/tool-use', () =>
       invalid('Failed to parse tool call arguments as JSON', { code: 'tool_use_failed' }),
     ),
@@ -211,6 +228,20 @@ export const groq: Double = chatDouble({
             (member) => valueAt(body, member) !== undefined,
           ) || body.store === true,
         invalid('this member is not supported by the Responses API yet'),
+      ),
+      when(
+        'groq/responses-tools',
+        'https://console.groq.com/docs/responses-api',
+        ({ body }) =>
+          records(body.tools).some(
+            ({ type }) => !['function', 'browser_search', 'code_interpreter', 'mcp'].includes(String(type)),
+          ),
+        ({ body }) => {
+          const at = records(body.tools).findIndex(
+            ({ type }) => !['function', 'browser_search', 'code_interpreter', 'mcp'].includes(String(type)),
+          );
+          return invalid(`tools[${at}].type: unsupported tool type '${records(body.tools)[at]?.type}'`);
+        },
       ),
     ]),
   ],

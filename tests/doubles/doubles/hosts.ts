@@ -4,6 +4,7 @@ import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
+import { qwen, systemFirst } from '../rules/template.ts';
 import { when, worded } from '../rules/when.ts';
 import { bracketed } from '../shape.ts';
 import { chatDouble, thinksWhen } from './chat.ts';
@@ -46,7 +47,18 @@ export const fireworks: Double = chatDouble({
       [/qwen3p/, 'none low medium high'],
     ]),
     paired('fireworks', 'https://docs.fireworks.ai/guides/function-calling'),
+    systemFirst(
+      'fireworks/system-first',
+      'https://github.com/BerriAI/litellm/pull/39852',
+      qwen,
+      invalid('jinja template rendering failed. System message must be at the beginning.', {
+        code: 'invalid_request_error',
+      }),
+    ),
   ],
+  complain: ({ message, type = 'invalid_request_error', code }) => ({
+    error: { object: 'error', type, code: code ?? type, message },
+  }),
 });
 
 export const siliconflow: Double = chatDouble({

@@ -5,6 +5,7 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
 import { alternating, messagesOf } from '../rules/chat-order.ts';
+import { rootUnion } from '../rules/schemas.ts';
 import { rejected, when, worded } from '../rules/when.ts';
 import { chatDouble, messagesDoor, responsesDoor, thinksWhen } from './chat.ts';
 import { error, open, paired } from './lax.ts';
@@ -84,6 +85,10 @@ export const perplexity: Double = chatDouble({
   complain: ({ status, message, type = 'invalid_parameter' }) => ({ error: { message, type, code: status } }),
 });
 
+/** https://docs.x.ai/developers/tools/overview */
+const xaiTools =
+  /^(?:function|web_search|x_search|code_interpreter|code_execution|file_search|collections_search|mcp|image_generation)$/;
+
 const always = /grok-(?:3-mini|4)(?!.*non-reasoning)/;
 
 export const xai: Double = chatDouble({
@@ -126,7 +131,50 @@ export const xai: Double = chatDouble({
   ],
   complain: ({ message }) => ({ code: 'Client specified an invalid argument', error: message }),
   doors: [
-    responsesDoor('/v1/responses', thinksWhen(/grok-3-mini|grok-4\.3/), [
+    responsesDoor('/v1/responses', thinksWhen(/grok-3-mini|grok-4\.[3-9]/), [
+      {
+        id: 'xai/responses-tools',
+        source: 'https://github.com/kittors/CliRelay/issues/696',
+        reject({ body }) {
+          const unknown = records(body.tools).find(({ type }) => !xaiTools.test(String(type)));
+          return unknown === undefined
+            ? null
+            : {
+                status: 422,
+                message: `Failed to deserialize the JSON body into the target type: unknown variant \`${unknown.type}\``,
+              };
+        },
+      },
+      when(
+        'xai/external-web-access',
+        'https://github.com/NOirBRight/CodexHub/issues/517',
+        ({ body }) => records(body.tools).some((tool) => tool.external_web_access !== undefined),
+        invalid('Argument not supported: external_web_access'),
+      ),
+      when(
+        'xai/empty-thoughts',
+        'https://github.com/Wei-Shaw/sub2api/issues/4237',
+        ({ body }) => records(body.input).some(({ type, content }) => type === 'reasoning' && content === null),
+        {
+          status: 422,
+          message:
+            'Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput',
+        },
+      ),
+      {
+        id: 'xai/tool-unions',
+        source: 'https://github.com/lidge-jun/opencodex/issues/1105',
+        reject({ body }) {
+          const union = records(body.tools).find(
+            ({ parameters }) => record(parameters)?.type === undefined && rootUnion(parameters),
+          );
+          return union === undefined
+            ? null
+            : invalid(
+                `${union.name}: tool parameter root must be an object type (root schema is an anyOf/oneOf union with a non-object branch)`,
+              );
+        },
+      },
       when(
         'xai/responses-effort',
         'https://github.com/NousResearch/hermes-agent/pull/23435',
@@ -145,6 +193,10 @@ export const xai: Double = chatDouble({
     ]),
   ],
 });
+
+/** https://openrouter.ai/docs/api/api-reference/responses/create-responses */
+const openrouterTools =
+  /^(?:function|custom|web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?|file_search|computer_use_preview|code_interpreter|mcp|image_generation|local_shell|shell|apply_patch|openrouter:.+)$/;
 
 export const openrouter: Double = chatDouble({
   name: 'openrouter',
@@ -172,9 +224,16 @@ export const openrouter: Double = chatDouble({
     ),
     paired('openrouter', 'https://openrouter.ai/docs/guides/features/tool-calling'),
   ],
-  complain: ({ status, message }) => ({ error: { message, code: status } }),
+  complain: ({ status, message, code }) => ({ error: { message, code: code ?? status } }),
   doors: [
-    responsesDoor('/api/v1/responses', (_, body) => record(body.reasoning) !== null, []),
+    responsesDoor('/api/v1/responses', (_, body) => record(body.reasoning) !== null, [
+      when(
+        'openrouter/responses-tools',
+        'https://github.com/openai/codex/issues/18228',
+        ({ body }) => records(body.tools).some(({ type }) => !openrouterTools.test(String(type))),
+        invalid('Invalid Responses API request', { code: 'invalid_prompt' }),
+      ),
+    ]),
     messagesDoor(
       'openrouter',
       '/api/v1/messages',

@@ -7,6 +7,7 @@ import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { chatForm } from '../rules/chat-form.ts';
 import { pairedCalls, parsedArguments } from '../rules/chat-order.ts';
 import { responsesRules } from '../rules/responses.ts';
+import { rootUnion, unionFault, unionized } from '../rules/schemas.ts';
 import { rejected, when, worded } from '../rules/when.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
 import { chatWire } from '../wires/chat.ts';
@@ -56,7 +57,8 @@ export const openaiEfforts = [
   [/^gpt-5-codex/, 'low medium high'],
   [/^gpt-5\.1-codex-max/, 'none low medium high xhigh'],
   [/^gpt-5\.1(?!.*chat)/, 'none low medium high'],
-  [/^gpt-(?:5\.[2-9]|[6-9])(?!.*chat)/, 'none low medium high xhigh'],
+  [/^gpt-[6-9](?!.*chat)/, 'low medium high xhigh'],
+  [/^gpt-5\.[2-9](?!.*chat)/, 'none low medium high xhigh'],
   [/^o\d/, 'low medium high'],
   [/./, ''],
 ] as const;
@@ -134,7 +136,7 @@ const chatRules: readonly Rule[] = [
     'openai/tools-with-effort',
     'https://github.com/openai/openai-openapi/issues/541',
     ({ model, body }) =>
-      /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/.test(model) &&
+      /^gpt-5\.4(?!.*chat)/.test(model) &&
       records(body.tools).length > 0 &&
       valueAt(body, 'reasoning_effort') !== undefined &&
       body.reasoning_effort !== 'none',
@@ -144,6 +146,44 @@ const chatRules: readonly Rule[] = [
         { param: 'reasoning_effort' },
       ),
   ),
+  when(
+    'openai/tools-beside-thought',
+    'https://github.com/BerriAI/litellm/pull/34569',
+    ({ model, body }) =>
+      /^gpt-(?:5\.[5-9]|[6-9])(?!.*chat)/.test(model) &&
+      records(body.tools).length > 0 &&
+      body.reasoning_effort !== 'none',
+    ({ model }) =>
+      invalid(
+        `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`,
+        { param: 'reasoning_effort' },
+      ),
+  ),
+  {
+    id: 'openai/tool-unions',
+    source: 'https://github.com/nspady/google-calendar-mcp/issues/39',
+    reject({ body, model }) {
+      const at = unionized.test(model)
+        ? records(body.tools).findIndex((tool) => rootUnion(record(tool.function)?.parameters))
+        : -1;
+      return at < 0
+        ? null
+        : unionFault(record(records(body.tools)[at]?.function)?.name, `tools[${at}].function.parameters`);
+    },
+  },
+  when(
+    'openai/picture-detail',
+    reference,
+    ({ body }) =>
+      records(body.messages).some(({ content }) =>
+        records(content).some(({ image_url }) => {
+          const detail = record(image_url)?.detail;
+          return detail !== undefined && !['auto', 'low', 'high'].includes(String(detail));
+        }),
+      ),
+    invalid("Invalid value for 'detail'. Supported values are: 'auto', 'low', and 'high'.", { code: 'invalid_value' }),
+  ),
+  worded('openai/service-tier', reference, 'service_tier', [[/./, 'auto default flex scale priority']]),
   when(
     'openai/choice-without-tools',
     reference,

@@ -5,6 +5,7 @@ import { record, records } from '../../../server/protocols/shared/json.ts';
 import { bearer, type Double } from '../double.ts';
 import { invalid, type Refusal } from '../rule.ts';
 import { pairedCalls } from '../rules/chat-order.ts';
+import { systemFirst } from '../rules/template.ts';
 import { when } from '../rules/when.ts';
 import { dotted, type Fault, shapeRule } from '../shape.ts';
 import { cohereWire } from '../wires/cohere.ts';
@@ -218,6 +219,11 @@ export const ollama: Double = {
             !/qwen3|gpt-oss|deepseek|thinking/.test(model),
           ({ model }) => invalid(`"${model}" does not support thinking`),
         ),
+        // The older renderers take it: the report tried both.
+        systemFirst('ollama/system-first', 'https://github.com/ollama/ollama/issues/17774', /qwen3\.[89]/, {
+          status: 500,
+          message: 'system message must be at the beginning',
+        }),
       ],
     },
   ],

@@ -34,8 +34,37 @@ const limit: Rule = {
   },
 };
 
+/** The first that read instructions between turns. */
+const instructed = /claude-(?:opus-(?:4-[89]|[5-9])|sonnet-[5-9]|haiku-[5-9]|fable|mythos)/;
+const between = 'https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages';
+
 export const claudeRules: readonly Rule[] = [
   limit,
+  when(
+    'claude/no-system-turns',
+    'https://github.com/BerriAI/litellm/pull/32831',
+    ({ model, body }) => !instructed.test(model) && turnsOf(body).some(({ role }) => role === 'system'),
+    ({ model }) =>
+      invalid(
+        /opus-4-7/.test(model)
+          ? "role 'system' is not supported on this model"
+          : 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+      ),
+  ),
+  when(
+    'claude/system-turns-placed',
+    between,
+    ({ body }) => {
+      const roles = turnsOf(body).map(({ role }) => role);
+      return roles.some(
+        (role, at) =>
+          role === 'system' && (roles[at - 1] !== 'user' || (at + 1 < roles.length && roles[at + 1] !== 'assistant')),
+      );
+    },
+    invalid(
+      'messages: a `system` message must follow a `user` message and must be the last message or be followed by an `assistant` message.',
+    ),
+  ),
   rejected(
     'claude/sampling',
     'https://github.com/UKGovernmentBEIS/inspect_ai/issues/3721',

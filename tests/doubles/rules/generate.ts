@@ -293,6 +293,15 @@ export const generateRules: readonly Rule[] = [
       records(body.tools).some((one) => one.googleSearch !== undefined),
     invalid('Tool use with function calling is unsupported'),
   ),
+  {
+    id: 'gemini/same-tools',
+    source: 'https://github.com/googleapis/dotnet-genai/issues/189',
+    reject({ body }) {
+      const names = records(body.tools).flatMap((one) => records(one.functionDeclarations).map(({ name }) => name));
+      const twice = names.find((name, at) => names.indexOf(name) !== at);
+      return twice === undefined ? null : invalid(`Duplicate function declaration found: ${twice}`);
+    },
+  },
   when(
     'gemini/choice-without-tools',
     'https://github.com/musistudio/claude-code-router/pull/1207',

@@ -5,6 +5,7 @@ import { type Json, list, record, records } from '../../../server/protocols/shar
 import { invalid, type Refusal, type Rule, type Seen } from '../rule.ts';
 import { dotted, type Fault, shapeRule } from '../shape.ts';
 import { thoughtOf } from '../wires/messages.ts';
+import { rootUnion } from './schemas.ts';
 import { when } from './when.ts';
 
 const reference = 'https://platform.claude.com/docs/en/api/messages';
@@ -298,7 +299,85 @@ export function openObject(schema: unknown): boolean {
   return members.some(openObject);
 }
 
+/** What is at the beginning of a picture's bytes. */
+const pictures: readonly (readonly [start: string, type: string])[] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+];
+
+/** Words of JSON schema that an answer's schema may not hold: https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations */
+const bounds = [
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'maxItems',
+];
+
+function boundIn(schema: unknown): { readonly type: string; readonly word: string } | null {
+  if (Array.isArray(schema)) return schema.map(boundIn).find((found) => found !== null) ?? null;
+  const one = record(schema);
+  if (one === null) return null;
+  const word = bounds.find((name) => one[name] !== undefined);
+  if (word !== undefined && typeof one.type === 'string') return { type: one.type, word };
+  if (typeof one.minItems === 'number' && one.minItems > 1) return { type: 'array', word: 'minItems' };
+  return (
+    boundIn(Object.values(record(one.properties) ?? {})) ?? boundIn([one.items, ...list(one.anyOf), ...list(one.allOf)])
+  );
+}
+
+/** What is shown, in turns and in the results of calls. */
+const shownIn = (body: Json) =>
+  everyBlock(body).flatMap(({ one, path }) => [
+    { one, path },
+    ...(one.type === 'tool_result'
+      ? records(one.content).map((inner, at) => ({ one: inner, path: `${path}.tool_result.content.${at}` }))
+      : []),
+  ]);
+
 export const messagesLimits: readonly Rule[] = [
+  {
+    id: 'messages/picture-bytes',
+    source: 'https://github.com/BerriAI/litellm/issues/24900',
+    reject({ body }) {
+      for (const { one, path } of shownIn(body)) {
+        const { type, media_type, data } = record(one.source) ?? {};
+        const found = pictures.find(([start]) => String(data).startsWith(start))?.[1];
+        if (one.type === 'image' && type === 'base64' && found !== undefined && found !== media_type)
+          return invalid(
+            `${path}.image.source.base64: The image was specified using the ${media_type} media type, but the image appears to be a ${found} image`,
+          );
+      }
+      return null;
+    },
+  },
+  {
+    id: 'messages/tool-unions',
+    source: 'https://github.com/anthropics/claude-code/issues/27337',
+    reject({ body }) {
+      const at = records(body.tools).findIndex(({ input_schema }) => rootUnion(input_schema));
+      return at < 0
+        ? null
+        : invalid(
+            `tools.${at}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`,
+          );
+    },
+  },
+  {
+    id: 'messages/schema-bounds',
+    source: 'https://github.com/agentjido/req_llm/issues/302',
+    reject({ body }) {
+      const bound = boundIn(valueAt(body, 'output_config.format.schema'));
+      return bound === null
+        ? null
+        : invalid(`output_config.format.schema: For '${bound.type}' type, property '${bound.word}' is not supported`);
+    },
+  },
   {
     id: 'messages/cache-marks',
     source: 'https://github.com/tghamm/Anthropic.SDK/issues/50',

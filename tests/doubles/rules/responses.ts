@@ -1,10 +1,11 @@
 /** What OpenAI's Responses refuse. */
 import { z } from 'zod';
 import { valueAt } from '../../../server/practice/row-rules.ts';
-import { record, records } from '../../../server/protocols/shared/json.ts';
+import { list, record, records } from '../../../server/protocols/shared/json.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { bracketed, type Fault, shapeRule } from '../shape.ts';
 import { inputOf } from '../wires/responses.ts';
+import { rootUnion, unionFault, unionized } from './schemas.ts';
 import { rejected, when, worded } from './when.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/responses/create';
@@ -247,7 +248,8 @@ export const responsesRules: readonly Rule[] = [
     [/^gpt-5(?:-mini|-nano)?(?:-\d{4}.*)?$/, 'minimal low medium high'],
     [/^gpt-5-codex/, 'low medium high'],
     [/^gpt-5\.1(?!.*chat)/, 'none low medium high xhigh'],
-    [/^gpt-(?:5\.[2-9]|[6-9])(?!.*chat)/, 'none low medium high xhigh max'],
+    [/^gpt-[6-9]/, 'low medium high xhigh max'],
+    [/^gpt-5\.[2-9](?!.*chat)/, 'none low medium high xhigh max'],
     [/^o\d/, 'low medium high'],
   ]),
   when(
@@ -256,6 +258,26 @@ export const responsesRules: readonly Rule[] = [
     ({ model, body }) => !reasoning.test(model) && valueAt(body, 'reasoning.effort') !== undefined,
     invalid(unsupported('reasoning.effort'), { param: 'reasoning.effort', code: 'unsupported_parameter' }),
   ),
+  when(
+    'responses/summary-unknown',
+    'https://github.com/NousResearch/hermes-agent/issues/52047',
+    ({ model, body }) => !reasoning.test(model) && valueAt(body, 'reasoning.summary') !== undefined,
+    invalid(unsupported('reasoning.summary'), { param: 'reasoning.summary', code: 'unsupported_parameter' }),
+  ),
+  when(
+    'responses/seals-unknown',
+    'https://github.com/pydantic/pydantic-ai/issues/2865',
+    ({ model, body }) => !reasoning.test(model) && list(body.include).includes('reasoning.encrypted_content'),
+    invalid('Encrypted content is not supported with this model.', { param: 'include' }),
+  ),
+  {
+    id: 'responses/tool-unions',
+    source: 'https://github.com/BerriAI/litellm/pull/38837',
+    reject({ body, model }) {
+      const at = unionized.test(model) ? records(body.tools).findIndex(({ parameters }) => rootUnion(parameters)) : -1;
+      return at < 0 ? null : unionFault(records(body.tools)[at]?.name, `tools[${at}].parameters`);
+    },
+  },
   when(
     'responses/kept-with-seals',
     'https://platform.openai.com/docs/api-reference/responses/create#responses-create-include',
