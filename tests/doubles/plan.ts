@@ -7,8 +7,15 @@ export interface HeardTool {
   readonly schema: unknown;
 }
 
+/** A tool that takes a text as it is. */
+export interface HeardText {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
 export interface Heard {
   readonly tools: readonly HeardTool[];
+  readonly texts?: readonly HeardText[];
   readonly choice: 'auto' | 'none' | 'required' | { readonly name: string };
   readonly parallel: boolean;
   /** The last turn brings results of calls. */
@@ -25,6 +32,8 @@ export interface SaidCall {
   readonly id: string;
   readonly name: string;
   readonly args: unknown;
+  /** Set where the tool takes a text. */
+  readonly text?: { readonly input: string; readonly namespace?: string | undefined };
 }
 
 export interface Plan {

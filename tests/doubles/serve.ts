@@ -27,6 +27,8 @@ export interface DoubleOptions {
   readonly now: () => number;
   /** More rules for a door: those of the shared rows. */
   readonly rulesFor?: ReturnType<typeof rowRules>;
+  /** What is said instead of a sample of everything. */
+  readonly plan?: (heard: Heard, body: Json, text: string, callId: (seed: string, name: string) => string) => Plan;
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
@@ -102,7 +104,8 @@ export function createDouble(double: Double, options: DoubleOptions) {
       return reject(rejected.refusal);
     }
     const received = withAskedSchema(door.wire.receive(body, stream, model), body);
-    const said = planFor(received, caller.body, door.wire.callId);
+    const said =
+      options.plan?.(received, body, caller.body, door.wire.callId) ?? planFor(received, caller.body, door.wire.callId);
     options.onExchange?.({ ...common, rejected: null, received, said });
     const context: ReplyContext = {
       model,

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { prepareRun } from '../../../cli/parts/agent-run.ts';
 import { agents } from '../../../server/contract/agents.ts';
 import { gatewayIn } from '../../run-gateway.ts';
+import { asking, type Ended, homeEnvironment, programsIn, runFor } from './programs.ts';
 import { startUpstream, type Task } from './upstream.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
@@ -16,87 +17,13 @@ const main = join(root, 'cli', 'main.ts');
 const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini-generate'] as const;
 const limitMs = 120_000;
 
-/** How each is asked once, with its tools allowed. */
-const asking: Readonly<Record<string, (prompt: string) => readonly string[]>> = {
-  claude: (prompt) => ['-p', prompt, '--allowedTools', 'Read', 'Write'],
-  codex: (prompt) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
-  gemini: (prompt) => ['-p', prompt, '--yolo'],
-  opencode: (prompt) => ['run', prompt],
-  qwen: (prompt) => ['-p', prompt, '--yolo'],
-  // It knows no tools: the prompt contains one file and asks for the other.
-  aider: (prompt) => [
-    ...'--no-git --yes-always --no-check-update --no-show-release-notes --no-show-model-warnings --no-stream'.split(
-      ' ',
-    ),
-    ...['--analytics-disable', '--read', 'source.txt', '--file', 'target.txt', '--message', prompt],
-  ],
-};
-
 /** Codex has its conversation made short as soon as it has said anything; under its maker's name it asks for that upstream. */
 const compacting = ['-c', 'model_auto_compact_token_limit=50', '-c', 'model_providers.gateway.name="OpenAI"'];
-
-interface Ended {
-  readonly code: number | null;
-  readonly seconds: number;
-  readonly words: string;
-}
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-agents-'));
 const dataDir = join(dir, 'data');
 const { start, run } = gatewayIn(dataDir);
-// A folder that is kept spares the next run the installation.
-const agentsFolder = process.env.AGENTS_FOLDER ?? join(dir, 'programs');
-
-async function runFor(
-  command: readonly string[],
-  env: Record<string, string | undefined>,
-  cwd: string,
-): Promise<Ended> {
-  const started = performance.now();
-  const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  clearTimeout(timer);
-  return {
-    code: child.signalCode === 'SIGKILL' ? null : code,
-    seconds: (performance.now() - started) / 1000,
-    words: out + err,
-  };
-}
-
-async function succeeds(command: readonly string[]): Promise<boolean> {
-  try {
-    const child = Bun.spawn([...command], { cwd: agentsFolder, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
-    return (await child.exited) === 0;
-  } catch {
-    return false;
-  }
-}
-
-const venv = join(agentsFolder, 'python');
-
-/** @returns whether it lies there now. */
-async function installedFromPython(name: string, program: string): Promise<boolean> {
-  mkdirSync(agentsFolder, { recursive: true });
-  if (existsSync(join(venv, 'bin', program))) return true;
-  return (
-    (await succeeds(['python3', '-m', 'venv', venv])) &&
-    (await succeeds([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
-  );
-}
-
-/** @returns whether it lies there now. */
-async function installed(name: string): Promise<boolean> {
-  mkdirSync(agentsFolder, { recursive: true });
-  if (!existsSync(join(agentsFolder, 'package.json')))
-    writeFileSync(join(agentsFolder, 'package.json'), '{"private":true}');
-  if (existsSync(join(agentsFolder, 'node_modules', name.replace(/@\d+$/, '')))) return true;
-  return succeeds(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
-}
+const programs = programsIn(process.env.AGENTS_FOLDER ?? join(dir, 'programs'));
 
 const wrong = 'sk-no-such-key';
 let url = '';
@@ -118,27 +45,17 @@ async function ask(
   writeFileSync(task.source, `${secret}\n`);
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
   const words = [...more, ...(asking[name]?.(prompt) ?? [prompt])];
-  const env = {
-    PATH: [join(agentsFolder, 'node_modules', '.bin'), join(venv, 'bin'), process.env.PATH ?? ''].join(':'),
-    // Its library would look for prices in the network.
-    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-    HOME: home,
-    TERM: 'dumb',
-    LANG: 'C.UTF-8',
-    GATEWAY_DATA_DIR: dataDir,
-    // It refuses its tools in folders that it was not configured to trust.
-    GEMINI_CLI_TRUST_WORKSPACE: 'true',
-  };
+  const env = { ...homeEnvironment(home, programs.path), GATEWAY_DATA_DIR: dataDir };
   const agent = agents.find((one) => one.name === name);
   if (token === wrong && agent !== undefined) {
     // `exec` itself would find that there is no such token.
     const run = prepareRun(agent, { url, key: wrong, models: [model], model }, home);
-    const ended = await runFor([name, ...run.arguments, ...words], { ...env, ...run.environment }, work);
+    const ended = await runFor([name, ...run.arguments, ...words], { ...env, ...run.environment }, work, limitMs);
     run.close();
     return { ...ended, wrote: false };
   }
   const command = [process.execPath, main, 'exec', '--token', token, '--model', model, '--', name, ...words];
-  const ended = await runFor(command, env, work);
+  const ended = await runFor(command, env, work, limitMs);
   const wrote = existsSync(task.target) && readFileSync(task.target, 'utf8').includes(secret);
   return { ...ended, wrote };
 }
@@ -201,7 +118,7 @@ const upstream = startUpstream(() => task);
 const serving: Bun.Subprocess[] = [];
 const cleanup: (() => Promise<void>)[] = [];
 try {
-  if (!(await installed('node@22'))) throw new Error('skipped: npm cannot install node');
+  if (!(await programs.node())) throw new Error('skipped: npm cannot install node');
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const dialect of dialects)
     await run(
@@ -236,12 +153,11 @@ try {
   writeFileSync(join(dataDir, 'gateway.url'), `${url}\n`);
 
   const table: string[][] = [['program', ...dialects, 'unknown model', 'no quota', 'wrong key']];
-  for (const { name, program, package: from, python } of agents) {
+  for (const agent of agents) {
+    const { name } = agent;
     if (selected.length > 0 && !selected.includes(name)) continue;
-    const ready =
-      from !== undefined ? await installed(from) : python !== undefined && (await installedFromPython(python, program));
-    if (!ready) {
-      console.log(`${name}: skipped, ${from ?? python} cannot be installed`);
+    if (!(await programs.install(agent))) {
+      console.log(`${name}: skipped, it cannot be installed`);
       continue;
     }
     const row = [name];

@@ -1,6 +1,7 @@
 /** Anthropic itself. */
 
 import { valueAt } from '../../../server/practice/row-rules.ts';
+import { record } from '../../../server/protocols/shared/json.ts';
 import { type Caller, type Double, keyIn, knownModels } from '../double.ts';
 import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { claudeRules } from '../rules/claude.ts';
@@ -10,7 +11,7 @@ import { messagesWire } from '../wires/messages.ts';
 
 /** https://platform.claude.com/docs/en/api/beta-headers, and those that its own programs send. */
 const betas =
-  /^(?:message-batches|prompt-caching|computer-use|pdfs|token-counting|token-efficient-tools|output-128k|files-api|mcp-client|dev-full-thinking|interleaved-thinking|code-execution|extended-cache-ttl|context-1m|context-management|model-context-window-exceeded|skills|fast-mode|structured-outputs|effort|advanced-tool-use|tool-search-tool|tool-examples|claude-code|oauth|fine-grained-tool-streaming|web-fetch|compact|redact-thinking|prompt-caching-scope|adaptive-thinking|advisor-tool|task-budgets|user-profiles|cache-diagnosis|thinking-binding-controls|afk-mode|summarize-connector-text|managed-agents|advanced-tool)-\d{4}-?\d{2}-?\d{2}$/;
+  /^(?:message-batches|prompt-caching|computer-use|pdfs|token-counting|token-efficient-tools|output-128k|files-api|mcp-client|dev-full-thinking|interleaved-thinking|code-execution|extended-cache-ttl|context-1m|context-management|model-context-window-exceeded|skills|fast-mode|structured-outputs|effort|advanced-tool-use|tool-search-tool|tool-examples|claude-code|oauth|fine-grained-tool-streaming|web-fetch|compact|redact-thinking|prompt-caching-scope|adaptive-thinking|advisor-tool|task-budgets|user-profiles|cache-diagnosis|thinking-binding-controls|afk-mode|summarize-connector-text|managed-agents|advanced-tool|mid-conversation-system|mid-conversation-tool-changes|inline-tools|per-turn-control|thinking-token-count)-\d{4}-?\d{2}-?\d{2}$/;
 
 const betasOf = (headers: Headers): readonly string[] =>
   (headers.get('anthropic-beta') ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
@@ -48,6 +49,22 @@ const wanted = betaMembers.map(([member, beta, source]) =>
     invalid(`${member}: Extra inputs are not permitted`),
   ),
 );
+
+const forms: readonly Rule[] = [
+  when(
+    'anthropic/context-management-form',
+    'https://platform.claude.com/docs/en/build-with-claude/context-editing',
+    ({ body }) => valueAt(body, 'context_management') !== undefined && record(body.context_management) === null,
+    invalid('context_management: Input should be a valid dictionary or object to extract fields from'),
+  ),
+  when(
+    'anthropic/service-tier',
+    'https://platform.claude.com/docs/en/api/service-tiers',
+    ({ body }) =>
+      valueAt(body, 'service_tier') !== undefined && !['auto', 'standard_only'].includes(String(body.service_tier)),
+    invalid("service_tier: Input should be 'auto' or 'standard_only'"),
+  ),
+];
 
 const version: Rule = when(
   'anthropic/version',
@@ -90,6 +107,7 @@ export const messagesRules: readonly Rule[] = [
     roles: ['user', 'assistant', 'system'],
   }),
   ...wanted,
+  ...forms,
   ...messagesBasics,
   signedThoughts,
   ...thinkingRules,

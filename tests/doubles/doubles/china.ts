@@ -8,6 +8,7 @@ import { messagesOf, pairedCalls, thoughtsKept } from '../rules/chat-order.ts';
 import { turnsOf } from '../rules/messages.ts';
 import { lateInstruction } from '../rules/template.ts';
 import { rejected, when, worded } from '../rules/when.ts';
+import { nameFrom } from '../seal.ts';
 import { bracketed } from '../shape.ts';
 import { chatDouble, messagesDoor } from './chat.ts';
 import { error, open, paired } from './lax.ts';
@@ -306,7 +307,7 @@ export const minimax: Double = chatDouble({
   habits: {
     thoughts: 'reasoning_content',
     thinks: () => true,
-    callId: (seed) => `call_function_${seed.length}_1`,
+    callId: (seed) => `call_function_${nameFrom(seed, 12)}_1`,
     usageInLast: true,
   },
   rules: [

@@ -5,6 +5,7 @@ import { invalid, type Refusal } from '../rule.ts';
 import { openResponses } from '../rules/open-responses.ts';
 import { noDeveloper, qwen, systemFirst, userAsked } from '../rules/template.ts';
 import { when } from '../rules/when.ts';
+import { nameFrom } from '../seal.ts';
 import { type Fault, shapeRule } from '../shape.ts';
 import { responsesWireWith } from '../wires/responses.ts';
 import { chatDouble } from './chat.ts';
@@ -50,7 +51,7 @@ export const vllm: Double = chatDouble({
   habits: {
     thoughts: 'reasoning',
     thinks: vllmThinks,
-    callId: (seed) => `chatcmpl-tool-${seed.length}`,
+    callId: (seed) => `chatcmpl-tool-${nameFrom(seed, 32)}`,
     usageInLast: false,
   },
   rules: [
@@ -142,11 +143,14 @@ export const lmStudio: Double = chatDouble({
     // Other words and formats: below, as it words them.
     formats: 'text json_object json_schema',
   },
+  // https://github.com/openai/codex/issues/22294
   error: ({ path, expected }) =>
     invalid(
-      `Invalid '${path.map((part) => (typeof part === 'number' ? `[${part}]` : part)).join('.')}': expected ${expected}`,
+      path[0] === 'tools' && path.at(-1) === 'type'
+        ? 'Invalid literal value, expected "function"'
+        : `Invalid '${path.map((part) => (typeof part === 'number' ? `[${part}]` : part)).join('.')}': expected ${expected}`,
     ),
-  habits: { thoughts: 'reasoning_content', thinks: lmThinks, callId: (seed) => String(100_000_000 + seed.length) },
+  habits: { thoughts: 'reasoning_content', thinks: lmThinks, callId: (seed) => nameFrom(seed, 9) },
   rules: [
     when(
       'lm-studio/tool-choice',
@@ -159,12 +163,6 @@ export const lmStudio: Double = chatDouble({
       'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189',
       ({ body }) => record(body.response_format)?.type === 'json_object',
       invalid("'response_format.type' must be 'json_schema' or 'text'"),
-    ),
-    when(
-      'lm-studio/custom-tools',
-      'https://github.com/openai/codex/issues/22294',
-      ({ body }) => records(body.tools).some(({ type }) => type !== 'function'),
-      invalid('Invalid literal value, expected "function"'),
     ),
     systemFirst(
       'lm-studio/system-first',

@@ -17,6 +17,8 @@ const caps: readonly (readonly [RegExp, number])[] = [
   [/claude-3-5/, 8192],
   [/claude-3-7/, 64_000],
   [/claude-opus-4(?:-[01](?!\d)|-2025(?:0514|0805)|@|$)/, 32_000],
+  // https://github.com/0xPlaygrounds/rig/issues/2505
+  [/claude-sonnet-4-6/, 128_000],
   [/claude-(?:opus-4-5|sonnet-4|haiku-4-5)/, 64_000],
   [/claude-/, 128_000],
 ];

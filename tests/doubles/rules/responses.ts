@@ -95,6 +95,15 @@ const item = z.union([
     name,
     input: words,
     status,
+    namespace: words.nullish(),
+    caller: z.unknown().optional(),
+    async: z.boolean().optional(),
+  }),
+  z.strictObject({
+    type: z.literal('additional_tools'),
+    id: words.nullish(),
+    role: z.literal('developer'),
+    tools: z.array(z.looseObject({ type: words })),
   }),
   z.strictObject({
     type: z.literal('custom_tool_call_output'),

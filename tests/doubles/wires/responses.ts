@@ -1,6 +1,6 @@
 /** Responses as OpenAI answers them: sealed thoughts, items with ids of their own, compaction on demand. */
 import { type Json, record, records } from '../../../server/protocols/shared/json.ts';
-import { type Heard, idWith, type Plan, torn } from '../plan.ts';
+import { type Heard, type HeardText, idWith, type Plan, torn } from '../plan.ts';
 import { nameFrom } from '../seal.ts';
 import { created, events, named, type ReplyContext, type Wire } from '../wire.ts';
 
@@ -8,6 +8,15 @@ type Item = Record<string, unknown>;
 
 export const inputOf = (body: Json): readonly Item[] =>
   typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
+
+/** Tools that take texts, wherever they are declared: beside functions, in a namespace, in an item of the input. */
+function textTools(tools: unknown, namespace?: string): readonly HeardText[] {
+  return records(tools).flatMap((tool): readonly HeardText[] => {
+    if (tool.type === 'namespace') return textTools(tool.tools, String(tool.name));
+    if (tool.type !== 'custom') return [];
+    return [{ name: String(tool.name), ...(namespace === undefined ? {} : { namespace }) }];
+  });
+}
 
 function receive(body: Json, stream: boolean, thinks: boolean): Heard {
   const choice = body.tool_choice;
@@ -17,9 +26,10 @@ function receive(body: Json, stream: boolean, thinks: boolean): Heard {
     tools: records(body.tools).flatMap(({ type, name, parameters }) =>
       type === 'function' && typeof name === 'string' ? [{ name, schema: parameters }] : [],
     ),
+    texts: [...textTools(body.tools), ...inputOf(body).flatMap(({ tools }) => textTools(tools))],
     choice: typeof named === 'string' ? { name: named } : choice === 'none' || choice === 'required' ? choice : 'auto',
     parallel: body.parallel_tool_calls !== false,
-    answered: inputOf(body).at(-1)?.type === 'function_call_output',
+    answered: /_call_output$/.test(String(inputOf(body).at(-1)?.type)),
     schema:
       format?.type === 'json_schema' ? (format.schema ?? null) : format?.type === 'json_object' ? null : undefined,
     thinks,
@@ -58,14 +68,25 @@ function itemsOf(plan: Plan, { seals, body }: ReplyContext): Item[] {
     role: 'assistant',
     content: [{ type: 'output_text', text: plan.words.join(''), annotations: [], logprobs: [] }],
   };
-  const calls = plan.calls.map((call, at) => ({
-    id: id('fc', at),
-    type: 'function_call',
-    status: 'completed',
-    call_id: call.id,
-    name: call.name,
-    arguments: JSON.stringify(call.args),
-  }));
+  const calls = plan.calls.map((call, at) => {
+    if (call.text !== undefined)
+      return {
+        id: id('ctc', at),
+        type: 'custom_tool_call',
+        status: 'completed',
+        call_id: call.id,
+        name: call.name,
+        ...call.text,
+      };
+    return {
+      id: id('fc', at),
+      type: 'function_call',
+      status: 'completed',
+      call_id: call.id,
+      name: call.name,
+      arguments: JSON.stringify(call.args),
+    };
+  });
   return [...thoughts, message, ...calls];
 }
 
@@ -150,6 +171,13 @@ function itemEvents(item: Item, output_index: number, plan: Plan): Event[] {
         done,
       ];
     }
+    case 'custom_tool_call':
+      return [
+        added({ ...item, status: 'in_progress', input: '' }),
+        ['response.custom_tool_call_input.delta', { ...at, delta: item.input }],
+        ['response.custom_tool_call_input.done', { ...at, input: item.input }],
+        done,
+      ];
     default:
       return [added(item), done];
   }
