@@ -1,5 +1,6 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
+import { isNetwork } from './networks.ts';
 import { bucketOptions } from './pricing/bucket.ts';
 import { isTermName, pricedMembers } from './pricing/modifiers.ts';
 
@@ -158,17 +159,12 @@ export const domains: OptionKind<readonly string[]> = {
   parse: list.parse,
 };
 
-const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-const network4 = new RegExp(`^${octet}(\\.${octet}){3}(/(3[0-2]|[12]?\\d))?$`);
-/** Spelled loosely; what reads it refuses the rest. */
-const network6 = /^(?=.*:)[\da-f:]{2,39}(\/(12[0-8]|1[01]\d|[1-9]?\d))?$/i;
-
 /** Comma separated addresses and networks in CIDR form. */
 export const networks: OptionKind<readonly string[]> = {
   name: 'list',
   clean: (value) => list.parse(value).join(','),
   check(value) {
-    const bad = list.parse(value).find((item) => !network4.test(item) && !network6.test(item));
+    const bad = list.parse(value).find((item) => !isNetwork(item));
     return bad === undefined ? null : { zh: `不是 IP 地址或网段：${bad}`, en: `no address or network: ${bad}` };
   },
   parse: list.parse,

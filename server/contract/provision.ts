@@ -1,10 +1,26 @@
 /** The declarative file: what a site should have. Absent fields are left alone, null puts an option back or takes a ratio out. */
 import * as z from 'zod/mini';
 
-const list = z.union([z.string(), z.array(z.string())]);
+export const unlimited = 'unlimited';
+
+/** How other programs write a reference; this file writes `{env: NAME}` and `{file: PATH}`. */
+const reference = /^\s*(?:\$\{[^{}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*\)|\{\{.*\}\}|os\.environ\/\S+|%[A-Z_][A-Z0-9_]*%)\s*$/;
+const isReference = (value: unknown): boolean => typeof value === 'string' && reference.test(value);
+const unresolved = 'is a reference that nothing resolves here: write {env: NAME} or {file: PATH}';
+const text = z.string().check(z.refine((value) => !isReference(value), unresolved));
+const list = z.union([text, z.array(text)]);
+/** What an unset variable leaves would lift the limit: `unlimited` does. */
+const limit = list.check(
+  z.refine(
+    (value) => value.length > 0 && [value].flat().every((item) => item.trim() !== ''),
+    'is empty: write unlimited, or what it is limited to',
+  ),
+);
 const json = z.union([z.string(), z.record(z.string(), z.unknown())]);
 const optional = <T extends z.ZodMiniType>(type: T) => z.optional(type);
-const named = z.string().check(z.minLength(1));
+const named = text.check(z.refine((value) => value.trim() !== '', 'is empty'));
+/** 0 and `unlimited` = no limit. */
+const rate = z.union([z.int().check(z.minimum(0)), z.literal(unlimited)]);
 /** Quota, or dollars as `5usd`: read like the amounts of the console and of the flags. */
 const amount = z.union([z.int().check(z.minimum(0)), named]);
 /** Epoch seconds, `never`, a date, or a span like `30d` from when the object was made. */
@@ -13,19 +29,20 @@ const expiry = z.union([z.int(), named]);
 const provisionedChannel = z.strictObject({
   name: named,
   /** Provider by name or number. */
-  type: z.union([z.string(), z.int()]),
+  type: z.union([text, z.int()]),
   /** Absent for a channel that exists: its key stays. */
-  key: optional(z.string()),
+  key: optional(text),
   status: optional(z.enum(['enabled', 'disabled'])),
   models: optional(list),
   group: optional(list),
-  base_url: optional(z.string()),
+  /** `default` = the maker's own. */
+  base_url: optional(named),
   priority: optional(z.int()),
   weight: optional(z.int()),
-  tag: optional(z.string()),
-  test_model: optional(z.string()),
-  openai_organization: optional(z.string()),
-  other: optional(z.string()),
+  tag: optional(text),
+  test_model: optional(text),
+  openai_organization: optional(text),
+  other: optional(text),
   model_mapping: optional(json),
   status_code_mapping: optional(json),
   param_override: optional(json),
@@ -38,9 +55,9 @@ export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 const provisionedUser = z.strictObject({
   username: named,
   /** Absent for a new user: login by password is impossible until one is set. */
-  password: optional(z.string()),
-  display_name: optional(z.string()),
-  group: optional(z.string()),
+  password: optional(text),
+  display_name: optional(text),
+  group: optional(named),
   role: optional(z.enum(['user', 'admin', 'root'])),
   status: optional(z.enum(['enabled', 'disabled'])),
   /** Balance that a new user starts with; one who is there already keeps his. */
@@ -51,19 +68,20 @@ export type ProvisionedUser = z.infer<typeof provisionedUser>;
 const provisionedToken = z.strictObject({
   name: named,
   /** Username; absent = the first administrator. */
-  owner: optional(z.string()),
+  owner: optional(named),
   /** The key itself, with or without `sk-`; absent = made up for a new token, kept for an existing one. */
-  key: optional(z.string()),
+  key: optional(text),
   status: optional(z.enum(['enabled', 'disabled'])),
   /** Total quota the token may use; `unlimited`. */
-  quota: optional(z.union([amount, z.literal('unlimited')])),
+  quota: optional(z.union([amount, z.literal(unlimited)])),
   expires: optional(expiry),
-  models: optional(list),
-  allow_ips: optional(list),
-  group: optional(z.string()),
-  rpm_limit: optional(z.int()),
-  tpm_limit: optional(z.int()),
-  concurrency_limit: optional(z.int()),
+  /** `unlimited` = every model, and every address. */
+  models: optional(limit),
+  allow_ips: optional(limit),
+  group: optional(text),
+  rpm_limit: optional(rate),
+  tpm_limit: optional(rate),
+  concurrency_limit: optional(rate),
   day_budget: optional(amount),
   month_budget: optional(amount),
 });
@@ -74,7 +92,7 @@ const provisionedCode = z.strictObject({
   /** Of each. */
   quota: amount,
   /** The code itself; absent = codes are made up until `count` of this name have been made, used ones included. */
-  code: optional(z.string()),
+  code: optional(named),
   count: optional(z.int().check(z.minimum(1))),
   expires: optional(expiry),
 });
@@ -83,8 +101,8 @@ export type ProvisionedCode = z.infer<typeof provisionedCode>;
 export const provisionDocument = z.strictObject({
   version: z.literal(1),
   /** Whose objects these are; `--prune` removes only objects of the same label. */
-  label: optional(z.string()),
-  options: optional(z.record(z.string(), z.unknown())),
+  label: optional(named),
+  options: optional(z.record(z.string(), z.unknown().check(z.refine((value) => !isReference(value), unresolved)))),
   /** Group -> ratio, merged into GroupRatio. */
   groups: optional(z.record(z.string(), z.nullable(z.number()))),
   /** Price map -> model -> ratio, merged. */

@@ -82,7 +82,7 @@ const isPrivileged = (row: Endpoint, { via }: Actor): boolean =>
 
 function allow(row: Endpoint, actor: Actor): void {
   if (actor.via === 'local') return;
-  if (row.access === 'local') throw new AppError('role_too_low');
+  if (row.access === 'local') throw new AppError('local_only', { call: row.id });
   if (row.access !== 'public' && actor.via === 'anonymous') throw new AppError('login_required');
   if (actor.role < minRole[row.access]) throw new AppError('role_too_low');
   // What anybody may read needs no scope.

@@ -10,14 +10,16 @@ export function createRunner(
   where: readonly string[] = [],
   language: Language = 'en',
 ) {
+  let said = '';
   const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
     let out = '';
+    said = '';
     const program = createProgram(
       {
         env: { HOME: dir, ...env, ...more },
         streams: {
           out: { write: (text: string) => (out += text) },
-          err: { write: () => undefined },
+          err: { write: (text: string) => (said += text) },
           outIsTty: false,
           columns: 80,
         },
@@ -34,6 +36,8 @@ export function createRunner(
     env,
     where,
     run,
+    /** What the last command wrote beside its output. */
+    said: () => said,
     json: async <T = never>(args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as T,
   };
 }

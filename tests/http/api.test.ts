@@ -120,7 +120,21 @@ test('token rules', async () => {
   const create = async (body: Record<string, unknown>) => (await send('POST', '/api/token/', body, headers)).body;
   expect(await create({ name: 'x'.repeat(51) })).toMatchObject({ message: '令牌名称过长' });
   expect(await create({ name: 'x', expired_time: 0 })).toMatchObject({ message: '过期时间格式错误！' });
-  const expired = (await create({ name: 'x', expired_time: 1000 })).data as { id: number; status: number };
+  expect(await create({ name: 'x', expired_time: 1000 })).toMatchObject({ message: '过期时间已经过去' });
+  for (const wrong of [
+    { remain_quota: -5 },
+    { day_budget: -1 },
+    { rpm_limit: 1e15 },
+    { allow_ips: '10.0.0.1\n203.0.113.300' },
+    { allow_ips: 'localhost' },
+    { allow_ips: '127.0.0.0/33' },
+  ])
+    expect(await create({ name: 'x', ...wrong }), JSON.stringify(wrong)).toMatchObject({ success: false });
+  const made = (await create({ name: 'x' })).data as { id: number };
+  const expired = (await send('PUT', '/api/token/', { id: made.id, expired_time: 1000 }, headers)).body.data as {
+    id: number;
+    status: number;
+  };
   expect(expired.status).toBe(3);
   expect(
     (await send('PUT', '/api/token/?status_only=true', { id: expired.id, status: 1 }, headers)).body.message,

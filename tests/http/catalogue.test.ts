@@ -104,7 +104,7 @@ async function check(row: Endpoint, caller: Caller): Promise<string> {
   expect([place, response.status]).not.toEqual([place, 500]);
   if (caller.level < levels[row.access]) {
     // Places of the data directory's owner tell nobody whether a login would help.
-    const refusal = row.access === 'local' && !caller.always ? ([200, 'role_too_low'] as const) : caller.refusal;
+    const refusal = row.access === 'local' && !caller.always ? ([200, 'local_only'] as const) : caller.refusal;
     expect([place, response.status, body.success, body.code]).toEqual([place, refusal[0], false, refusal[1]]);
     return 'refused';
   }

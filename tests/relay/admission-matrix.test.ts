@@ -253,7 +253,8 @@ async function person(quota = 1_000_000_000): Promise<number> {
   return id;
 }
 async function tokenOf(userId: number, fields: TokenFields = {}) {
-  const token = await gateway.services.tokens.create(userId, { name: 't', unlimited_quota: true, ...fields });
+  const token = await gateway.services.tokens.create(userId, { name: 't', unlimited_quota: true });
+  await gateway.services.tokens.update(token.id, null, fields, false);
   await gateway.sync();
   return token;
 }

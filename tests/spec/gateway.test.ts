@@ -160,7 +160,10 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   '002.4.10': async () => {
     expect(await token()).toMatchObject({ status: 1 });
     expect(await token({ remain_quota: 0 })).toMatchObject({ status: 4 });
-    expect(await token({ expired_time: 1000 })).toMatchObject({ status: 3 });
+    const { id: ended } = await token();
+    expect(await on.record('PUT', '/api/token/', { id: ended, expired_time: 1000 }, on.plain.headers)).toMatchObject({
+      status: 3,
+    });
     const { id } = await token();
     expect(await on.works('PUT', '/api/token/?status_only=true', { id, status: 2 }, on.plain.headers)).toMatchObject({
       status: 2,

@@ -177,7 +177,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       return channel?.id ?? 0;
     },
     async token(fields: TokenFields = {}) {
-      const token = await services.tokens.create(userId, { name: 't', unlimited_quota: true, ...fields });
+      // A new key may not have ended already.
+      const { expired_time: until, ...others } = fields;
+      const token = await services.tokens.create(userId, { name: 't', unlimited_quota: true, ...others });
+      if (until !== undefined) await services.tokens.update(token.id, null, { expired_time: until }, false);
       await sync();
       return token;
     },

@@ -1,5 +1,6 @@
 /** Channels as the flags describe them and as tables show them. */
 import { readFileSync } from 'node:fs';
+import { statusWord } from '../../../server/contract/channel-filter.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
@@ -10,9 +11,6 @@ import { type Columns, isId, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { bestMatch } from '../../parts/suggest.ts';
-
-const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
-export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
 
 /** Milliseconds of a good test. */
 function testWord(row: Channel): string {
@@ -56,34 +54,14 @@ export async function findChannel(client: Client, ref: string): Promise<Channel>
   );
 }
 
-/** The named ones, or with `--all`, `--tag`, `--filter` those that match. @throws AppError input_needed */
+/** The named ones, or with `--all`, `--tag`, `--filter` those that the server finds. @throws AppError input_needed */
 export async function selectedChannels(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Channel[]> {
   const tag = text(flags.tag);
   const filter = text(flags.filter);
   if (refs.length > 0) return Promise.all(refs.map((ref) => findChannel(client, ref)));
-  if (flags.all !== true && tag === undefined && filter === undefined)
-    throw new AppError('input_needed', { flags: 'ID | --all | --tag | --filter' });
-  const matches = filter === undefined ? () => true : filterOf(filter);
-  return (await allChannels(client)).filter(
-    (channel) => (tag === undefined || channel.tag === tag) && matches(channel),
-  );
-}
-
-/** `status=enabled,group=vip`: all must hold; list fields hold when they have the word. @throws AppError usage */
-export function filterOf(filter: string): (channel: Channel) => boolean {
-  const conditions = filter.split(',').map((condition) => {
-    const [field = '', word] = condition.split('=');
-    if (word === undefined || word === '' || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
-      throw new AppError('usage', { detail: `--filter ${condition}: status, group, model, type, tag, name` });
-    return { field, word };
-  });
-  const valuesOf = (channel: Channel, field: string): readonly string[] => {
-    if (field === 'status') return [statusWord(channel.status)];
-    if (field === 'group') return channel.group.split(',');
-    if (field === 'model') return channel.models.split(',');
-    return [String(channel[field as 'type' | 'tag' | 'name'])];
-  };
-  return (channel) => conditions.every(({ field, word }) => valuesOf(channel, field).includes(word));
+  if (tag !== undefined || filter !== undefined) return client.call('channel.selection', { tag, filter });
+  if (flags.all !== true) throw new AppError('input_needed', { flags: 'ID | --all | --tag | --filter' });
+  return allChannels(client);
 }
 
 /** Types as commands take them. */

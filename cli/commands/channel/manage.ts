@@ -1,31 +1,22 @@
 /** Looking at channels, switching them, deleting them, carrying them elsewhere. */
 import { readFileSync } from 'node:fs';
+import { statusWord } from '../../../server/contract/channel-filter.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf, onEach, removal } from '../../parts/bulk.ts';
 import { columnsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
-import {
-  allChannels,
-  columns,
-  filterOf,
-  findChannel,
-  selectedChannels,
-  showChannel,
-  statusWord,
-  typeNames,
-} from './fields.ts';
+import { allChannels, columns, findChannel, selectedChannels, showChannel, typeNames } from './fields.ts';
 
 export const list: CommandRun = async (context, flags) => {
   const filter = text(flags.filter);
   const client = await context.client();
-  const channels = await allChannels(client);
+  const channels =
+    filter === undefined ? await allChannels(client) : await client.call('channel.selection', { filter });
   const money = await moneyOf(context);
-  context.output.list(
-    filter === undefined ? channels : channels.filter(filterOf(filter)),
-    columnsOf('channel.list', columns(await typeNames(client)), money),
-    (row) => String(row.id),
+  context.output.list(channels, columnsOf('channel.list', columns(await typeNames(client)), money), (row) =>
+    String(row.id),
   );
 };
 

@@ -83,9 +83,10 @@ export const restore: CommandRun = async (context, _flags, input) => {
   if (keyFailure !== null) context.output.note(formatError(keyFailure.code, keyFailure.params, context.language));
 };
 
+/** Of the machine that is named; this one's are read without its server, which a damaged database keeps from starting. */
 export const list: CommandRun = async (context) => {
   context.output.list(
-    backupFiles(context.dataDir),
+    context.url === '' ? backupFiles(context.dataDir) : await (await context.client()).call('backup.list'),
     [
       { name: 'file', value: (row) => row.file },
       { name: 'time', value: (row) => isoTime(row.created_at) },

@@ -197,13 +197,16 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   runs on the data directory, else the data directory itself.`,
   },
   {
-    name: 'apply',
+    name: 'files',
     zh: `声明式配置
 
   gateway export > site.yaml      当前状态，机密以引用表示
   gateway diff -f site.yaml       有差异则退出码 10
   gateway apply -f site.yaml      一个事务，全部或全不
-  --prune 只删除由同一文件创建的对象。机密：{env: NAME} 或 {file: PATH}。
+  --prune 只删除由同一文件创建的对象。
+  引用：key: {env: NAME} 或 {file: PATH}。变量未设置时，已有的密钥与密码保持不变，
+  并会提示；其他字段（限制、地址等）则拒绝。\${NAME} 之类的写法会被拒绝。
+  不限：写 unlimited（models、allow_ips、预算、速率）；base_url: default 为官方地址。
   额度：500000 或 5usd；expires：never、日期，或 30d（自创建时起算）。
   没有密码的新用户不能用密码登录；用户的 quota 只是新用户的起始余额；
   codes 按 name 补足到 count 个，或以 code 给出兑换码本身。
@@ -214,7 +217,11 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   gateway diff -f site.yaml       exit 10 when there are differences
   gateway apply -f site.yaml      one transaction, all or nothing
   --prune deletes only what the same file made.
-  Secrets: {env: NAME} or {file: PATH}.
+  References: key: {env: NAME} or {file: PATH}. Where the variable is not set,
+  keys and passwords that are stored stay, and a line says so; anything else
+  (limits, addresses) is refused. \${NAME} and its like are refused.
+  No limit: unlimited (models, allow_ips, budgets, rates);
+  base_url: default is the maker's own address.
   Amounts: 500000 or 5usd; expires: never, a date, or 30d from when it was made.
   A new user without a password cannot log in with one; quota of a user is
   what a new one starts with; codes are made up to count of a name, or given

@@ -1,10 +1,11 @@
 /** Models: what they cost, who serves them, and why one is not available. */
+import { statusWord } from '../../../server/contract/channel-filter.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { compilePriceTables, resolvePrices } from '../../../server/contract/pricing/tables.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { allChannels, statusWord } from '../channel/fields.ts';
+import { allChannels } from '../channel/fields.ts';
 import { known } from './details.ts';
 
 const members = (list: string): string[] => list.split(',').map((one) => one.trim());

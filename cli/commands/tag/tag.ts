@@ -1,11 +1,12 @@
 /** Channels by their tag. */
+import { statusWord } from '../../../server/contract/channel-filter.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import { onEach } from '../../parts/bulk.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { allChannels, statusWord } from '../channel/fields.ts';
+import { allChannels } from '../channel/fields.ts';
 
 export const list: CommandRun = async (context) => {
   const tags = Map.groupBy(
@@ -32,7 +33,7 @@ export const list: CommandRun = async (context) => {
 
 /** @throws AppError not_found */
 async function channelsOf(client: Client, tag: string): Promise<Channel[]> {
-  const channels = (await allChannels(client)).filter((channel) => channel.tag === tag);
+  const channels = await client.call('channel.selection', { tag });
   if (channels.length === 0) throw new AppError('not_found', { what: `tag ${tag}` });
   return channels;
 }

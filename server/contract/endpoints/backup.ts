@@ -32,4 +32,25 @@ export const backupEndpoints = [
     output: z.object(state),
     summary: { zh: '立即执行定时备份', en: 'Make a scheduled backup now' },
   }),
+  endpoint({
+    id: 'backup.list',
+    method: 'GET',
+    path: '/api/backup/files',
+    access: 'root',
+    input: none,
+    /** The oldest first. `before_upgrade_to`: '' = it is no copy that an upgrade made. */
+    output: z.array(
+      z.object({
+        file: z.string(),
+        format: z.int(),
+        schema: z.string(),
+        version: z.string(),
+        created_at: z.int(),
+        bytes: z.int(),
+        sha256: z.string(),
+        before_upgrade_to: z.string(),
+      }),
+    ),
+    summary: { zh: '服务器数据目录中的备份', en: 'Backups in the data directory of the server' },
+  }),
 ] as const;

@@ -71,6 +71,16 @@ export const channelEndpoints = [
     summary: { zh: '搜索渠道', en: 'Search channels' },
   }),
   endpoint({
+    id: 'channel.selection',
+    method: 'GET',
+    path: '/api/channel/selection',
+    access: 'admin',
+    /** `filter`: `status=enabled,group=vip`; both must hold, and an empty one is refused: what selects for bulk work. */
+    input: z.object({ tag: text, filter: text }),
+    output: z.array(channelShape),
+    summary: { zh: '批量操作所选的渠道', en: 'Channels that bulk work means' },
+  }),
+  endpoint({
     id: 'channel.models',
     method: 'GET',
     path: '/api/channel/models',

@@ -73,6 +73,17 @@ export const catalogueErrors = {
   ),
   token_name_long: business('令牌名称过长', 'The token name is too long', 2),
   token_expiry_invalid: business('过期时间格式错误！', 'Invalid expiry time', 2),
+  token_expiry_past: business('过期时间已经过去', 'The expiry time has passed', 2),
+  token_amount: business(
+    '{field} 必须是 0 到 {limit} 之间的整数',
+    '{field} must be a whole number from 0 to {limit}',
+    2,
+  ),
+  token_addresses: business(
+    '不是 IP 地址或网段：{address}',
+    '{address} is neither an IP address nor a network such as 10.0.0.0/8',
+    2,
+  ),
   token_expired_enable: business(
     '令牌已过期，无法启用，请先修改令牌过期时间，或者设置为永不过期',
     'The token has expired; change its expiry first',

@@ -60,6 +60,15 @@ export const signInErrors = {
     'The New-Api-User header names another user',
     401,
   ),
+  local_only: row(
+    403,
+    'permission_error',
+    4,
+    'client',
+    '只能在网关所在的机器上执行：{call}',
+    'Only the machine of the gateway itself may do this: {call}',
+    200,
+  ),
   role_too_low: row(
     403,
     'permission_error',

@@ -1,6 +1,6 @@
 /** Backups by the clock: made, looked through, brought where they belong, looked through there, and the oldest removed. */
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BackupHeader } from '../../../db/backup-file.ts';
 import type { Database } from '../../../db/open.ts';
 import { createBackupsRepository } from '../../../db/repositories/backups.ts';
@@ -8,6 +8,7 @@ import { AppError } from '../../contract/errors.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
 import { backupPlace } from './destination.ts';
+import { backupFiles } from './files.ts';
 import { backupHome, type DataFolder } from './home.ts';
 import { backupReason } from './reasons.ts';
 import type { BackupOrder } from './verified.ts';
@@ -133,6 +134,8 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
       await refresh();
       return { ...state, every_hours: options.get('backup_setting.every_hours'), missing: missing() ?? '' };
     },
+    /** All in the data directory, also those made by hand or before an upgrade. @throws AppError sqlite_alone, backup_damaged */
+    files: () => backupFiles(dirname(backupHome(database, deps.dataFolder).backups)),
     /** Why there is none although there should be; null = there is, or none is wanted. */
     missing,
   };

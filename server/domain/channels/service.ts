@@ -7,6 +7,7 @@ import type { ChannelsTable } from '../../../db/schema/tables.ts';
 import { isModelName } from '../../contract/address-part.ts';
 import { isChannelAddress } from '../../contract/channel-address.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
+import { channelFilter } from '../../contract/channel-filter.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
@@ -98,6 +99,14 @@ export function createChannels(deps: {
       const visible = tags.slice(page * size, (page + 1) * size);
       const rows = visible.length === 0 ? [] : await repository.ofTags(visible, filter);
       return { items: rows.map(channelView), total: tags.length };
+    },
+    /** Those that bulk work means: all of a tag, or that a filter finds. @throws AppError tag_required, params_invalid, input_needed */
+    async selected({ tag, filter }: { readonly tag?: string | undefined; readonly filter?: string | undefined }) {
+      if (tag === undefined && filter === undefined) throw new AppError('input_needed', { flags: 'tag | filter' });
+      if (tag?.trim() === '') throw new AppError('tag_required');
+      const matches = filter === undefined ? () => true : channelFilter(filter);
+      const all = (await repository.all()).map(channelView);
+      return all.filter((channel) => (tag === undefined || channel.tag === tag) && matches(channel));
     },
     /** Ids of the channels that a key belongs to. */
     async withKey(key: string): Promise<number[]> {

@@ -24,6 +24,7 @@ function fieldsOf(channel: ProvisionedChannel): ChannelFields {
     type: typeOf(type),
     status: status === undefined ? undefined : ChannelStatus[status],
     models: text(models),
+    base_url: rest.base_url?.replace(/^default$/, ''),
     group: text(group),
     model_mapping: text(rest.model_mapping),
     status_code_mapping: text(rest.status_code_mapping),

@@ -26,10 +26,39 @@ export function changedFields(expected: Fields, current: Fields): Fields {
 }
 
 const maxLength = 60;
-const short = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+/** Members of a map that are named one by one. */
+const maxMembers = 20;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const cut = (text: string, from: number): string =>
+  `${from === 0 ? '' : '…'}${text.slice(from, from + maxLength)}${text.length > from + maxLength ? '…' : ''}`;
+
+/** Both from where they begin to differ, where the difference lies behind what is shown. */
+function pair(before: unknown, after: unknown): string {
+  const [one, other] = [textOf(before), textOf(after)];
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  const from = at < maxLength / 2 ? 0 : at;
+  return `${cut(one, from)} -> ${cut(other, from)}`;
+}
+
+const mapOf = (value: unknown): Fields | null => {
+  const map = typeof value === 'string' ? parsed(value) : value;
+  return typeof map === 'object' && map !== null && !Array.isArray(map) ? (map as Fields) : null;
 };
 
+function describeChange(name: string, before: unknown, after: unknown): string[] {
+  const [one, other] = [mapOf(before), mapOf(after)];
+  if (one === null || other === null) return [`${name}: ${pair(before, after)}`];
+  const members = [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
+    (member) => !Bun.deepEquals(one[member], other[member]),
+  );
+  const lines = members.slice(0, maxMembers).map((member) => {
+    const [was, is] = [one[member], other[member]];
+    return `${name} ${member}: ${pair(was === undefined ? '' : was, is === undefined ? '' : is)}`;
+  });
+  return members.length > maxMembers ? [...lines, `${name}: +${members.length - maxMembers} …`] : lines;
+}
+
 export const describeChanges = (changed: Fields, current: Fields): string[] =>
-  Object.entries(changed).map(([name, value]) => `${name}: ${short(current[name] ?? '')} -> ${short(value)}`);
+  Object.entries(changed).flatMap(([name, value]) => describeChange(name, current[name] ?? '', value));

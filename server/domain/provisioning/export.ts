@@ -122,7 +122,7 @@ export async function exportSite(
       name: row.name,
       owner: names.get(row.user_id),
       key: variable('TOKEN', `${names.get(row.user_id)}_${row.name}`, 'KEY'),
-      quota: row.unlimited === 1 ? 'unlimited' : row.quota_limit,
+      quota: row.unlimited === 1 ? 'unlimited' : Math.max(0, row.quota_limit),
       ...(row.expires_at === -1 ? {} : { expires: row.expires_at }),
       ...nonDefault({
         status: row.status === TokenStatus.disabled ? 'disabled' : '',

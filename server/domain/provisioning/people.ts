@@ -3,9 +3,16 @@ import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
-import { AppError } from '../../contract/errors.ts';
-import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../contract/provision.ts';
+import { AppError, formatError } from '../../contract/errors.ts';
+import {
+  type ProvisionChange,
+  type ProvisionedToken,
+  type ProvisionedUser,
+  unlimited,
+} from '../../contract/provision.ts';
+import { tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey } from '../../contract/token-key.ts';
+import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { keyColumns, type TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
@@ -13,13 +20,15 @@ import type { Passwords } from '../users/password.ts';
 import { checkKnownUsername, checkPassword } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { asText, changedFields, describeChanges } from './compare.ts';
-import { amountOf, expiryOf } from './values.ts';
+import { amountOf, budgetOf, expiryOf } from './values.ts';
+
+type Note = NonNullable<ProvisionChange['notes']>[number];
 
 const passwordless = (username: string) => ({
   zh: `没有密码，无法用密码登录：gateway user passwd ${username}`,
   en: `has no password and cannot log in with one: gateway user passwd ${username}`,
 });
-const madeKey = { zh: '文件中没有密钥，已生成新的密钥', en: 'the file has no key; a new one was made' };
+const madeKey = { zh: '文件中没有密钥，由网关生成', en: 'the file has no key; the gateway makes one' };
 
 /** The balance a new user starts with, which the ledger grants once the user is there. */
 export interface Grant {
@@ -33,6 +42,7 @@ export async function applyUsers(
     readonly users: UsersService;
     readonly credentials: Credentials;
     readonly passwords: Passwords;
+    readonly options: OptionsService;
   },
   expected: readonly ProvisionedUser[],
   quotaPerUnit: number,
@@ -81,13 +91,31 @@ export async function applyUsers(
       kind: 'user',
       name,
       fields: fieldChanges,
-      ...(created && password === null ? { notes: [passwordless(name)] } : {}),
+      ...withNotes([
+        ...(created && password === null ? [passwordless(name)] : []),
+        ...groupNotes(deps.options, user.group),
+      ]),
     });
   }
   return { changes, grants };
 }
 
+/** A file may come from a site that had the group; requests of one without a ratio are refused. */
+function groupNotes(options: OptionsService, group: string | undefined): readonly Note[] {
+  if (group === undefined || group === '' || options.get('GroupRatio').has(group)) return [];
+  return [
+    {
+      zh: `分组 ${group} 没有倍率，其请求会被拒绝`,
+      en: `group ${group} has no ratio, so that its requests are refused`,
+    },
+  ];
+}
+const withNotes = (notes: readonly Note[]) => (notes.length === 0 ? {} : { notes: [...notes] });
+
 const lines = (value: string | readonly string[]): string => (typeof value === 'string' ? value : value.join('\n'));
+/** What a word lifts is stored as nothing, or as 0. */
+const limited = (value: string): string => (value === unlimited ? '' : value);
+const rateOf = (value: number | typeof unlimited | undefined): number | undefined => (value === unlimited ? 0 : value);
 const defined = (value: object) => Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined));
 
 /** Columns a token of the file wants. */
@@ -96,28 +124,40 @@ const columnsOf = (
   { vault, quotaPerUnit, madeAt }: { readonly vault: Vault; readonly quotaPerUnit: number; readonly madeAt: number },
 ) => {
   const key = token.key === undefined ? undefined : bareKey(token.key);
-  const models = token.models === undefined ? undefined : asText(token.models);
+  const models = token.models === undefined ? undefined : limited(asText(token.models));
+  const budget = (name: 'day_budget' | 'month_budget') =>
+    token[name] === undefined ? undefined : budgetOf(name, token[name], quotaPerUnit);
   return {
     status: token.status === undefined ? undefined : TokenStatus[token.status],
-    unlimited: token.quota === undefined ? undefined : Number(token.quota === 'unlimited'),
+    unlimited: token.quota === undefined ? undefined : Number(token.quota === unlimited),
     quota_limit:
-      token.quota === undefined || token.quota === 'unlimited'
-        ? undefined
-        : amountOf('quota', token.quota, quotaPerUnit),
+      token.quota === undefined || token.quota === unlimited ? undefined : amountOf('quota', token.quota, quotaPerUnit),
     expires_at: token.expires === undefined ? undefined : expiryOf(token.expires, madeAt, -1),
     model_limits: models,
     model_limits_enabled: models === undefined ? undefined : Number(models !== ''),
-    allow_ips: token.allow_ips === undefined ? undefined : lines(token.allow_ips),
+    allow_ips: token.allow_ips === undefined ? undefined : limited(lines(token.allow_ips)),
     group_name: token.group,
-    rpm_limit: token.rpm_limit,
-    tpm_limit: token.tpm_limit,
-    concurrency_limit: token.concurrency_limit,
-    day_budget: token.day_budget === undefined ? undefined : amountOf('day_budget', token.day_budget, quotaPerUnit),
-    month_budget:
-      token.month_budget === undefined ? undefined : amountOf('month_budget', token.month_budget, quotaPerUnit),
+    rpm_limit: rateOf(token.rpm_limit),
+    tpm_limit: rateOf(token.tpm_limit),
+    concurrency_limit: rateOf(token.concurrency_limit),
+    day_budget: budget('day_budget'),
+    month_budget: budget('month_budget'),
     key_hmac: key === undefined ? undefined : vault.keyHmac(key),
   };
 };
+
+/** The same rules as for a key that is made or changed by itself. A file may outlive the end that it names. @throws AppError params_invalid */
+function checkColumns(name: string, columns: Partial<TokenRow>, row: TokenRow | undefined, now: number): void {
+  const stored = { expired_time: row?.expires_at, allow_ips: row?.allow_ips };
+  const issue = tokenIssue({ ...columns, expired_time: columns.expires_at }, stored, now);
+  if (issue === null) return;
+  const [zh, en] = [formatError(issue.code, issue.params, 'zh'), formatError(issue.code, issue.params, 'en')];
+  throw new AppError('params_invalid', {
+    detail: `token ${name}`,
+    detail_zh: `令牌 ${name}：${zh}`,
+    detail_en: `token ${name}: ${en}`,
+  });
+}
 
 export async function applyTokens(
   deps: {
@@ -125,6 +165,7 @@ export async function applyTokens(
     readonly users: UsersService;
     readonly tokens: TokensService;
     readonly vault: Vault;
+    readonly options: OptionsService;
   },
   expected: readonly ProvisionedToken[],
   {
@@ -159,12 +200,14 @@ export async function applyTokens(
       ...{ vault: deps.vault, quotaPerUnit },
       madeAt: row?.created_at ?? now,
     });
+    checkColumns(name, columns, row, now);
+    const groups = groupNotes(deps.options, token.group);
     const secret = token.key === undefined ? {} : keyColumns(token.key, deps.vault);
     if (row === undefined) {
       const { id } = await deps.tokens.create(owner.id, { name });
       await repository.update(id, null, { ...defined(columns), ...secret, managed_by: label }, undefined);
-      const notes = token.key === undefined ? { notes: [madeKey] } : {};
-      changes.push({ action: 'create', kind: 'token', name, fields: [], ...notes });
+      const notes = [...(token.key === undefined ? [madeKey] : []), ...groups];
+      changes.push({ action: 'create', kind: 'token', name, fields: [], ...withNotes(notes) });
       continue;
     }
     const current = { ...row };
@@ -178,6 +221,7 @@ export async function applyTokens(
       kind: 'token',
       name,
       fields: fieldChanges,
+      ...withNotes(groups),
     });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {

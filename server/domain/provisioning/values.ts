@@ -20,6 +20,13 @@ export function amountOf(name: string, value: number | string, quotaPerUnit: num
   return amount.kind === 'value' ? amount.value : 0;
 }
 
+/** The same, or `unlimited`, which is stored as 0. @throws AppError params_invalid */
+export function budgetOf(name: string, value: number | string, quotaPerUnit: number): number {
+  const amount = parseMoney(String(value), { plain: 'quota', quotaPerUnit, unlimited: true });
+  if (amount.kind === 'invalid') throw bad(name, value, amount.issue);
+  return amount.kind === 'value' ? amount.value : 0;
+}
+
 /**
  * Epoch seconds, `never`, a date, or a span like `30d`, which counts from when the object was made: applied again it
  * means the same moment.

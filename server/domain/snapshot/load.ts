@@ -8,6 +8,7 @@ import { createTokensRepository, type TokenRow } from '../../../db/repositories/
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { operations } from '../../contract/deferred-changes.ts';
+import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type {
   ChannelSnapshot,
@@ -119,10 +120,7 @@ const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
   quotaLimit: row.quota_limit,
   used: row.used_quota,
   modelLimits: row.model_limits_enabled === 1 ? members(row.model_limits) : null,
-  allowIps: row.allow_ips
-    .split(/[\n,]/)
-    .map((line) => line.trim())
-    .filter((line) => line !== ''),
+  allowIps: networksIn(row.allow_ips),
   group: row.group_name,
   limits: limitsOf(row),
   periods: {

@@ -8,6 +8,7 @@ import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { periodStart } from '../../contract/period.ts';
+import { budgetNames, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
@@ -38,7 +39,7 @@ export interface TokenSearch {
   readonly status?: number | undefined;
 }
 
-const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
+const limitNames = [...budgetNames, ...rateLimitNames];
 
 const statuses: ReadonlySet<number> = new Set(Object.values(TokenStatus));
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -129,11 +130,10 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       return view(row);
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @param ownKey absent = one is made up. @throws AppError token_name_*, token_expiry_invalid, params_invalid, conflict. */
+    /** @param ownKey absent = one is made up. @throws AppError token_name_*, token_expiry_*, token_amount, token_addresses, params_invalid, conflict. */
     async create(owner: number, fields: TokenFields, ownKey?: string): Promise<Token> {
       checkName(fields.name ?? '');
-      checkExpiry(fields.expired_time);
-      checkLimits(fields);
+      checkLimits(fields, null, seconds());
       const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
       if (ownKey !== undefined && (await repository.keyTaken(key.key_hmac)))
         throw new AppError('conflict', { what: `key ${key.key_hint}` });
@@ -165,8 +165,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         await repository.update(id, owner, status === undefined ? {} : { status }, undefined);
       } else {
         if (fields.name !== undefined) checkName(fields.name);
-        checkExpiry(fields.expired_time);
-        checkLimits(fields);
+        checkLimits(fields, view(row), seconds());
         await repository.update(
           id,
           owner,
@@ -272,19 +271,15 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
   });
 }
 
-function checkLimits(fields: TokenFields): void {
-  const bad = limitNames.find((name) => (fields[name] ?? 0) < 0);
-  if (bad !== undefined) throw new AppError('params_invalid', { detail: bad });
+/** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_addresses */
+export function checkLimits(fields: TokenLimits, stored: TokenLimits | null, now: number): void {
+  const issue = tokenIssue(fields, stored, now);
+  if (issue !== null) throw new AppError(issue.code, issue.params);
 }
 
 function checkName(name: string): void {
   if (name.trim() === '') throw new AppError('token_name_required');
   if (Buffer.byteLength(name) > maxTokenNameLength) throw new AppError('token_name_long');
-}
-
-function checkExpiry(at: number | undefined): void {
-  if (at !== undefined && at !== -1 && (!Number.isSafeInteger(at) || at <= 0))
-    throw new AppError('token_expiry_invalid');
 }
 
 function checkEnable(token: Token, now: number): void {

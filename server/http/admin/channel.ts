@@ -27,6 +27,7 @@ function noteLater(fields: SavedChannel, reply: Reply, language: Language): void
 export const channelHandlers: HandlersOf<
   | 'channel.list'
   | 'channel.search'
+  | 'channel.selection'
   | 'channel.models'
   | 'channel.models_enabled'
   | 'channel.types'
@@ -73,6 +74,7 @@ export const channelHandlers: HandlersOf<
     reply.header('X-Total-Count', String(total));
     return items;
   },
+  'channel.selection': ({ services, input }) => services.channels.selected(input),
   'channel.models': async ({ services }) =>
     [...new Set(services.channels.types().flatMap((provider) => provider.models))]
       .sort()

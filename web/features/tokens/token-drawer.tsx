@@ -43,7 +43,10 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
         await call('token.create', { ...fields, name: `${typed.name}-${suffix()}` });
       onSaved(made, true);
     },
-    { token_name_required: 'name', token_name_long: 'name', token_expiry_invalid: 'expires' },
+    {
+      ...{ token_name_required: 'name', token_name_long: 'name', token_addresses: 'ips' },
+      ...{ token_expiry_invalid: 'expires', token_expiry_past: 'expires' },
+    },
   );
 
   const submit = () => {

@@ -1,12 +1,14 @@
 /** The fields of a token. */
 
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
+import { budgetNames, rateLimitNames, wrongNetwork } from '../../../server/contract/token-fields.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
 import { MoneyField, NumberField } from '../../components/amount-fields.tsx';
+import { useSubmitted } from '../../components/checked-form.tsx';
 import { ExpiryField } from '../../components/expiry-field.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
@@ -23,10 +25,8 @@ import { ModelsField } from './models-field.tsx';
 import {
   amountBounds,
   budgetBounds,
-  budgetNames,
   expiryAt,
   limitBounds,
-  rateNames,
   type SpendWindow,
   spendWindows,
   type TokenForm,
@@ -164,7 +164,7 @@ function LimitFields({ form, onChange }: PartProps) {
               onChange={(value) => onChange({ limits: { ...form.limits, [limit]: value } })}
             />
           ))}
-        {rateNames.map((limit) => (
+        {rateLimitNames.map((limit) => (
           <NumberField
             key={limit}
             label={t(`tokens.${limit}`)}
@@ -212,6 +212,35 @@ export function LiveSentence({ form, token, details }: Pick<PartProps, 'form' | 
   );
 }
 
+/** What was stored before addresses were looked at may stay. */
+function AddressesField({ form, token, onChange, field }: PartProps) {
+  const { t } = useTranslation();
+  const [left, setLeft] = useState(false);
+  const submitted = useSubmitted();
+  const wrong = form.ips === token?.allow_ips ? undefined : wrongNetwork(form.ips);
+  return (
+    <Field
+      label={t('tokens.ips')}
+      help={t('tokens.ipsHelp')}
+      unreadable={wrong !== undefined}
+      error={
+        wrong !== undefined && (left || submitted) ? t('tokens.wrongAddress', { address: wrong }) : field('ips').error
+      }
+    >
+      {(ids) => (
+        <textarea
+          {...ids}
+          className="field"
+          rows={3}
+          value={form.ips}
+          onChange={(event) => onChange({ ips: event.target.value })}
+          onBlur={() => setLeft(true)}
+        />
+      )}
+    </Field>
+  );
+}
+
 export function TokenFields(part: PartProps) {
   const { t } = useTranslation();
   const { form, token, onChange } = part;
@@ -235,17 +264,7 @@ export function TokenFields(part: PartProps) {
             {namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length}
           </summary>
           <div className="mt-3">
-            <Field label={t('tokens.ips')} help={t('tokens.ipsHelp')}>
-              {(ids) => (
-                <textarea
-                  {...ids}
-                  className="field"
-                  rows={3}
-                  value={form.ips}
-                  onChange={(event) => onChange({ ips: event.target.value })}
-                />
-              )}
-            </Field>
+            <AddressesField {...part} />
           </div>
         </details>
       </div>

@@ -2,6 +2,7 @@
 import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
+import { budgetNames, maxRateLimit, rateLimitNames } from '../../../server/contract/token-fields.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
 import { namesIn } from './key-summary.tsx';
@@ -10,11 +11,9 @@ import { namesIn } from './key-summary.tsx';
 export const spendWindows = ['total', 'day', 'month', 'none'] as const;
 export type SpendWindow = (typeof spendWindows)[number];
 /** Empty = no limit. */
-export const budgetNames = ['day_budget', 'month_budget'] as const;
-export const rateNames = ['rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
-type LimitName = (typeof budgetNames)[number] | (typeof rateNames)[number];
+type LimitName = (typeof budgetNames)[number] | (typeof rateLimitNames)[number];
 /** A limit is no limit where it is left empty, never where it is zero. */
-export const limitBounds = { integer: true, min: 1, max: 999_999_999_999 } as const;
+export const limitBounds = { integer: true, min: 1, max: maxRateLimit } as const;
 export const budgetBounds = { min: 1 } as const;
 
 export interface TokenForm {
@@ -63,7 +62,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
   count: 1,
   limits: Object.fromEntries([
     ...budgetNames.map((name) => [name, details === null || !token?.[name] ? '' : moneyIn(token[name], details)]),
-    ...rateNames.map((name) => [name, token?.[name] ? numberIn(token[name]) : '']),
+    ...rateLimitNames.map((name) => [name, token?.[name] ? numberIn(token[name]) : '']),
   ]) as TokenForm['limits'],
 });
 
@@ -87,6 +86,6 @@ export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDet
     group,
     day_budget: budget('day'),
     month_budget: budget('month'),
-    ...Object.fromEntries(rateNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
+    ...Object.fromEntries(rateLimitNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
   };
 }

@@ -1,0 +1,55 @@
+/** What the fields of a key may hold: the one reading for console, terminal, API and declarative files. Pure. */
+
+import { isNetwork, networksIn } from './networks.ts';
+import { maxQuota } from './pricing/share.ts';
+
+export const rateLimitNames = ['rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
+export const budgetNames = ['day_budget', 'month_budget'] as const;
+/** A limit is stored as 0 where there is none. */
+export const maxRateLimit = 999_999_999_999;
+
+/** Absent = not given. */
+export interface TokenLimits {
+  /** Quota. */
+  readonly remain_quota?: number | undefined;
+  /** Epoch seconds; -1 = never. */
+  readonly expired_time?: number | undefined;
+  readonly allow_ips?: string | undefined;
+  readonly day_budget?: number | undefined;
+  readonly month_budget?: number | undefined;
+  readonly rpm_limit?: number | undefined;
+  readonly tpm_limit?: number | undefined;
+  readonly concurrency_limit?: number | undefined;
+}
+
+export type TokenIssue =
+  | { readonly code: 'token_expiry_invalid' | 'token_expiry_past'; readonly params: Readonly<Record<string, never>> }
+  | { readonly code: 'token_amount'; readonly params: { readonly field: string; readonly limit: number } }
+  | { readonly code: 'token_addresses'; readonly params: { readonly address: string } };
+
+/** The first entry that is neither an address nor a network. */
+export const wrongNetwork = (text: string): string | undefined => networksIn(text).find((entry) => !isNetwork(entry));
+
+/**
+ * The first thing that is wrong. What is stored may be sent back as it is: consoles send whole records, of keys that have
+ * expired or are overdrawn too. A moment that has passed ends a key that is there; a new one is never meant to begin so.
+ * @param stored null = a new key. @param now epoch seconds.
+ */
+export function tokenIssue(given: TokenLimits, stored: TokenLimits | null, now: number): TokenIssue | null {
+  const { expired_time: at, allow_ips: addresses, remain_quota: quota } = given;
+  if (at !== undefined && at !== -1 && at !== stored?.expired_time) {
+    if (!Number.isSafeInteger(at) || at <= 0) return { code: 'token_expiry_invalid', params: {} };
+    if (stored === null && at <= now) return { code: 'token_expiry_past', params: {} };
+  }
+  const wrong = addresses === undefined || addresses === stored?.allow_ips ? undefined : wrongNetwork(addresses);
+  if (wrong !== undefined) return { code: 'token_addresses', params: { address: wrong } };
+  const amounts = [
+    { field: 'remain_quota', value: quota, min: Math.min(0, stored?.remain_quota ?? 0), max: maxQuota },
+    ...budgetNames.map((field) => ({ field, value: given[field], min: 0, max: maxQuota })),
+    ...rateLimitNames.map((field) => ({ field, value: given[field], min: 0, max: maxRateLimit })),
+  ];
+  const outside = amounts.find(
+    ({ value, min, max }) => value !== undefined && !(Number.isSafeInteger(value) && value >= min && value <= max),
+  );
+  return outside === undefined ? null : { code: 'token_amount', params: { field: outside.field, limit: outside.max } };
+}
