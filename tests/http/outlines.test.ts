@@ -128,6 +128,7 @@ const site: readonly Call[] = [
   ],
   ['user', 'POST', '/api/token/', { name: 'mine', unlimited_quota: true, rpm: 5 }],
   ['user', 'POST', '/api/token/', { name: 'mine', remain_quota: -1 }],
+  ['user', 'POST', '/api/token/', { name: 'mine', remain_quota: 1 }],
   ['user', 'POST', '/api/token/', { name: 'n'.repeat(60) }],
   ['user', 'PUT', '/api/token/?status_only=true', { id: 2, status: 2 }],
   ['user', 'PUT', '/api/token/', { id: 2, name: 'ours', remain_quota: 7, unlimited_quota: false }],

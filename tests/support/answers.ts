@@ -1,4 +1,6 @@
 /** A site as it could be: what each endpoint answers about it, in the shape of the contract. Times, ids and names are fixed. */
+
+import { channelFilter } from '../../server/contract/channel-filter.ts';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
@@ -809,6 +811,10 @@ export const filled: Answers = {
     allow_ips: '10.0.0.0/8',
   },
   'channel.list': [...channels],
+  'channel.selection': ({ tag = '', filter = '' }) =>
+    channels
+      .filter((channel) => tag === '' || channel.tag === tag)
+      .filter(filter === '' ? () => true : channelFilter(filter)),
   'channel.search': [...channels],
   'channel.get': ({ id }) => channels.find((one) => one.id === Number(id)) ?? (channels[0] as Channel),
   'channel.models': ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-5'].map((id) => ({
@@ -1176,6 +1182,7 @@ export const empty: Answers = {
   'token.list': [],
   'token.search': [],
   'channel.list': [],
+  'channel.selection': [],
   'channel.search': [],
   'channel.models_enabled': [],
   'log.list': page([]),
