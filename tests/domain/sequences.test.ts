@@ -12,7 +12,7 @@ import { often } from '../support/often.ts';
 let gateway: TestGateway;
 let ids: readonly number[];
 const people = 5;
-const sequences = often(250, 2000, 'SEQUENCES');
+const sequences = often(80, 2000, 'SEQUENCES');
 
 beforeAll(async () => {
   gateway = await createTestGateway();

@@ -9,6 +9,7 @@ import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { createApp } from '../../server/http/app.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { figure } from '../support/figure.ts';
+import { inShare } from '../support/often.ts';
 
 const rows = endpoints as readonly Endpoint[];
 let api: ApiFixture;
@@ -122,23 +123,41 @@ async function check(row: Endpoint, caller: Caller): Promise<string> {
   return 'failed';
 }
 
+/** The one who comes closest without being admitted, the lowest who is admitted, and a share of the others. */
+function callersOf(row: Endpoint, everybody: readonly Caller[]): readonly Caller[] {
+  const level = levels[row.access];
+  const closest = everybody
+    .filter((caller) => caller.level < level)
+    .toSorted((one, other) => other.level - one.level)[0];
+  const lowest = everybody
+    .filter((caller) => caller.level >= level)
+    .toSorted((one, other) => one.level - other.level)[0];
+  return everybody.filter(
+    (caller, index) => caller === closest || caller === lowest || inShare(rows.indexOf(row), index),
+  );
+}
+
 test('every row of the table answers every kind of caller as it declares', async () => {
   const everybody = await callers();
   const seen: Record<string, number> = {};
+  let asked = 0;
   const count = (outcome: string) => {
     seen[outcome] = (seen[outcome] ?? 0) + 1;
   };
   for (const row of rows.filter(({ id }) => !changesCaller.test(id)))
-    for (const caller of everybody) count(await check(row, caller));
+    for (const caller of callersOf(row, everybody)) {
+      asked++;
+      count(await check(row, caller));
+    }
   for (const row of rows.filter(({ id }) => changesCaller.test(id))) {
     // Logins from one address are few.
     await api.close();
     api = await createApiFixture();
     for (const caller of await callers()) count(await check(row, caller));
   }
-  figure(`${rows.length} endpoints x ${everybody.length} callers`);
-  expect(Object.values(seen).reduce((sum, one) => sum + one, 0)).toBe(rows.length * everybody.length);
-  expect(seen.declared ?? 0).toBeGreaterThan(rows.length);
+  figure(`${rows.length} endpoints x ${everybody.length} callers, ${asked} asked`);
+  expect(asked).toBeGreaterThan((rows.length * everybody.length) / 3);
+  expect(seen.declared ?? 0).toBeGreaterThan(rows.length / 3);
 });
 
 interface Mounted {

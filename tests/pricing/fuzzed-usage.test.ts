@@ -8,7 +8,7 @@ import { bucketsOf } from '../../server/protocols/shared/usage.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
 
-const rounds = often(15_000, 100_000, 'USAGE_ROUNDS');
+const rounds = often(5000, 100_000, 'USAGE_ROUNDS');
 const seed = Number(process.env.USAGE_SEED ?? 1);
 /** Largest prompt and largest answer any reported usage may claim. */
 const context = 20_000_000;

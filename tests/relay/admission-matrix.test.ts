@@ -9,6 +9,7 @@ import { midjourneySubmits, type TaskRoute, taskFor } from '../../server/relay/e
 import { relayRoutes } from '../../server/relay/intake/routes.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { inShare, isLong } from '../support/often.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 type Shape = ProtocolId | 'gemini-list' | 'drawings' | 'songs';
@@ -186,6 +187,8 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let users = 0;
 let cells = 0;
+/** Rules that were asked about: the share of the next one begins one cell later. */
+let asked = 0;
 
 beforeAll(async () => {
   gateway = await createTestGateway({
@@ -357,7 +360,7 @@ function shapeOf(shape: Shape, code: ErrorCode): unknown {
 const displayShape = (row: Row, form: Form | null): Shape =>
   row.path.startsWith('/v1/models') && row.method === 'GET' ? (form?.shape ?? row.shape) : row.shape;
 
-/** Every cell of one rule: the declared error, nothing sent, nothing taken. */
+/** A rule's cells: the declared error, nothing sent, nothing taken. */
 async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonly [Row, Form | null])[]) {
   const before = {
     sent: upstream.requests.length,
@@ -366,7 +369,9 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     money: gateway.balances.account(who.userId, 0).available(),
   };
   const wrong: unknown[] = [];
-  for (const [row, form] of pairs) {
+  const first = asked++;
+  for (const [index, [row, form]] of pairs.entries()) {
+    if (!inShare(index, first)) continue;
     cells++;
     const response = await ask(row, form, who);
     const body: unknown = await response.json();
@@ -716,7 +721,7 @@ test('every kind of work that the paths mean is in the table', () => {
     for (const { path } of list) expect([path, taskFor(path)?.kind]).toEqual([path, kind]);
 });
 
-test('there were as many cells as promised', () => {
+test('as many cells were asked as promised', () => {
   figure(`${rows.length} routes, ${forms.length} places for a key, ${rules.length} rules: ${cells} cells`);
-  expect(cells).toBeGreaterThan(19_000);
+  expect(cells).toBeGreaterThan(isLong ? 19_000 : 6000);
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { scenarios } from '../protocols/scenarios.ts';
@@ -15,77 +15,131 @@ const answer = scenarios['plain text'] ?? [];
 interface Scene {
   readonly gateway: TestGateway;
   readonly upstream: Upstream;
+  readonly userId: number;
   readonly key: string;
+  /** Served by this scene's upstream alone. */
+  readonly model: string;
   /** Not before what was written was read: a reset overtakes whatever is still on its way. */
   readonly resetOnceRead: (response: ServerResponse) => void;
 }
 
-/** @param timeoutMs how long an upstream may be silent. */
-async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
-  /** Called when the gateway has read something of an upstream's body. */
-  const read = Promise.withResolvers<void>();
-  const watchedFetch = async (...requested: Parameters<typeof fetch>): Promise<Response> => {
-    const response = await fetch(...requested);
-    const received = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, through) {
-        through.enqueue(chunk);
-        read.resolve();
-      },
-    });
-    return new Response(response.body?.pipeThrough(received) ?? null, response);
-  };
-  const gateway = await createTestGateway({
-    limits: { headersTimeoutMs: timeoutMs, idleMs: timeoutMs },
-    ...(watched ? { upstreamFetch: watchedFetch as typeof fetch } : {}),
-  });
-  const upstream = await startUpstream(() => undefined);
-  try {
-    await gateway.channel(upstream.url, { type: 199, models: 'm' });
-    await gateway.option('ModelRatio', '{"m":1}');
-    const { key } = await gateway.token();
-    const resetOnceRead = (response: ServerResponse) =>
-      void read.promise.then(() => setImmediate(() => response.destroy()));
-    await play({ gateway, upstream, key, resetOnceRead });
-  } finally {
-    await gateway.close();
-    await upstream.stop();
-  }
-}
 /** For upstreams that answer: a busy machine is no silence. */
 const patient = 60_000;
 const impatient = 600;
 
-const requests: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; body: unknown }>> = {
-  'openai-chat': (stream) => ({
+/** Address of an upstream -> called when the gateway has read something of what it sent. */
+const readFrom = new Map<string, () => void>();
+const watchedFetch = (async (...requested: Parameters<typeof fetch>): Promise<Response> => {
+  const response = await fetch(...requested);
+  const read = readFrom.get(new URL(response.url).origin);
+  const received = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, through) {
+      through.enqueue(chunk);
+      read?.();
+    },
+  });
+  return new Response(response.body?.pipeThrough(received) ?? null, response);
+}) as typeof fetch;
+
+/** Models of as many scenes as a gateway may have. */
+const prices = JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, 1])));
+
+/** @param timeoutMs how long an upstream may be silent. */
+async function openGateway(timeoutMs: number, watched: boolean): Promise<TestGateway> {
+  const gateway = await createTestGateway({
+    limits: { headersTimeoutMs: timeoutMs, idleMs: timeoutMs },
+    ...(watched ? { upstreamFetch: watchedFetch } : {}),
+  });
+  await gateway.option('ModelRatio', prices);
+  return gateway;
+}
+
+let scenes = 0;
+
+/** In a gateway that others use too, a scene has a user, a key, a model and an upstream of its own. */
+async function playIn(gateway: TestGateway, play: (scene: Scene) => Promise<void>): Promise<void> {
+  const model = `m${++scenes}`;
+  const upstream = await startUpstream(() => undefined);
+  const read = Promise.withResolvers<void>();
+  readFrom.set(upstream.url, () => read.resolve());
+  try {
+    const userId = await gateway.services.users.create({
+      ...{ username: model, password: 'password1', displayName: '', role: 1, quota: 1_000_000_000 },
+    });
+    const { key } = await gateway.services.tokens.create(userId, { name: 't', unlimited_quota: true });
+    await gateway.channel(upstream.url, { type: 199, models: model });
+    const resetOnceRead = (response: ServerResponse) =>
+      void read.promise.then(() => setImmediate(() => response.destroy()));
+    await play({ gateway, upstream, userId, key, model, resetOnceRead });
+  } finally {
+    readFrom.delete(upstream.url);
+    await upstream.stop();
+  }
+}
+
+/** One gateway for all scenes with the same patience. */
+const gateways = new Map<string, Promise<TestGateway>>();
+async function within(timeoutMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
+  const name = `${timeoutMs} ${watched}`;
+  let gateway = gateways.get(name);
+  if (gateway === undefined) {
+    gateway = openGateway(timeoutMs, watched);
+    gateways.set(name, gateway);
+  }
+  await playIn(await gateway, play);
+}
+afterAll(async () => {
+  for (const opened of gateways.values()) {
+    const gateway = await opened;
+    expect(gateway.relay.open()).toBe(0);
+    expect(await gateway.verify()).toEqual([]);
+    await gateway.close();
+  }
+});
+
+const logsOf = async ({ gateway, userId }: Scene) => {
+  await gateway.ledger.drain();
+  return (await gateway.services.logs.page({ userId }, 1, 100, true)).items;
+};
+const balanceOf = async ({ gateway, userId }: Scene): Promise<number> => {
+  await gateway.ledger.drain();
+  return (await gateway.services.users.find(userId))?.balance ?? 0;
+};
+/** Nothing is held for a request any more. */
+const expectReleased = async (scene: Scene): Promise<void> =>
+  expect(scene.gateway.balances.account(scene.userId, 0).available()).toBe(await balanceOf(scene));
+
+const requests: Readonly<Record<ProtocolId, (stream: boolean, model: string) => { path: string; body: unknown }>> = {
+  'openai-chat': (stream, model) => ({
     path: '/v1/chat/completions',
     body: {
-      model: 'm',
+      model,
       stream,
       messages: [{ role: 'user', content: 'hi' }],
       stream_options: { include_usage: true },
     },
   }),
-  'openai-responses': (stream) => ({ path: '/v1/responses', body: { model: 'm', stream, input: 'hi' } }),
-  'anthropic-messages': (stream) => ({
+  'openai-responses': (stream, model) => ({ path: '/v1/responses', body: { model, stream, input: 'hi' } }),
+  'anthropic-messages': (stream, model) => ({
     path: '/v1/messages',
-    body: { model: 'm', stream, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+    body: { model, stream, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
   }),
-  'gemini-generate': (stream) => ({
-    path: `/v1beta/models/m:${stream ? 'streamGenerateContent' : 'generateContent'}`,
+  'gemini-generate': (stream, model) => ({
+    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent' : 'generateContent'}`,
     body: { contents: [{ parts: [{ text: 'hi' }] }] },
   }),
-  'ollama-chat': (stream) => ({
+  'ollama-chat': (stream, model) => ({
     path: '/api/chat',
-    body: { model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] },
+    body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
   }),
-  'cohere-chat': (stream) => ({
+  'cohere-chat': (stream, model) => ({
     path: '/v2/chat',
-    body: { model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] },
+    body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
   }),
 };
 
-async function ask({ gateway, key }: Scene, dialect: ProtocolId, stream: boolean) {
-  const { path, body } = requests[dialect](stream);
+async function ask({ gateway, key, model }: Scene, dialect: ProtocolId, stream: boolean) {
+  const { path, body } = requests[dialect](stream, model);
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}?alt=sse`, {
       method: 'POST',
@@ -328,19 +382,19 @@ const cases = Object.entries(faults).flatMap(([name, error]) =>
 // Most of them wait.
 test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) => {
   const judge = async (scene: Scene) => {
-    const { gateway, upstream } = scene;
+    const { upstream } = scene;
     const stream = form === 'streamed';
     upstream.script((response) => void error.play(response, dialect, stream, scene));
-    const before = await gateway.balance();
+    const before = await balanceOf(scene);
     const { status, text, headers } = await ask(scene, dialect, stream);
     const inVain = error.partly === true && !stream;
     // Only one dialect knows this status.
     const expectedStatus = error.status === 529 && dialect !== 'anthropic-messages' ? 503 : error.status;
     expect(status).toBe(inVain ? 502 : expectedStatus);
     for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
-    const [log, ...others] = await gateway.logs();
+    const [log, ...others] = await logsOf(scene);
     expect(others).toEqual([]);
-    const paid = before - (await gateway.balance());
+    const paid = before - (await balanceOf(scene));
     const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
     if (error.good) {
       expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
@@ -366,9 +420,8 @@ test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, error) =>
       expect(paid).toBe(0);
     }
     if (error.status === 429) expect(headers.get('retry-after')).toBe('7');
-    expect(gateway.relay.open()).toBe(0);
+    await expectReleased(scene);
     await vi.waitFor(() => expect(upstream.requests.every(({ closed }) => closed)).toBe(true), { timeout: patient });
-    expect(await gateway.verify()).toEqual([]);
   };
   await within(error.silent === true ? impatient : patient, judge, error.watched);
 });
@@ -389,7 +442,7 @@ test.concurrent.each(
 )('%s: usage of %j is counted locally, %s', async (dialect, value, form) => {
   const stream = form === 'streamed';
   await within(patient, async (scene) => {
-    const { gateway, upstream } = scene;
+    const { upstream } = scene;
     upstream.script((response) => {
       if (!stream) return sendJson(response, JSON.parse(absurdIn(JSON.stringify(bodyOf(dialect)), value)));
       startStream(response);
@@ -399,16 +452,16 @@ test.concurrent.each(
           .replace(/(?<=^data: )\{.*$/gm, (data) => absurdIn(data, value)),
       );
     });
-    const before = await gateway.balance();
+    const before = await balanceOf(scene);
     const { status } = await ask(scene, dialect, stream);
     expect(status).toBe(200);
-    const [log, ...others] = await gateway.logs();
+    const [log, ...others] = await logsOf(scene);
     expect(others).toEqual([]);
     expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
     expect(log?.quota).toBeGreaterThan(0);
     expect(log?.quota).toBeLessThan(100);
-    expect(before - (await gateway.balance())).toBe(log?.quota);
-    expect(await gateway.verify()).toEqual([]);
+    expect(before - (await balanceOf(scene))).toBe(log?.quota);
+    await expectReleased(scene);
   });
 });
 
@@ -416,17 +469,16 @@ test.concurrent.each(dialects.flatMap((dialect) => [true, false].map((stream) =>
   '%s: the port is closed, stream %j',
   async (dialect, stream) => {
     await within(patient, async (scene) => {
-      const { gateway, upstream } = scene;
+      const { upstream } = scene;
       await upstream.stop();
       const { status, text } = await ask(scene, dialect, stream);
       expect(status).toBe(502);
       reportsError(dialect, text);
       expect(text).not.toContain('127.0.0.1');
-      const [log, ...others] = await gateway.logs();
+      const [log, ...others] = await logsOf(scene);
       expect(others).toEqual([]);
       expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
-      expect(gateway.relay.open()).toBe(0);
-      expect(await gateway.verify()).toEqual([]);
+      await expectReleased(scene);
     });
   },
 );
@@ -438,30 +490,33 @@ test.concurrent.each([
   'a stream that says nothing',
 ])('%s: the next channel answers', async (name) => {
   const stream = name.includes('stream');
-  await within(impatient, async (scene) => {
-    const { gateway, upstream } = scene;
+  const gateway = await openGateway(impatient, false);
+  await playIn(gateway, async (scene) => {
+    const { upstream, model } = scene;
     const second = await startUpstream((response) => {
       if (!stream) return sendJson(response, bodyOf('openai-chat'));
       startStream(response);
       response.end(framesOf('openai-chat').join(''));
     });
-    await gateway.channel(second.url, { type: 199, models: 'm', priority: -1 });
+    await gateway.channel(second.url, { type: 199, models: model, priority: -1 });
     await gateway.option('RetryTimes', '1');
     upstream.script((response) => void faults[name]?.play(response, 'openai-chat', stream, scene));
     const { status, text } = await ask(scene, 'openai-chat', stream);
     expect([status, text.includes('world')]).toEqual([200, true]);
     expect([upstream.requests.length, second.requests.length]).toEqual([1, 1]);
-    const [log, ...others] = await gateway.logs();
+    const [log, ...others] = await logsOf(scene);
     expect([log?.type, log?.end_reason, others]).toEqual([2, 'completed', []]);
     await vi.waitFor(() => expect(upstream.requests[0]?.closed).toBe(true), { timeout: patient });
     await second.stop();
   });
+  await gateway.close();
 });
 
 test('sound that breaks off ends as broken for the client too, and what came is paid for', async () => {
   await within(
     patient,
-    async ({ gateway, upstream, key, resetOnceRead }) => {
+    async (scene) => {
+      const { gateway, upstream, key, model, resetOnceRead } = scene;
       upstream.script((response) => {
         response.writeHead(200, { 'content-type': 'audio/mpeg' });
         response.write(Buffer.alloc(1000, 0xff));
@@ -470,12 +525,12 @@ test('sound that breaks off ends as broken for the client too, and what came is 
       const request = new Request('http://gateway/v1/audio/speech', {
         method: 'POST',
         headers: { authorization: `Bearer sk-${key}` },
-        body: JSON.stringify({ model: 'm', input: 'hello', voice: 'alloy' }),
+        body: JSON.stringify({ model, input: 'hello', voice: 'alloy' }),
       });
       const response = await gateway.relay.handle(request, '/v1/audio/speech', { ip: () => '127.0.0.1' });
       expect(response.status).toBe(200);
       await expect(response.arrayBuffer()).rejects.toThrow();
-      const [log] = await gateway.logs();
+      const [log] = await logsOf(scene);
       expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', prompt_tokens: 5 });
       expect(JSON.parse(log?.other ?? '{}')).toMatchObject({ failure: 'broken' });
     },

@@ -613,7 +613,7 @@ async function mixtures(
 
 describe('thousands of mixtures of parallel requests', () => {
   test('exact, no balance is below zero and nothing overruns', async () => {
-    const count = often(2400, 8000);
+    const count = often(800, 8000);
     const results = await mixtures(count, 20_261_122);
     figure(`${summaryOf(results)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
@@ -628,7 +628,7 @@ describe('thousands of mixtures of parallel requests', () => {
   test('overcommitted four times, the loss stays within three balances', async () => {
     await gateway.option('HoldOvercommit', '4');
     expect(gateway.state.settings.overcommit).toBe(4);
-    const results = await mixtures(often(600, 2000), 7);
+    const results = await mixtures(often(200, 2000), 7);
     await gateway.option('HoldOvercommit', '1');
     figure(`overcommitted four times: ${summaryOf(results)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);

@@ -1,6 +1,6 @@
 /** Money in memory that several threads share: exact when they contend, and whole when one of them dies. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { ReserveResult } from '../../server/billing/balances/account.ts';
 import { Balances, createMoney, type Money } from '../../server/billing/balances/money.ts';
 import {
@@ -92,13 +92,21 @@ function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<
 
 const threadsAtOnce = 4;
 
-/** Four threads that begin at the same moment. */
-function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
+const startThreads = (): readonly Worker[] =>
+  Array.from({ length: threadsAtOnce }, () => new Worker(new URL('./threads-worker.ts', import.meta.url)));
+
+/** Starting four takes longer than what most tests ask of them. */
+let standing: readonly Worker[] | null = null;
+afterAll(() => {
+  for (const worker of standing ?? []) worker.terminate();
+});
+
+/** Has four threads begin at the same moment. */
+function spawn(site: Site, what: Order['what'], times: number, { seed = 1, workers = startThreads() } = {}) {
   const gate = new SharedArrayBuffer(4);
   const { memory, accounts } = site.money;
-  return Array.from({ length: threadsAtOnce }, (_, index) => {
+  return workers.map((worker, index) => {
     const rows = [allocateRows(memory), allocateRows(memory)];
-    const worker = new Worker(new URL('./threads-worker.ts', import.meta.url));
     const received = Promise.withResolvers<unknown>();
     const gone = Promise.withResolvers<void>();
     worker.onmessage = ({ data }) => received.resolve(data);
@@ -123,10 +131,10 @@ function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
 }
 
 async function together(site: Site, what: Order['what'], times: number): Promise<number> {
-  const threads = spawn(site, what, times);
+  standing ??= startThreads();
+  const threads = spawn(site, what, times, { workers: standing });
   for (const { start } of threads) start();
   const admitted = (await Promise.all(threads.map(({ received }) => received))) as number[];
-  for (const { worker } of threads) worker.terminate();
   return admitted.reduce((sum, one) => sum + one, 0);
 }
 
@@ -229,9 +237,9 @@ const busy = () =>
 describe('a thread that dies', () => {
   test('killed in the middle of whatever it does, four at a time: the totals are those of the rows', async () => {
     const random = randomOf(99);
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < often(2, 20); round++) {
       const site = busy();
-      const threads = spawn(site, 'forever', 0, round * 10);
+      const threads = spawn(site, 'forever', 0, { seed: round * 10 });
       for (const { start } of threads) start();
       await Promise.all(threads.map(({ received }) => received));
       // The others contend with what is left of those that are gone until these are buried.
@@ -259,7 +267,7 @@ describe('a thread that dies', () => {
   });
 
   test('at each store, over thousands of lives: all it had open is ended, nothing is lost and nothing is charged twice', async () => {
-    const lives = often(5000, 20_000);
+    const lives = often(1500, 20_000);
     const site = busy();
     const { memory, accounts } = site.money;
     const random = randomOf(5);

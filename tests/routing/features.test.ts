@@ -145,7 +145,7 @@ test('the walk over a prompt finds the features that a scan of all folded names 
       const text = escapedText(body, every);
       expect(readPrompt(JSON.parse(text) as Record<string, unknown>).features).toBe(featuresByScan(body));
     }),
-    { numRuns: often(2000, 50_000) },
+    { numRuns: often(700, 50_000) },
   );
 });
 
@@ -169,7 +169,7 @@ test('nothing that is read out of a body is read where its feature is missing', 
         expect(features & feature).toBe(feature);
       }
     }),
-    { numRuns: often(2000, 50_000) },
+    { numRuns: often(700, 50_000) },
   );
   expect(read).toBeGreaterThan(200);
 });

@@ -277,9 +277,9 @@ test('a plan reserves what the dearest of its channels can cost', () => {
         }
       },
     ),
-    { numRuns: often(3000, 100_000) },
+    { numRuns: often(1000, 100_000) },
   );
-  expect(Math.min(surcharged, called, beyond)).toBeGreaterThan(100);
+  expect(Math.min(surcharged, called, beyond)).toBeGreaterThan(30);
 });
 
 test('a reservation is the same by the short way and in whole numbers of any size', () => {
@@ -290,7 +290,7 @@ test('a reservation is the same by the short way and in whole numbers of any siz
       const whole = called ? { ...size, toolCalls: { web_search: 3 } } : size;
       expect(reserveEstimate(prices, whole)).toBe(exactHold(prices, whole));
     }),
-    { numRuns: often(3000, 100_000) },
+    { numRuns: often(1000, 100_000) },
   );
 });
 
