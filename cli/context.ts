@@ -185,7 +185,7 @@ export function createContext(
   };
 }
 
-/** Flag, then environment, then the stored context. */
+/** Flag, then environment, then the last login, which a data directory that is named by its flag wins over. */
 function remoteOf(flags: GlobalFlags, env: Environment): Pick<ClientOptions, 'url' | 'token' | 'userId'> {
   const environment = flags.url ?? env.GATEWAY_URL;
   // An address that came out empty is a mistake, and not this machine.
@@ -197,7 +197,9 @@ function remoteOf(flags: GlobalFlags, env: Environment): Pick<ClientOptions, 'ur
     });
   const own = { token: env.GATEWAY_TOKEN ?? '', userId: env.GATEWAY_USER ?? '1' };
   if (environment !== undefined && flags.context === undefined) return { url: environment, ...own };
-  const stored = currentContext(env, flags.context);
+  const isNamed = flags.context !== undefined || env.GATEWAY_CONTEXT !== undefined;
+  const isHere = flags.dataDir !== undefined || flags.database !== undefined;
+  const stored = isHere && !isNamed ? null : currentContext(env, flags.context);
   if (stored === null) return { url: '', ...own };
   return { url: stored.url, token: env.GATEWAY_TOKEN ?? stored.token, userId: env.GATEWAY_USER ?? String(stored.user) };
 }

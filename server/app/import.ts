@@ -1,6 +1,6 @@
 /** Imports from another gateway, into a file or onto a server, while no process serves it. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { openSqliteSource } from '../../db/import-source.ts';
 import { migrate } from '../../db/migrate.ts';
@@ -147,7 +147,47 @@ const servicesOn = (database: Database, ledger: Ledger, vault: Vault): Promise<S
   });
 
 const litellm = (services: Services, { file, env, language }: Import): Promise<ImportReport> =>
-  importLitellm({ ...services, env, language }, parse(readFileSync(file, 'utf8')));
+  importLitellm({ ...services, env, language }, readLitellm(file));
+
+/**
+ * A configuration with the files that it includes, which LiteLLM appends: lists grow, other members are replaced
+ * (`litellm/proxy/common_utils/config_includes.py`). @throws AppError not_found, import_failed
+ */
+function readLitellm(file: string): unknown {
+  const first = resolve(file);
+  let whole = yamlIn(first);
+  const seen = new Set([first]);
+  const pending = includesOf(whole, first);
+  for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+    const beside = [dirname(next.from), dirname(first)].map((folder) => resolve(folder, next?.name ?? ''));
+    const found = beside.find((path) => existsSync(path));
+    if (found === undefined) throw new AppError('not_found', { what: `include ${next.name}` });
+    if (seen.has(found)) continue;
+    seen.add(found);
+    const included = yamlIn(found);
+    pending.push(...includesOf(included, found));
+    for (const [member, value] of Object.entries(included)) {
+      const present = whole[member];
+      const both = Array.isArray(present) && Array.isArray(value) ? [...present, ...value] : value;
+      if (member !== 'include') whole = { ...whole, [member]: both };
+    }
+  }
+  const { include: _, ...rest } = whole;
+  return rest;
+}
+
+/** PyYAML, which LiteLLM reads with, knows merge keys (`<<`). @throws AppError import_failed */
+function yamlIn(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = parse(readFileSync(file, 'utf8'), { merge: true });
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (error) {
+    throw new AppError('import_failed', { detail: `${file}: ${error instanceof Error ? error.message : ''}` }, error);
+  }
+}
+
+const includesOf = ({ include }: Record<string, unknown>, from: string): { name: string; from: string }[] =>
+  Array.isArray(include) ? include.filter((name) => typeof name === 'string').map((name) => ({ name, from })) : [];
 
 async function family(
   deps: Pick<ImportDeps, 'database' | 'ledger' | 'options' | 'vault'>,

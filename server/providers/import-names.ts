@@ -54,11 +54,6 @@ export function typeOfFamily(family: 'new-api' | 'one-api', type: number): numbe
 export const typeOfPrefix = (prefix: string): number | null =>
   served(providerBySlug(prefixSlugs[prefix] ?? prefix.replaceAll('_', '-'))?.type);
 
-const keyless = new Set(['ollama', 'ollama_chat', 'hosted_vllm', 'vllm', 'lm_studio', 'xinference']);
-
-/** Servers of one's own, which ask for no key. @param prefix as above. */
-export const needsNoKey = (prefix: string): boolean => keyless.has(prefix);
-
 /** Other gateways take the dots out of the names of these deployments. */
 export const namesLoseDots = (type: number): boolean => providerByType(type)?.slug === 'azure';
 

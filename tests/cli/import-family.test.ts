@@ -473,6 +473,79 @@ test('what is lost is counted, with the quota that goes with it', async () => {
   ]);
 });
 
+test('a group that came with a plan ends with it, and those whose earlier group is unknown are named', async () => {
+  const plan = (id: number, user_id: number, upgrade_group: string, prev_user_group: string, status = 'active') => ({
+    ...{ id, user_id, upgrade_group, prev_user_group, status, end_time: 4_000_000_000, amount_total: 0 },
+  });
+  const report = await moveIn({
+    users: [
+      user(1, 'root'),
+      user(2, 'ann', { group: 'vip' }),
+      user(3, 'bob', { group: 'svip' }),
+      user(4, 'cid', { group: 'vip' }),
+      user(5, 'dan', { group: 'vip' }),
+      user(6, 'eve', { group: 'vip' }),
+      user(7, 'fay', { group: 'vip' }),
+    ],
+    user_subscriptions: [
+      plan(1, 2, 'vip', 'default'),
+      // One after the other.
+      plan(2, 3, 'vip', 'default'),
+      plan(3, 3, 'svip', 'vip'),
+      // Renewed: only the first says what was before.
+      plan(4, 4, 'vip', 'default', 'expired'),
+      plan(5, 4, 'vip', ''),
+      // What ended has been taken back there: this is an administrator's choice.
+      plan(6, 5, 'vip', 'default', 'expired'),
+      plan(7, 6, 'svip', 'default'),
+      plan(8, 7, 'vip', ''),
+    ],
+  });
+  const users = (await runner.json(['user', 'list'])) as { username: string; group: string }[];
+  expect(Object.fromEntries(users.map(({ username, group }) => [username, group]))).toEqual({
+    ...{ root: 'default', ann: 'default', bob: 'default', cid: 'default', dan: 'vip', eve: 'vip', fay: 'vip' },
+  });
+  const back = (name: string, group: string) =>
+    `users ${name}: the group ${group} came with a plan, and plans end here: back to default`;
+  expect(report.notes.filter((note) => note.includes('plan'))).toEqual([
+    ...[back('ann', 'vip'), back('cid', 'vip'), back('bob', 'svip')],
+    expect.stringContaining('users fay: the group vip came with a plan that ends here, and the source does not say'),
+  ]);
+});
+
+test('who had notices by a way that is not here gets them by mail, and can save settings', async () => {
+  const setting = (value: object) => ({ setting: JSON.stringify(value) });
+  const report = await moveIn({
+    users: [
+      user(1, 'root'),
+      user(2, 'bark', setting({ notify_type: 'bark', bark_url: 'https://b.example' })),
+      user(3, 'plain', setting({ notify_type: 'webhook', webhook_url: 'http://h.example' })),
+      user(4, 'none', setting({ notify_type: 'webhook' })),
+      user(5, 'empty', setting({ notify_type: '', language: 'en' })),
+      user(6, 'hook', setting({ notify_type: 'webhook', webhook_url: 'https://h.example' })),
+      user(7, 'mail', setting({ notify_type: 'email' })),
+    ],
+  });
+  const raw = new BetterSqlite(join(dir, 'data', 'gateway.db'));
+  const rows = raw.prepare('SELECT username, setting FROM users').all() as { username: string; setting: string }[];
+  raw.close();
+  const types = rows.map((row) => [row.username, JSON.parse(row.setting || '{}').notify_type]);
+  expect(Object.fromEntries(types)).toEqual({
+    ...{
+      root: undefined,
+      bark: 'email',
+      plain: 'email',
+      none: 'email',
+      empty: 'email',
+      hook: 'webhook',
+      mail: 'email',
+    },
+  });
+  expect(report.notes.filter((note) => note.includes('by mail')).map((note) => note.split(':')[0])).toEqual([
+    ...['users bark', 'users plain', 'users none', 'users empty'],
+  ]);
+});
+
 test('nothing is written before the plan is confirmed', async () => {
   const file = fileOf(site({ checkins: [{ id: 1, user_id: 1 }] }));
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'input_needed' });

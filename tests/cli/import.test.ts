@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { writeContexts } from '../../cli/contexts.ts';
 import { openDatabase } from '../../db/open.ts';
 import { readDump } from '../../db/sql-rows.ts';
 import { sharesOf } from '../../server/domain/import/money.ts';
@@ -300,7 +301,7 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   expect(await runner.json(['import', 'litellm', file, '--yes'])).toMatchObject({
     counts: { models: { taken: 2, skipped: 3 }, channels: { taken: 1, skipped: 0 } },
     notes: [
-      'models lost: its key is not known: set the variable it refers to',
+      'models lost: its key is not known: set NOT_SET',
       'models strange: nobody is not served',
       'models openai/nameless: it has no name',
     ],
@@ -376,6 +377,96 @@ test('LiteLLM: several channels are numbered from 1', async () => {
     ['openai-1', 'a,c'],
     ['openai-2', 'b'],
   ]);
+});
+
+test('LiteLLM: every member acts or is named, what is free stays free, and files that are included are read', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(
+    file,
+    `include: [more.yaml]
+environment_variables: {OPENAI_KEY: sk-canary-of-the-file}
+model_list:
+  - model_name: gpt-4o
+    litellm_params: {model: openai/gpt-4o, api_key: os.environ/OPENAI_KEY, api_base: 'http://127.0.0.1:9/v1'}
+    model_info: {input_cost_per_token: 0, output_cost_per_token: 0, access_groups: [beta], mode: chat, id: x, input_cost_per_second: 1}
+  - model_name: deployed
+    litellm_params: {model: azure/dep-1, api_key: k, api_base: 'https://a.openai.azure.com'}
+    model_info: {base_model: azure/gpt-4o-mini}
+    mystery: 1
+  - model_name: long
+    litellm_params: {model: openai/long, api_key: k}
+    model_info: {input_cost_per_token: 1.0e-06, output_cost_per_token: 2.0e-06, input_cost_per_token_above_200k_tokens: 2.0e-06, cache_creation_input_token_cost: 1.5e-06}
+  - model_name: half
+    litellm_params: {model: openai/half, api_key: k, output_cost_per_token: 2.0e-06}
+  - model_name: both
+    litellm_params: {model: openai/one, api_key: k, input_cost_per_token: 1.0e-06}
+  - model_name: both
+    litellm_params: {model: openai/two, api_key: k, input_cost_per_token: 4.0e-06}
+`,
+  );
+  writeFileSync(
+    join(dir, 'more.yaml'),
+    `shared: &shared {api_key: sk-shared, api_base: 'https://open.bigmodel.cn/api/paas/v4'}
+model_list:
+  - model_name: merged
+    litellm_params: {<<: *shared, model: openai/glm-4}
+`,
+  );
+  const report = (await runner.json(['import', 'litellm', file, '--yes'])) as {
+    notes: string[];
+    losses: { what: string }[];
+  };
+  expect(report.losses.map(({ what }) => what)).toEqual([
+    'model_info.access_groups',
+    'model_info.mode',
+    'model_info.id',
+    'model_info.input_cost_per_second',
+    'model_list.mystery',
+    'shared',
+  ]);
+  expect(report.notes).toEqual([
+    'models deployed: has the price of azure/gpt-4o-mini',
+    'models half: its price cannot be written as ratios (free or unknown input with paid output, calls and tokens mixed, or a free row beside one without a price), and is refused until it has one (gateway ratios set)',
+    'models both: its rows cost differently; a name has one price here, and gets the dearest',
+    'models merged: has the price of glm-4',
+  ]);
+  expect(await runner.json(['ratios', 'get', 'gpt-4o'])).toMatchObject({ ModelRatio: 0 });
+  expect(await runner.json(['ratios', 'get', 'deployed'])).toMatchObject({ ModelRatio: 0.075 });
+  expect(await runner.json(['ratios', 'get', 'both'])).toMatchObject({ ModelRatio: 2 });
+  expect(await runner.json(['ratios', 'get', 'long'])).toMatchObject({
+    ...{ ModelRatio: 0.5, CompletionRatio: 2, CreateCacheRatio: 1.5 },
+    ContextTiers: [{ above: 200_000, input: 2, output: 1, cache_write: 1 }],
+  });
+  const channels = (await runner.json(['channel', 'list'])) as { name: string; type: number; base_url: string }[];
+  expect(channels.map(({ type, base_url }) => [type, base_url]).toSorted()).toEqual([
+    [1, ''],
+    [1, ''],
+    [1, 'http://127.0.0.1:9'],
+    [3, 'https://a.openai.azure.com'],
+    [8, 'https://open.bigmodel.cn/api/paas/v4/chat/completions'],
+  ]);
+});
+
+test('LiteLLM: a file that is included and is not there imports nothing', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(file, 'include: [gone.yaml]\nmodel_list: []\n');
+  await expect(runner.run(['import', 'litellm', file, '--yes'])).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('a folder that is named wins over the source’s own DATABASE_URL and over the last login', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(file, 'model_list: [{model_name: a, litellm_params: {model: openai/a, api_key: k}}]\n');
+  const env = { DATABASE_URL: 'https://litellm.example/db', GATEWAY_URL: 'https://other.example' };
+  await runner.run(['import', 'litellm', file, '--yes'], env);
+  writeContexts(
+    { HOME: dir },
+    { current: 'far', contexts: { far: { url: 'http://127.0.0.1:9', token: 't', user: 1 } } },
+  );
+  expect(await runner.json(['channel', 'list'])).toMatchObject([{ models: 'a' }]);
+  await expect(runner.run(['channel', 'list', '--context', 'far'])).rejects.toMatchObject({ code: expect.anything() });
+  await expect(
+    runner.run(['import', 'litellm', file, '--yes', '--database', 'https://litellm.example/db']),
+  ).rejects.toMatchObject({ code: 'database_address' });
 });
 
 test('what is neither is refused and writes nothing', async () => {

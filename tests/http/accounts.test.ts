@@ -303,6 +303,17 @@ test('wide and other compatibility letters make no double of a name', async () =
     expect((await register({ username })).body).toMatchObject({ success: true });
 });
 
+test('settings that are stored and not sent stand in nobody’s way, whatever they are', async () => {
+  const ann = await api.addUser('ann', 1);
+  const put = async (fields: object) => (await api.send('PUT', '/api/user/setting', fields, ann.headers)).body;
+  for (const stored of [{ notify_type: 'bark' }, { notify_type: 'webhook', webhook_url: 'http://hook.example' }]) {
+    await api.gateway.rows('UPDATE users SET setting = ? WHERE id = ?', JSON.stringify(stored), ann.id);
+    expect(await put({ quota_warning_threshold: 5 })).toMatchObject({ success: true });
+    expect(await put({ accept_unset_model_ratio_model: true })).toMatchObject({ success: true });
+    expect(await put({ ...stored, quota_warning_threshold: 5 })).toMatchObject({ success: false });
+  }
+});
+
 test('a webhook is https alone, also while mail is chosen', async () => {
   const ann = await api.addUser('ann', 1);
   const put = async (fields: object) => (await api.send('PUT', '/api/user/setting', fields, ann.headers)).body;

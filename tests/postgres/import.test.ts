@@ -43,7 +43,7 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
   await node.client.call('option.set', { key: 'Footer', value: 'kept' } as never);
   const other = site.folder();
   const run = (...args: readonly string[]) =>
-    site.run(['import', 'new-api', file, '--json', '--yes', ...args], { dir: other });
+    site.run(['import', 'new-api', file, '--json', '--yes', '--database', site.url, ...args], { dir: other });
 
   const dry = await run('--dry-run');
   expect([dry.code, dry.err]).toEqual([0, '']);
@@ -93,10 +93,10 @@ test('channels and prices of LiteLLM join a site that is served, and its nodes k
 `,
   );
   const dir = site.folder();
-  const dry = await site.run(['import', 'litellm', file, '--dry-run', '--json'], { dir });
+  const dry = await site.run(['import', 'litellm', file, '--dry-run', '--json', '--database', site.url], { dir });
   expect([dry.code, dry.err]).toEqual([0, '']);
   expect(await rowsIn('channels')).toBe(1);
-  const done = await site.run(['import', 'litellm', file, '--json', '--yes'], { dir });
+  const done = await site.run(['import', 'litellm', file, '--json', '--yes', '--database', site.url], { dir });
   expect([done.code, done.err]).toEqual([0, '']);
   expect(await rowsIn('channels')).toBe(2);
   const chat = () => node.chat(key, { ...ask, model: 'gpt-of-elsewhere' }).then(({ status }) => status);

@@ -31,9 +31,12 @@ const onlyOf = (input: string | undefined): string[] =>
 export const importFrom =
   (from: (typeof families)[number]): CommandRun =>
   async (context, flags, file) => {
-    if (context.url !== '') throw new AppError('usage', { detail: '--url: imports happen on the machine itself' });
+    // A folder that is named lies on this machine, whatever GATEWAY_URL says.
+    if (context.url !== '' && (context.flags.url !== undefined || context.flags.dataDir === undefined))
+      throw new AppError('usage', { detail: '--url: imports happen on the machine itself' });
     const { importSite } = await import('../../../server/app/import.ts');
-    const { env, dataDir, language } = context;
+    const { dataDir, language } = context;
+    const env = placeEnvironment(context);
     const only = onlyOf(text(flags.only));
     await folderFree(dataDir);
     const run = (dryRun: boolean) =>
@@ -50,6 +53,22 @@ export const importFrom =
       String(report.quota.imported),
     );
   };
+
+/**
+ * The source's own environment is often loaded, and LiteLLM calls its database DATABASE_URL too: a folder that was named
+ * wins over it. `--database` names both.
+ */
+function placeEnvironment({ env, flags, output, say }: Context): Context['env'] {
+  const isAmbient = flags.dataDir !== undefined && flags.database === undefined && (env.DATABASE_URL ?? '') !== '';
+  if (!isAmbient) return env;
+  output.note(
+    say(
+      '未使用环境变量 DATABASE_URL：--data-dir 指定了位置（如需导入该数据库，请写 --database）',
+      'DATABASE_URL of the environment is not used: --data-dir names the place (to import into that database, write --database)',
+    ),
+  );
+  return { ...env, DATABASE_URL: undefined, DATABASE_DIRECT_URL: undefined };
+}
 
 const linesOf = (context: Context, { counts, notes, losses, prices, quota }: ImportReport): string[] => [
   ...Object.entries(counts).map(([table, { taken, skipped }]) =>

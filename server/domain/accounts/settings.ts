@@ -65,14 +65,18 @@ function objectOf(setting: string): Record<string, unknown> {
   }
 }
 
-/** @param storedUrl one that was moved in and is sent back as it was stays, as long as it is not used. */
+/**
+ * What is stored and not sent is not judged: it may have been moved in from elsewhere, and stands in nobody's way.
+ * @param storedUrl one that was moved in and is sent back as it was stays, as long as it is not used.
+ */
 function check(next: SettingFields, fields: SettingFields, storedUrl: unknown): void {
-  if (next.notify_type !== undefined && next.notify_type !== 'email' && next.notify_type !== 'webhook')
+  if (fields.notify_type !== undefined && fields.notify_type !== 'email' && fields.notify_type !== 'webhook')
     throw new AppError('notify_type_invalid');
   const { quota_warning_threshold: threshold } = fields;
   if (threshold !== undefined && !(threshold > 0)) throw new AppError('threshold_invalid');
   const url = next.webhook_url ?? '';
-  const used = next.notify_type === 'webhook';
+  const isSent = fields.notify_type !== undefined || fields.webhook_url !== undefined;
+  const used = isSent && next.notify_type === 'webhook';
   if (used && url === '') throw new AppError('webhook_missing');
   const isNew = url !== '' && url !== storedUrl;
   if ((used || isNew) && (!URL.canParse(url) || new URL(url).protocol !== 'https:'))

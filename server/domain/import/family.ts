@@ -1,5 +1,6 @@
 /** Moves a new-api or one-api database in: users, tokens, channels, codes, options, logs, and every unit of quota. */
 import type { Insertable } from 'kysely';
+import type { SourceRow } from '../../../db/import-source.ts';
 import { createImportTarget } from '../../../db/import-target.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
 import type { RedemptionsTable } from '../../../db/schema/tables.ts';
@@ -14,7 +15,7 @@ import { formulaNotes } from './expressions.ts';
 import { post, type Spender, sharesOf, type UserBalance } from './money.ts';
 import { keepPrices, priceDifferences, type SourceOption } from './price.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
-import { channelRows, logRow, statusOf, tokenRow, userRow } from './rows.ts';
+import { channelRows, hasNotices, logRow, statusOf, tokenRow, userRow } from './rows.ts';
 import { losses } from './schema.ts';
 import { importPasskeys, importSecondFactors, secretsOf } from './second-factor.ts';
 import { importSettings } from './settings.ts';
@@ -96,6 +97,8 @@ export async function importFamily(deps: ImportDeps, source: Source, family: Fam
 /** Invitation quota joins the balance; debts are forgiven. */
 async function importUsers({ deps, source, target, reporter }: Move): Promise<People> {
   const secrets = secretsOf(source);
+  const rows = source.tables().includes('user_subscriptions') ? [...source.rows('user_subscriptions')] : [];
+  const subscriptions = Map.groupBy(rows, (row) => numberOf(row.user_id));
   const people = new Map<number, Person>();
   for (const row of source.rows('users')) {
     const id = numberOf(row.id);
@@ -109,8 +112,24 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
       );
     if (invited > 0)
       reporter.named('users', username, { zh: '邀请额度并入余额', en: 'invitation quota joins the balance' });
+    if (!hasNotices(JSON.parse(jsonObjectOf(row.setting) || '{}') as Record<string, unknown>))
+      reporter.named('users', username, {
+        zh: '通知方式此处不可用（Bark、Gotify 或非 https 的 Webhook），改为邮件',
+        en: 'notices by Bark, Gotify or a webhook without https do not go from here: they go by mail',
+      });
     const locked = secrets.get(id) === null;
-    const made = userRow(row, deps.now, deps.options.get('oidc.token_endpoint'), locked);
+    const whole = userRow(row, deps.now, deps.options.get('oidc.token_endpoint'), locked);
+    const made = { ...whole, group_name: groupAfter(subscriptions.get(id) ?? [], whole.group_name) };
+    if (made.group_name !== whole.group_name)
+      reporter.named('users', username, {
+        zh: `分组 ${whole.group_name} 随套餐而来，套餐不迁入：恢复为 ${made.group_name}`,
+        en: `the group ${whole.group_name} came with a plan, and plans end here: back to ${made.group_name}`,
+      });
+    else if (isUpgraded(subscriptions.get(id) ?? [], made.group_name))
+      reporter.named('users', username, {
+        zh: `分组 ${made.group_name} 随套餐而来，源站没有记录之前的分组：保持不变，请核对`,
+        en: `the group ${made.group_name} came with a plan that ends here, and the source does not say which was before: it stays, check it`,
+      });
     await target.user(made, 0);
     const used = Math.max(0, numberOf(row.used_quota));
     const account = { userId: id, username, balance: Math.max(0, balance) + invited, used, tokens: [] };
@@ -124,6 +143,30 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
   const host = URL.canParse(address) ? new URL(address).hostname : '';
   await importPasskeys(persons, { host, now: deps.now });
   return people;
+}
+
+/** Whether a plan that is in force gave the group. */
+const isUpgraded = (subscriptions: readonly SourceRow[], group: string): boolean =>
+  subscriptions.some((row) => textOf(row.status) === 'active' && textOf(row.upgrade_group).trim() === group);
+
+/**
+ * Plans end with the move, and so does the group that came with one: the user goes back as at its end in new-api
+ * (`model/subscription.go`, downgradeUserGroupForSubscription), through plans that followed each other.
+ */
+function groupAfter(subscriptions: readonly SourceRow[], group: string): string {
+  if (!isUpgraded(subscriptions, group)) return group;
+  const passed = new Set<string>();
+  let current = group;
+  while (!passed.has(current)) {
+    passed.add(current);
+    const before = subscriptions
+      .filter((row) => textOf(row.upgrade_group).trim() === current)
+      .map((row) => textOf(row.downgrade_group).trim() || textOf(row.prev_user_group).trim())
+      .findLast((name) => name !== '' && !passed.has(name));
+    if (before === undefined) return current;
+    current = before;
+  }
+  return current;
 }
 
 /** @returns what the tokens of each user have spent. */

@@ -3,20 +3,22 @@ import type { Language } from '../../contract/enum.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { localizer } from '../../contract/plural.ts';
-import { resolvePrices } from '../../contract/pricing/tables.ts';
-import { needsNoKey, typeOfPrefix } from '../../providers/import-names.ts';
+import { listedName, type PriceOptionKey, type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { type Params, type Place, placeOf, RowValues } from '../../providers/litellm-place.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
+import {
+  completed,
+  dearestPrice,
+  isPriceMember,
+  isSamePrice,
+  listedPrice,
+  type Price,
+  priceEntries,
+  statedPrice,
+} from './litellm-price.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
 import type { Loss, Words } from './schema.ts';
-
-type Params = Readonly<Record<string, unknown>>;
-
-interface ModelRow {
-  readonly model_name?: string;
-  readonly litellm_params?: Params;
-  readonly model_info?: Params;
-}
 
 interface Settings {
   readonly model_group_alias?: Readonly<Record<string, string | { readonly model?: string }>>;
@@ -27,16 +29,13 @@ interface Document {
   readonly router_settings?: Settings & Params;
   readonly litellm_settings?: Params;
   readonly general_settings?: Params;
-  readonly environment_variables?: Readonly<Record<string, string>>;
+  readonly environment_variables?: Params;
 }
 
 /** What becomes one channel. */
-interface Group {
-  readonly type: number;
-  readonly prefix: string;
-  readonly key: string;
-  readonly base: string;
-  readonly other: string;
+interface Group extends Omit<Place, 'upstream'> {
+  /** What its rows have in common. */
+  readonly id: string;
   readonly organization: string;
   readonly weight: number;
   readonly priority: number;
@@ -44,31 +43,46 @@ interface Group {
   readonly models: Map<string, string>;
 }
 
-interface Price {
-  readonly ratio: number;
-  readonly completion?: number;
-  readonly cacheRead?: number;
-}
-
-/** Dollars per token that a ratio of 1 stands for. */
-const dollarsPerToken = 2e-6;
-
-const params = {
-  acts: new Set(
-    'model api_key api_base base_url organization api_version weight order aws_access_key_id aws_secret_access_key aws_region_name vertex_location vertex_credentials vertex_project input_cost_per_token output_cost_per_token cache_read_input_token_cost'.split(
+/** Members that act here; prices are told by `isPriceMember`. */
+const acts: Readonly<Record<'litellm_params' | 'model_info', ReadonlySet<string>>> = {
+  litellm_params: new Set(
+    'model custom_llm_provider use_litellm_proxy api_key api_base base_url organization api_version weight order aws_access_key_id aws_secret_access_key aws_region_name aws_bedrock_runtime_endpoint vertex_location vertex_credentials vertex_project base_model'.split(
       ' ',
     ),
   ),
-  named: {
-    rpm: { zh: '此处不按渠道限制每分钟请求数', en: 'requests per minute are not limited by channel here' },
-    tpm: { zh: '此处不按渠道限制每分钟 token 数', en: 'tokens per minute are not limited by channel here' },
-    max_parallel_requests: { zh: '此处不按渠道限制并发', en: 'parallel requests are not limited by channel here' },
-  } as Readonly<Record<string, Words>>,
-  other: {
+  model_info: new Set(['base_model', 'litellm_provider']),
+};
+/** What becomes of the others. */
+const named: Readonly<Record<string, Words>> = {
+  rpm: { zh: '此处不按渠道限制每分钟请求数', en: 'requests per minute are not limited by channel here' },
+  tpm: { zh: '此处不按渠道限制每分钟 token 数', en: 'tokens per minute are not limited by channel here' },
+  max_parallel_requests: { zh: '此处不按渠道限制并发', en: 'parallel requests are not limited by channel here' },
+  access_groups: {
+    zh: '此处由分组和令牌决定谁可以使用模型：导入后默认分组的所有人都可以使用',
+    en: 'who may use a model follows from groups and tokens here: everybody of the group default may',
+  },
+  team_id: {
+    zh: '此处没有团队：导入后默认分组的所有人都可以使用',
+    en: 'there are no teams here: everybody of the group default may use the model',
+  },
+  blocked: {
+    zh: '源站已停用的模型在此处是启用的，请自行停用',
+    en: 'a model that was blocked is served here: disable it',
+  },
+};
+const otherMember: Readonly<Record<'litellm_params' | 'model_info', Words>> = {
+  litellm_params: {
     zh: '不起作用；请求参数可写在渠道的参数覆盖中',
     en: 'has no effect; request parameters can be written as overrides of the channel',
   },
+  model_info: { zh: '不起作用', en: 'has no effect' },
 };
+const otherPrice: Words = {
+  zh: '此处没有这种价格，请自行核对（gateway ratios set）',
+  en: 'there is no such price here: check what the model costs (gateway ratios set)',
+};
+const wordsOf = (part: 'litellm_params' | 'model_info', member: string): Words =>
+  Object.hasOwn(named, member) ? (named[member] as Words) : /cost|pric/.test(member) ? otherPrice : otherMember[part];
 
 const sections: Readonly<Record<string, Words>> = {
   'router_settings.fallbacks': {
@@ -87,10 +101,6 @@ const sections: Readonly<Record<string, Words>> = {
 };
 const section: Words = { zh: '不起作用', en: 'has no effect' };
 
-const decimals = (value: number): number => Number(value.toFixed(6));
-const textIn = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-
 /** @throws AppError import_failed when it is no such file. */
 export async function importLitellm(
   deps: {
@@ -104,126 +114,110 @@ export async function importLitellm(
   const document = (parsed ?? {}) as Document;
   if (!Array.isArray(document.model_list)) throw new AppError('import_failed', { detail: 'model_list' });
   const reporter = createReporter(localizer(deps.language));
-  const env = { ...document.environment_variables, ...deps.env };
-  /** `os.environ/NAME` is how that product writes references. */
-  const read = (value: unknown): string => {
-    const text = textIn(value);
-    return text.startsWith('os.environ/') ? (env[text.slice('os.environ/'.length)] ?? '') : text;
-  };
-  const groups = new Map<string, Group>();
-  const prices = new Map<string, Price>();
+  // LiteLLM puts these over the variables of its process.
+  const env = { ...deps.env, ...readIn(document.environment_variables ?? {}, deps.env) };
+  const groups: Group[] = [];
+  /** Name -> what each of its rows says. */
+  const prices = new Map<string, RowPrice[]>();
   const losses = new Map<string, Loss>();
   const fail = (what: string, { zh, en }: Words): void => {
     const rows = (losses.get(what)?.rows ?? 0) + 1;
     losses.set(what, { what, rows, quota: 0, zh, en });
   };
 
-  for (const {
-    model_name: name = '',
-    litellm_params: row = {},
-    model_info: info = {},
-  } of document.model_list as ModelRow[]) {
-    const place = placeOf(row, read);
-    const rejected = refusal(name, place);
-    if (rejected !== null) {
-      reporter.skipped('models', name || place.model, rejected);
+  for (const { model_name, litellm_params, model_info, ...others } of document.model_list.map(modelRow)) {
+    const rejected = refusal(model_name, litellm_params);
+    const place = rejected === null ? placeOf(litellm_params, model_info, env) : { rejected };
+    if ('rejected' in place) {
+      reporter.skipped('models', model_name || String(litellm_params.model), place.rejected);
       continue;
     }
-    const { prefix, upstream, type, key, base, other } = place;
-    const weight = Math.max(0, Math.round(Number(row.weight ?? 0)) || 0);
-    const priority = -Math.round(Number(row.order ?? 0)) || 0;
-    const organization = read(row.organization);
-    const id = JSON.stringify([type, key, base, other, organization, weight, priority]);
-    const group = groups.get(id) ?? {
-      ...{ type: type ?? 0, prefix, key, base, other, organization, weight, priority },
-      models: new Map<string, string>(),
-    };
-    const former = group.models.get(name);
-    if (former !== undefined && former !== upstream)
-      reporter.skipped('models', `${name} (${former})`, {
-        zh: `同一密钥下 ${name} 只能对应一个上游模型，采用 ${upstream}`,
-        en: `one key serves one model under the name ${name}: ${upstream}`,
-      });
-    group.models.set(name, upstream);
-    groups.set(id, group);
+    addTo(groups, model_name, place, litellm_params, new RowValues(litellm_params, env));
     reporter.taken('models');
-    for (const [member, value] of Object.entries(row))
-      if (!params.acts.has(member) && value !== null && value !== '')
-        fail(`litellm_params.${member}`, params.named[member] ?? params.other);
-    const price = priceOf({ ...row, ...info });
-    if (price !== null) prices.set(name, price);
+    for (const member of Object.keys(others)) fail(`model_list.${member}`, section);
+    for (const [part, row] of [
+      ['litellm_params', litellm_params],
+      ['model_info', model_info],
+    ] as const)
+      for (const [member, value] of Object.entries(row))
+        if (!acts[part].has(member) && !isPriceMember(member) && !saysNothing(value))
+          fail(`${part}.${member}`, wordsOf(part, member));
+    const base = [litellm_params.base_model, model_info.base_model].find((name) => typeof name === 'string');
+    prices.set(model_name, [
+      ...(prices.get(model_name) ?? []),
+      { stated: statedPrice(litellm_params, model_info), base: base as string | undefined, upstream: place.upstream },
+    ]);
   }
   for (const [alias, model] of aliasesOf(document)) {
-    const serving = [...groups.values()].filter((group) => group.models.has(model));
+    const serving = groups.filter((group) => group.models.has(model));
     if (serving.length === 0) {
       reporter.skipped('aliases', alias, { zh: `没有模型 ${model}`, en: `there is no model ${model}` });
       continue;
     }
     for (const group of serving) group.models.set(alias, group.models.get(model) ?? model);
-    const price = prices.get(model);
-    if (price !== undefined) prices.set(alias, price);
+    prices.set(alias, [...(prices.get(alias) ?? []), ...(prices.get(model) ?? [])]);
     reporter.taken('aliases');
   }
   dropSections(document, fail);
   reporter.losses([...losses.values()]);
-  await makeChannels(deps.channels, [...groups.values()], reporter);
-  copyPrices(groups.values(), prices, deps.options, reporter);
-  await writePrices(prices, deps.options, reporter);
+  await makeChannels(deps.channels, groups, reporter);
+  await writePrices(pricesOf(prices, deps.options.priceTables(), reporter), deps.options, reporter);
   return reporter.report({ source: 0, imported: 0 });
 }
 
-interface Place {
-  readonly model: string;
-  readonly prefix: string;
-  readonly upstream: string;
-  readonly type: number | null;
-  readonly key: string;
-  readonly base: string;
-  readonly other: string;
-}
+const recordOf = (value: unknown): Params =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 
-/** Where a row's requests go. */
-function placeOf(row: Params, read: (value: unknown) => string): Place {
-  const model = textIn(row.model);
-  const [prefix = '', ...rest] = model.includes('/') ? model.split('/') : ['openai', model];
-  const base = read(row.api_base ?? row.base_url);
-  const aws = [row.aws_access_key_id, row.aws_secret_access_key, row.aws_region_name].map(read);
-  const own = read(row.api_key) || (prefix.startsWith('vertex_') ? read(row.vertex_credentials) : '');
-  const signed = prefix === 'bedrock' && aws.every((part) => part !== '') ? aws.join('|') : '';
+const modelRow = (row: unknown) => {
+  const { model_name: name, litellm_params, model_info, ...others } = recordOf(row);
   return {
-    model,
-    prefix,
-    // `bedrock/converse/…` names the way, not the model.
-    upstream: (prefix === 'bedrock' ? rest.filter((part) => part !== 'converse' && part !== 'invoke') : rest).join('/'),
-    type: typeOfPrefix(prefix),
-    key: own || signed || (needsNoKey(prefix) ? 'none' : ''),
-    base,
-    other: read(row.api_version) || read(row.vertex_location),
+    ...others,
+    model_name: typeof name === 'string' || typeof name === 'number' ? String(name) : '',
+    litellm_params: recordOf(litellm_params),
+    model_info: recordOf(model_info),
   };
-}
+};
 
-/** Why a row makes no channel; null = it does. */
-function refusal(name: string, { prefix, type, key, upstream }: Place): Words | null {
+const readIn = (variables: Params, env: Readonly<Record<string, string | undefined>>): Record<string, string> => {
+  const values = new RowValues(variables, env);
+  return Object.fromEntries(
+    Object.keys(variables).flatMap((name) => {
+      const text = values.read(name);
+      return text === '' ? [] : [[name, text]];
+    }),
+  );
+};
+
+const saysNothing = (value: unknown): boolean =>
+  value === null || value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+
+/** Why a row makes no channel, whatever it is served by; null = it may. */
+function refusal(name: string, row: Params): Words | null {
   if (name === '') return { zh: '没有名称', en: 'it has no name' };
-  if (type === null) return { zh: `不支持 ${prefix}`, en: `${prefix} is not served` };
-  if (name.includes('*') || upstream.includes('*'))
+  if (name.includes('*') || String(row.model).includes('*'))
     return {
       zh: '通配符：请逐个列出模型（gateway channel add --fetch 可以取得列表）',
       en: 'a wildcard: list the models one by one (`gateway channel add --fetch` gets the list)',
     };
-  if (key === '' && prefix === 'bedrock')
-    return {
-      zh: '缺少 AWS 密钥或区域：此处不读取实例角色',
-      en: 'its AWS keys or region are not known: roles of machines are not read here',
-    };
-  if (key === '')
-    return { zh: '密钥未知：请设置它引用的变量', en: 'its key is not known: set the variable it refers to' };
-  if (prefix.startsWith('vertex_') && !key.startsWith('{'))
-    return {
-      zh: '须为服务账户的 JSON 内容，文件路径不能用',
-      en: "it needs a service account's JSON itself, not the path of a file",
-    };
   return null;
+}
+
+/** Rows of one key and place share a channel; where they serve one name by two models, each has its own. */
+function addTo(groups: Group[], name: string, place: Place, row: Params, values: RowValues): void {
+  const { upstream, ...at } = place;
+  const weight = Math.max(0, Math.round(Number(row.weight ?? 0)) || 0);
+  const priority = -Math.round(Number(row.order ?? 0)) || 0;
+  const organization =
+    values.read('organization') || (place.prefix === 'openai' ? values.variable('OPENAI_ORGANIZATION') : '');
+  const made = { ...at, organization, weight, priority };
+  const id = JSON.stringify(made);
+  const fits = (group: Group): boolean => group.id === id && (group.models.get(name) ?? upstream) === upstream;
+  let group = groups.find(fits);
+  if (group === undefined) {
+    group = { ...made, id, models: new Map() };
+    groups.push(group);
+  }
+  group.models.set(name, upstream);
 }
 
 const aliasesOf = ({ router_settings: router }: Document): [string, string][] =>
@@ -247,27 +241,14 @@ function dropSections(document: Document, fail: (what: string, words: Words) => 
   for (const name of Object.keys(document)) if (!known.has(name)) fail(name, section);
 }
 
-function priceOf(details: Params): Price | null {
-  const input = Number(details.input_cost_per_token);
-  const output = Number(details.output_cost_per_token);
-  const cached = Number(details.cache_read_input_token_cost);
-  if (!(input > 0)) return null;
-  return {
-    ratio: decimals(input / dollarsPerToken),
-    ...(output > 0 ? { completion: decimals(output / input) } : {}),
-    ...(cached > 0 ? { cacheRead: decimals(cached / input) } : {}),
-  };
-}
-
 async function makeChannels(channels: ChannelsService, groups: readonly Group[], reporter: Reporter): Promise<void> {
-  for (const [index, { models, prefix, base, organization, ...group }] of groups.entries()) {
+  for (const [index, { models, prefix, base, organization, id: _, ...group }] of groups.entries()) {
     const mapping = Object.fromEntries([...models].filter(([name, upstream]) => name !== upstream));
     await channels.create({
       ...group,
       name: groups.length === 1 ? prefix : `${prefix}-${index + 1}`,
       openai_organization: organization,
-      // Other gateways name the version; here it belongs to the path.
-      base_url: base.replace(/\/v1\/?$/, ''),
+      base_url: base,
       models: [...models.keys()].join(','),
       model_mapping: Object.keys(mapping).length === 0 ? '' : JSON.stringify(mapping),
     });
@@ -279,50 +260,95 @@ async function makeChannels(channels: ChannelsService, groups: readonly Group[],
 const plainName = (upstream: string): string =>
   (upstream.split('/').at(-1) ?? '').replace(/^(?:[a-z]+\.)*(?=claude-)/, '').replace(/-v\d+(?::\d+)?$/, '');
 
-/** A name without a price costs what the upstream's model costs; what has none at all is named. */
-function copyPrices(
-  groups: Iterable<Group>,
-  prices: Map<string, Price>,
-  options: OptionsService,
+/** What a row says of a name's price. */
+interface RowPrice {
+  /** null = nothing. */
+  readonly stated: Price | null;
+  /** The model whose price it has, of a deployment that is called otherwise. */
+  readonly base: string | undefined;
+  readonly upstream: string;
+}
+
+/** A name without a price costs what its rows' models cost; what has none at all is named. */
+function pricesOf(
+  rows: ReadonlyMap<string, readonly RowPrice[]>,
+  tables: PriceTables,
   reporter: Reporter,
-): void {
-  const tables = options.priceTables();
+): ReadonlyMap<string, Price> {
   const group = { group: 'default', userGroup: 'default' };
-  for (const [name, upstream] of [...groups].flatMap(({ models }) => [...models])) {
-    if (prices.has(name) || resolvePrices(tables, name, group) !== null) continue;
-    const found = resolvePrices(tables, plainName(upstream), group);
-    if (found === null || found.modelPrice !== null) {
-      reporter.note(
-        `models ${name}: 没有价格，设置之前请求会被拒绝（gateway ratios set）`,
-        `models ${name}: it has no price, and is refused until it has one (gateway ratios set)`,
-      );
+  const listed = (name: string): Price | null => {
+    const found = resolvePrices(tables, name, group);
+    return found === null ? null : listedPrice(found);
+  };
+  const made = new Map<string, Price>();
+  for (const [name, all] of rows) {
+    const own = listed(name);
+    if (own !== null && all.every(({ stated, base }) => stated === null && base === undefined)) continue;
+    const found = all.map(({ stated, base, upstream }) => {
+      const list = base === undefined ? (own ?? listed(plainName(upstream))) : listed(plainName(base));
+      return stated === null ? list : completed(stated, list);
+    });
+    const known = found.filter((price) => price !== null);
+    const price = dearestPrice(known);
+    const entries = price === null ? null : priceEntries(price);
+    // A row whose model has no price is not free because another one is.
+    if (price === null || entries === null || (known.length < found.length && entries.ModelRatio === 0)) {
+      reporter.note(...unpriced(name, known.length === 0, own !== null));
       continue;
     }
-    prices.set(name, {
-      ratio: found.modelRatio,
-      completion: found.completionRatio,
-      cacheRead: found.cacheRatio,
-    });
-    reporter.note(`models ${name}: 采用 ${upstream} 的价格`, `models ${name}: has the price of ${upstream}`);
+    made.set(name, price);
+    const [{ stated, base, upstream } = { stated: null, base: undefined, upstream: name }] = all;
+    if (known.some((one) => !isSamePrice(one, price)))
+      reporter.note(
+        `models ${name}: 各行价格不同，此处一个名称只有一个价格，采用最高的`,
+        `models ${name}: its rows cost differently; a name has one price here, and gets the dearest`,
+      );
+    else if (stated === null)
+      reporter.note(
+        `models ${name}: 采用 ${base ?? upstream} 的价格`,
+        `models ${name}: has the price of ${base ?? upstream}`,
+      );
+    else if (stated.perCall === null && stated.dollars.input === undefined)
+      reporter.note(
+        `models ${name}: 没有写明输入价格，采用 ${base ?? upstream} 的`,
+        `models ${name}: says no price of its input, and gets that of ${base ?? upstream}`,
+      );
   }
+  return made;
 }
+
+const unpriced = (name: string, isUnknown: boolean, isListed: boolean): [zh: string, en: string] => {
+  const [zh, en] = isUnknown
+    ? ['没有价格', 'it has no price']
+    : [
+        '价格无法写成倍率（输入免费或未知而输出收费、按次与按量混用，或免费的一行之外还有没有价格的行）',
+        'its price cannot be written as ratios (free or unknown input with paid output, calls and tokens mixed, or a free row beside one without a price)',
+      ];
+  return isListed
+    ? [`models ${name}: ${zh}，仍为此处的价格`, `models ${name}: ${en}, and it costs what it costs here`]
+    : [
+        `models ${name}: ${zh}，设置之前请求会被拒绝（gateway ratios set）`,
+        `models ${name}: ${en}, and is refused until it has one (gateway ratios set)`,
+      ];
+};
 
 async function writePrices(
   prices: ReadonlyMap<string, Price>,
   options: OptionsService,
   reporter: Reporter,
 ): Promise<void> {
-  for (const [option, read] of [
-    ['ModelRatio', ({ ratio }: Price) => ratio],
-    ['CompletionRatio', ({ completion }: Price) => completion],
-    ['CacheRatio', ({ cacheRead }: Price) => cacheRead],
-  ] as const) {
-    const values = Object.fromEntries(
-      [...prices].flatMap(([name, price]) => (read(price) === undefined ? [] : [[name, read(price)]])),
-    );
-    if (Object.keys(values).length === 0) continue;
-    const present = JSON.parse(options.text(option)) as object;
-    await options.set(option, JSON.stringify({ ...present, ...values }), Role.root, 'import');
+  const changes = new Map<PriceOptionKey, Map<string, unknown>>();
+  for (const [name, price] of prices)
+    for (const [option, value] of Object.entries(priceEntries(price) ?? {})) {
+      const key = option as PriceOptionKey;
+      changes.set(key, (changes.get(key) ?? new Map()).set(listedName(name), value));
+    }
+  for (const [option, values] of changes) {
+    const present = JSON.parse(options.text(option) || '{}') as object;
+    // JSON leaves out what has no value: those entries go.
+    const text = JSON.stringify({ ...present, ...Object.fromEntries(values) });
+    if (text === JSON.stringify(present)) continue;
+    await options.set(option, text, Role.root, 'import');
     reporter.taken('options');
   }
 }

@@ -31,6 +31,8 @@ function tokenStatusOf(row: SourceRow, now: number): number {
  * @param locked a second factor guarded the account that cannot come along: no password opens it until a new one is set.
  */
 export function userRow(row: SourceRow, now: number, oidcEndpoint: string, locked = false): Insertable<UsersTable> {
+  const setting = JSON.parse(jsonObjectOf(row.setting) || '{}') as Record<string, unknown>;
+  const notified = hasNotices(setting) ? setting : { ...setting, notify_type: 'email' };
   const accessToken = textOf(row.access_token).trim();
   const password = locked ? '' : textOf(row.password);
   return {
@@ -56,10 +58,16 @@ export function userRow(row: SourceRow, now: number, oidcEndpoint: string, locke
     aff_quota: 0,
     aff_history_quota: 0,
     inviter_id: numberOf(row.inviter_id),
-    setting: jsonObjectOf(row.setting),
+    setting: Object.keys(setting).length === 0 ? '' : JSON.stringify(notified),
     created_at: timeOf(row.created_at) ?? now,
     deleted_at: timeOf(row.deleted_at),
   };
+}
+
+/** Whether notices go here by the way that a user of the source has chosen: none is by mail. */
+export function hasNotices({ notify_type: type, webhook_url: url }: Readonly<Record<string, unknown>>): boolean {
+  if (type === undefined || type === 'email') return true;
+  return type === 'webhook' && typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'https:';
 }
 
 const familyKey = /^[A-Za-z0-9_-]{8,128}$/;

@@ -126,6 +126,7 @@ export const familyTables: readonly FamilyTable[] = [
     named: {
       attestation_type: { ...words('此处不使用', 'not used here'), unless: 'none' },
       aaguid: words('此处不使用', 'not used here'),
+      aa_guid: words('此处不使用', 'not used here'),
       clone_warning: words(
         '源站曾怀疑被复制，请让用户重新登记',
         'the source suspected a copy: have it registered once more',

@@ -19,6 +19,8 @@ export function azureUrl(operation: string, baseUrl: string, model: string, othe
   const path = paths[operation];
   if (path === undefined || baseUrl === '') return null;
   const version = other.trim() === '' ? fallbackVersion : other.trim();
+  // Models of all makers, called by their names: https://learn.microsoft.com/azure/ai-foundry/model-inference/concepts/endpoints
+  if (baseUrl.endsWith('/models')) return `${baseUrl}/${path}?api-version=${encodeURIComponent(version)}`;
   // Kept responses exist below v1 alone.
   if (version === 'v1' || operation === 'responses') return `${baseUrl}/openai/v1/${path}`;
   const deployment = encodeURIComponent(model);
