@@ -235,4 +235,6 @@ export interface UpstreamError {
   readonly param?: string;
   /** What it says besides, for the log alone. */
   readonly detail?: string;
+  /** Seconds after which it allows a retry. */
+  readonly retryAfter?: number;
 }

@@ -112,6 +112,8 @@ export interface UpstreamHalf {
   decodeResponse(body: unknown): ChatEvent[];
   reader(): StreamReader;
   decodeError(status: number, body: string): UpstreamError;
+  /** Whether a whole answer's finish reason says that the upstream failed; absent = none says so. */
+  readonly isFailed?: (body: unknown) => boolean;
   /** Usage of a whole JSON answer, null when it reports none or nonsense. */
   readUsage(body: unknown): Usage | null;
   /** A frame without one of them surely carries neither usage, finish reason nor error, and is not terminal: a watcher need not read it. null = each may. */

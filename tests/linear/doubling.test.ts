@@ -60,6 +60,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ),
   ['protocols/shared/model-card.ts', 'names of models that the operator configured'],
   ['protocols/shared/simple-wire.ts', 'feeds each frame to the reader of a wire once'],
+  ['protocols/shared/wait-hint.ts', 'members of one error, and spans of 40 characters'],
   ['protocols/shared/written-call.ts', 'changes each event once, and keeps nothing'],
   ['providers/', 'rows, addresses and keys of the operator; bodies and answers whose lists are walked once'],
   ['routing/', 'the configuration'],

@@ -2,6 +2,7 @@
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
 import { parseJson, record, text } from '../shared/json.ts';
+import { waitHint } from '../shared/wait-hint.ts';
 
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -36,10 +37,12 @@ export const encodeStreamError = (error: ClientError): string =>
 export function decodeError(status: number, body: string): UpstreamError {
   const outer = record(parseJson(body));
   const inner = record(outer?.error) ?? outer;
+  const wait = waitHint(outer);
   return {
     status,
     type: text(inner?.type),
     code: text(inner?.code) ?? text(inner?.type),
     message: text(inner?.message) ?? text(outer?.message) ?? `bad response status code ${status}`,
+    ...(wait === null ? {} : { retryAfter: wait }),
   };
 }

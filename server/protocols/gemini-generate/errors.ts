@@ -2,6 +2,7 @@
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
 import { number, parseJson, record, records, text } from '../shared/json.ts';
+import { waitHint } from '../shared/wait-hint.ts';
 
 const words: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -55,10 +56,12 @@ export function decodeError(status: number, body: string): UpstreamError {
       .map((detail) => text(detail.reason))
       .find((found) => found !== null) ?? null;
   const decoded = number(inner?.code);
+  const wait = waitHint(outer);
   return {
     status: reason === 'API_KEY_INVALID' ? 401 : status === 0 || status === 200 ? decoded : status,
     type: text(inner?.status),
     code: reason === 'API_KEY_INVALID' ? 'invalid_api_key' : (reason ?? text(inner?.status)),
     message: text(inner?.message) ?? text(outer?.message) ?? `bad response status code ${status}`,
+    ...(wait === null ? {} : { retryAfter: wait }),
   };
 }

@@ -5,7 +5,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { foreignBlocks } from './foreign.ts';
-import { createReader, decodeResponse, markers } from './reader.ts';
+import { createReader, decodeResponse, isFailed, markers } from './reader.ts';
 import { readAnswerUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
@@ -21,6 +21,7 @@ export const openaiChat: Codec = {
     decodeError,
     readUsage: readAnswerUsage,
     markers,
+    isFailed,
   },
   translation: { decodeRequest, reasoning: decodeReasoning, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -1,7 +1,8 @@
 /** OpenAI's error object, given and received. */
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
-import { list, parseJson, record, records, text } from '../shared/json.ts';
+import { type Json, list, parseJson, record, records, text } from '../shared/json.ts';
+import { waitHint } from '../shared/wait-hint.ts';
 
 export function encodeError(error: ClientError): unknown {
   const { message, type, code, overflow } = error;
@@ -32,6 +33,7 @@ export function decodeError(status: number, body: string): UpstreamError {
   const code = inner?.code ?? outer?.code;
   const behind = providerWords(record(inner?.metadata)?.raw);
   const param = text(inner?.param);
+  const wait = waitHint(outer);
   // Azure's reasons of a filter, OpenRouter's provider.
   const detail = inner?.innererror ?? inner?.metadata;
   return {
@@ -41,7 +43,29 @@ export function decodeError(status: number, body: string): UpstreamError {
     message: (message ?? `bad response status code ${status}`) + (behind === null ? '' : `: ${behind}`),
     ...(param === null ? {} : { param }),
     ...(record(detail) === null ? {} : { detail: JSON.stringify(detail) }),
+    ...(wait === null ? {} : { retryAfter: wait }),
   };
+}
+
+/** What every good answer has one of. */
+const results = ['choices', 'object', 'output', 'content', 'data', 'results', 'text', 'embeddings', 'candidates'];
+const good: ReadonlySet<unknown> = new Set([0, 200, '0', '200', '', 'success', 'Success']);
+
+/** Whether a body with status 200 is nothing but a code and words, as Zhipu and Alibaba tell an error. */
+export function isBareError(body: Json): boolean {
+  if (text(body.message) === null && text(body.msg) === null) return false;
+  const { code } = body;
+  const isStated =
+    body.success === false || ((typeof code === 'string' || typeof code === 'number') && !good.has(code));
+  return isStated && results.every((member) => body[member] === undefined || body[member] === null);
+}
+
+/** MiniMax’s errors, which come beside empty members of an answer. @returns null = all is well. */
+export function baseError(body: Json): UpstreamError | null {
+  const stated = record(body.base_resp);
+  const code = stated?.status_code;
+  if (typeof code !== 'number' || code === 0) return null;
+  return { status: null, type: 'base_resp', code: String(code), message: text(stated?.status_msg) ?? 'refused' };
 }
 
 /** An aggregator's own message says no more than that a provider failed; what the provider said stands beside it. */

@@ -1,5 +1,13 @@
 /** Reads OpenAI chat completion streams and answers into events. */
-import type { ChatEvent, Citation, EventOf, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
+import type {
+  ChatEvent,
+  Citation,
+  EventOf,
+  FinishReason,
+  ProtocolId,
+  UnifiedFinish,
+  UpstreamError,
+} from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
@@ -10,7 +18,7 @@ import { StatedUsage } from '../shared/merge-usage.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import type { SseFrame } from '../shared/sse.ts';
-import { decodeError } from './errors.ts';
+import { baseError, decodeError, isBareError } from './errors.ts';
 import { hasOpenAiTotals, readOpenAiUsage } from './usage.ts';
 
 const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
@@ -38,11 +46,23 @@ export const finishReason = (raw: string): FinishReason => ({
   raw,
 });
 
+/** A provider behind OpenRouter failed, and OpenRouter calls it `stop`. Source: https://github.com/earendil-works/pi/issues/8511. @returns its word; null = it did not. */
+const failureWord = (native: unknown): string | null =>
+  typeof native === 'string' && guardedLookup(finishReasons, native) === 'error' ? native : null;
+
+/** Whether a whole answer ended with a failure. */
+export const isFailed = (body: unknown): boolean =>
+  records(record(body)?.choices).some(
+    ({ finish_reason, native_finish_reason }) =>
+      (failureWord(native_finish_reason) ?? failureWord(finish_reason)) !== null,
+  );
+
 /** Most frames say that usage and finish reason are null. */
 export const markers = new Markers([
   { word: '"usage"', unless: [':null', ': null'] },
   { word: 'finish_reason', unless: ['":null', '": null'] },
   { word: '"error"' },
+  { word: '"status_code"', unless: [':0', ': 0'] },
   { word: '[DONE]' },
 ]);
 
@@ -199,6 +219,10 @@ class OpenAiChatReader implements StreamReader {
       return usage === null ? [] : [usage];
     }
     if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
+    const base = chunk.base_resp === undefined ? null : baseError(chunk);
+    if (base !== null) return this.failAs(base);
+    if (choices.length === 0 && chunk.code !== undefined && isBareError(chunk))
+      return this.failAs({ ...decodeError(0, JSON.stringify(chunk)), status: null });
     // Why a stream was stopped early.
     const stopped = chunk.x_groq === undefined ? null : text(record(chunk.x_groq)?.error);
     if (stopped !== null) return this.fail({ error: { message: stopped } });
@@ -232,7 +256,7 @@ class OpenAiChatReader implements StreamReader {
       // Some relatives say every word in both forms.
       if (typeof choice.text === 'string' && (delta === null || !hasContent(delta))) this.readText(choice.text, events);
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
-        this.reason ??= finishReason(choice.finish_reason);
+        this.reason ??= finishReason(failureWord(choice.native_finish_reason) ?? choice.finish_reason);
         this.progress = 'stopped';
       }
     }
@@ -259,15 +283,19 @@ class OpenAiChatReader implements StreamReader {
   }
 
   private fail(body: unknown): ChatEvent[] {
-    this.ended = true;
-    this.progress = 'stopped';
     const value = record(record(body)?.error);
     // Groq and OpenRouter give the status that the error would have had in front of a stream.
     const code = number(value?.code);
     const status = number(value?.status_code) ?? (code !== null && code >= 400 && code < 600 ? code : null);
+    return this.failAs({ ...decodeError(0, JSON.stringify(body)), status });
+  }
+
+  private failAs(error: UpstreamError): ChatEvent[] {
+    this.ended = true;
+    this.progress = 'stopped';
     const events: ChatEvent[] = [];
     this.endAll(events);
-    events.push({ type: 'error', error: { ...decodeError(0, JSON.stringify(body)), status } });
+    events.push({ type: 'error', error });
     return events;
   }
 

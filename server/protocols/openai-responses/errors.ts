@@ -3,6 +3,7 @@ import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
 import { decodeError as decodeOpenAiError } from '../openai-chat/errors.ts';
 import { parseJson, record, text } from '../shared/json.ts';
+import { waitHint } from '../shared/wait-hint.ts';
 
 const detailsOf = ({ code, message, type, param, overflow }: ClientError) => ({
   message,
@@ -34,10 +35,12 @@ export function decodeError(status: number, body: string): UpstreamError {
   const outer = record(parseJson(body));
   const nested = record(record(outer?.response)?.error);
   if (nested === null) return decodeOpenAiError(status, body);
+  const wait = waitHint(nested);
   return {
     status,
     type: text(nested.type),
     code: text(nested.code),
     message: text(nested.message) ?? 'the response failed',
+    ...(wait === null ? {} : { retryAfter: wait }),
   };
 }

@@ -93,8 +93,12 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
   return 'client';
 }
 
-/** @param status of the response, or the one of an error inside of a stream. @param error without keys and addresses. */
-export function statusFailure(status: number, error: UpstreamError, retryAfter: number | null): UpstreamFailure {
+/** Statuses that a wait can heal. */
+const passing: ReadonlySet<number> = new Set([429, 503, 529]);
+
+/** @param status of the response, or the one of an error inside of a stream. @param error without keys and addresses. @param stated seconds to wait, as the response's headers say it. */
+export function statusFailure(status: number, error: UpstreamError, stated: number | null): UpstreamFailure {
+  const retryAfter = stated ?? (passing.has(status) ? (error.retryAfter ?? null) : null);
   const refusal = refusalIn(error);
   const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
   if (refusal === null) return failure;

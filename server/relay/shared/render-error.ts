@@ -87,7 +87,7 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
     : error.status === 503 && retryAfter !== null
       ? { 'x-should-retry': 'true' }
       : {}),
-  ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+  ...(retryAfter === null ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
 });
 
 const jsonType = 'application/json; charset=utf-8';

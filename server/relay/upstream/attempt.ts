@@ -5,6 +5,8 @@ import { operationEvents } from '../../protocols/openai-chat/operation-events.ts
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { statusOfCode } from '../../providers/knowledge/error-codes.ts';
 import { ordered } from '../../routing/multipliers.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
@@ -193,13 +195,14 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       return uncompacted(response.status);
     const usage = upstream.readUsage(body);
     const silent = isChat && (usage === null || usage.output + usage.reasoning === 0);
-    const events = translated || silent ? upstream.decodeResponse(body) : null;
+    const failed = isChat && upstream.isFailed?.(body) === true;
+    const events = translated || silent || failed ? upstream.decodeResponse(body) : null;
     if (silent && events !== null && isEmpty(events, usage)) return hostFailure(response, 'empty');
-    if (translated && events !== null) {
+    if ((translated || failed) && events !== null) {
       for (const event of events) {
-        const failed = failureIn(event);
-        if (failed === null) continue;
-        return failed.code === null ? { ...hostFailure(response, 'broken'), usage } : inBodyFailure(failed, prepared);
+        const failure = failureIn(event);
+        if (failure === null) continue;
+        return failure.code === null ? { ...hostFailure(response, 'broken'), usage } : inBodyFailure(failure, prepared);
       }
     }
     return { kind: 'whole', prepared, response, attempts, bytes, body, events, firstByteMs };
@@ -234,22 +237,26 @@ const hostFailure = (response: Response, reason: UpstreamFailure['reason']): Ups
 export function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
   const { channel } = prepared;
   // The status 200 it came with means nothing.
-  const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
+  const status = error.status !== null && error.status >= 400 ? error.status : statusOf(error, channel.type);
   return { ...statusFailure(status, redacted(error, channel), null), inBody: true };
 }
 
 const statusByWord: readonly (readonly [RegExp, number])[] = [
-  [/rate_limit|too_many|exhausted/i, 429],
+  [/rate_?limit|too_?many|exhausted|throttl/i, 429],
   [/overloaded|unavailable/i, 529],
   [/authentication|invalid_api_key|unauthori/i, 401],
   [/permission|forbidden/i, 403],
   [/invalid_request|invalid_argument|context_length|content_filter|content_policy/i, 400],
 ];
 
-const statusOfType = (error: UpstreamError): number => {
-  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+function statusOf({ type, code }: UpstreamError, channelType: number): number {
+  const known = statusOfCode(providerByType(channelType)?.slug ?? '', type, code);
+  if (known !== null) return known;
+  // A status may be told as the code.
+  if (/^[45]\d\d$/.test(code ?? '')) return Number(code);
+  const words = `${type ?? ''} ${code ?? ''}`;
   return statusByWord.find(([pattern]) => pattern.test(words))?.[1] ?? 502;
-};
+}
 
 /** How this upstream's frames reach this client. */
 function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => number): FrameRelay {

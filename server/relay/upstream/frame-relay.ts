@@ -113,7 +113,9 @@ export abstract class FrameRelay {
         if (event.repeated !== true) this.usageAfterWord = this.firstWordMs !== null;
         return;
       case 'finish':
-        this.reason ??= event;
+        // A reason with words is the model's own failure, which its client reads in the bytes.
+        if (event.reason.unified === 'error' && event.reason.message === undefined) this.error ??= failureIn(event);
+        else this.reason ??= event;
         return;
       case 'error':
         this.error ??= event.error;

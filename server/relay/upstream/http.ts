@@ -1,6 +1,7 @@
 /** One call of an upstream over HTTP: the one network wait before an answer. */
 
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { secondsIn } from '../../protocols/shared/wait-hint.ts';
 import { nativeForm } from '../../routing/endpoint.ts';
 import { createDeadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
@@ -149,15 +150,42 @@ export async function readFailure(response: Response, call: UpstreamCall): Promi
   const mapped = Number(call.channel.statusCodeMapping[String(response.status)]);
   const status = Number.isInteger(mapped) && mapped >= 400 && mapped < 600 ? mapped : response.status;
   const decoded = call.upstream.decodeError(status, text);
-  return statusFailure(status, redacted(decoded, call.channel), retryAfterIn(response.headers));
+  return statusFailure(status, redacted(decoded, call.channel), retryAfterIn(response.headers, response.status));
 }
 
-/** Seconds, or a date as seen from the upstream's own clock. */
-function retryAfterIn(headers: Headers): number | null {
-  const header = headers.get('retry-after');
-  if (header === null) return null;
-  const seconds = Number(header);
-  const wait = Number.isNaN(seconds) ? (Date.parse(header) - Date.parse(headers.get('date') ?? '')) / 1000 : seconds;
+/** Limits that a response may name apart, with when each is whole again. Source: https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers */
+const limits = ['-requests', '-tokens', '-input-tokens', '-output-tokens', ''];
+/** A limit may be free long before it is whole. */
+const maxResetSeconds = 300;
+
+/** Seconds, milliseconds, a date as seen from the upstream's own clock, or where a limit is used up when that is whole again. */
+export function retryAfterIn(headers: Headers, status: number): number | null {
+  const ms = Number(headers.get('retry-after-ms') ?? headers.get('x-ms-retry-after-ms') ?? Number.NaN);
+  if (ms > 0 && Number.isFinite(ms)) return ms / 1000;
+  const stated = headers.get('retry-after');
+  const wait = stated === null ? null : waitOf(stated, headers);
+  if (wait !== null || status !== 429) return wait;
+  let longest: number | null = null;
+  for (const limit of limits)
+    for (const prefix of ['x-ratelimit', 'anthropic-ratelimit']) {
+      const [remaining, reset] = ['remaining', 'reset'].map(
+        (word) => headers.get(`${prefix}-${word}${limit}`) ?? headers.get(`${prefix}${limit}-${word}`),
+      );
+      if (reset == null || Number(remaining ?? 0) > 0) continue;
+      const seconds = waitOf(reset, headers);
+      if (seconds !== null) longest = Math.min(maxResetSeconds, Math.max(longest ?? 0, seconds));
+    }
+  return longest;
+}
+
+/** Numbers from here on are points in time, in seconds and in milliseconds. */
+const [epochSeconds, epochMs] = [1e9, 1e12];
+
+function waitOf(stated: string, headers: Headers): number | null {
+  const span = secondsIn(stated);
+  if (span !== null && span < epochSeconds) return span;
+  const until = span === null ? Date.parse(stated) : span < epochMs ? span * 1000 : span;
+  const wait = (until - Date.parse(headers.get('date') ?? '')) / 1000;
   return Number.isFinite(wait) && wait > 0 ? wait : null;
 }
 

@@ -2,6 +2,7 @@
 import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { baseError, isBareError } from '../../protocols/openai-chat/errors.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
 import { createDeadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
@@ -73,14 +74,11 @@ export function errorIn(upstream: UpstreamHalf, body: unknown, ownWire: boolean)
     return found?.type === 'error' ? found.error : null;
   }
   const answer = record(body);
-  const status = record(answer?.base_resp);
-  if (typeof status?.status_code === 'number' && status.status_code !== 0) {
-    const code = status.status_code;
-    const known = baseStatuses[code] ?? null;
-    return { status: known, type: null, code: String(code), message: String(status.status_msg ?? 'refused') };
-  }
-  const error = answer?.error;
-  if (error === undefined || error === null || error === false) return null;
+  if (answer === null) return null;
+  const base = answer.base_resp === undefined ? null : baseError(answer);
+  if (base !== null) return base;
+  const { error } = answer;
+  if ((error === undefined || error === null || error === false) && !isBareError(answer)) return null;
   return upstream.decodeError(200, JSON.stringify(body));
 }
 
@@ -99,9 +97,6 @@ export function failureIn(event: ChatEvent): UpstreamError | null {
     message: message ?? `it ended with ${raw}`,
   };
 }
-
-/** HTTP statuses of the codes in `base_resp`. */
-const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
 
 /** A complete response without content. Its reported cost is charged, so a response with a cost is delivered as it is. */
 export function isEmpty(events: readonly ChatEvent[], usage: Usage | null): boolean {
