@@ -23,6 +23,7 @@ import { defaultLogSettings, type LogSettings } from '../observability/logging/s
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
 import type { TraceSettings } from '../observability/traces/settings.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
+import { newBodyCells } from '../relay/intake/body-memory.ts';
 import { createRelayState, type RelayState } from '../relay/state/state.ts';
 import type { FromControl } from '../threads/control/messages.ts';
 import { type ControlThread, createControlThread } from '../threads/control/thread.ts';
@@ -120,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       options.relayThreads,
       {
         ...{ order, state, balances, ledger, counter, descriptors, print, pulses, control: sendToControl },
+        bodyCells: newBodyCells(),
         write: (text) => void process.stderr.write(text),
       },
       { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },

@@ -16,6 +16,7 @@ import { createResponseItems, type ResponseItems } from './delivery/response-ite
 import { TokenCounts } from './endpoints/count-tokens.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
 import { Authorize } from './intake/authorize.ts';
+import type { BodyMemory } from './intake/body-memory.ts';
 import type { EncryptedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import { RequestIds } from './intake/request-id.ts';
@@ -77,6 +78,8 @@ export class RelayCore implements Reporter {
 
   // Sizes and times.
   readonly bodyLimit: number;
+  /** null = nothing bounds the memory of bodies. */
+  readonly bodies: BodyMemory | null;
   readonly checkpointMs: number;
   readonly billMs: number;
   readonly commitPingMs: number;
@@ -165,7 +168,8 @@ export class RelayCore implements Reporter {
     this.tasks = deps.tasks;
     this.connect = createConnect({ fetch: deps.fetch, connectMs });
     this.counts = new TokenCounts(this);
-    this.bodyLimit = limits.bodyLimit;
+    this.bodies = deps.bodies ?? null;
+    this.bodyLimit = Math.min(limits.bodyLimit, this.bodies?.largest ?? limits.bodyLimit);
     this.checkpointMs = limits.checkpointMs;
     this.billMs = limits.billMs;
     this.commitPingMs = limits.commitPingMs;

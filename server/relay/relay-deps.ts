@@ -8,6 +8,7 @@ import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TaskStore } from './endpoints/tasks/store.ts';
+import type { BodyMemory } from './intake/body-memory.ts';
 import type { EncryptedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { HealthReport } from './routing/health-report.ts';
@@ -54,6 +55,8 @@ export interface RelayDeps {
   readonly watch?: RequestWatch;
   /** This process has nothing left to open a connection with. */
   readonly exhausted?: () => boolean;
+  /** Memory that bodies may take; absent = as much as there is. */
+  readonly bodies?: BodyMemory;
   /** More than is open cannot be served in time. */
   readonly isOverloaded?: (open: number) => boolean;
   /** Resolves when it is a new request's turn; null = it is. */

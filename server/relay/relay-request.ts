@@ -13,6 +13,7 @@ import { planFor, reserve } from './admission/reserve.ts';
 import type { RelayCore } from './core.ts';
 import { deliver } from './delivery/respond.ts';
 import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.ts';
+import type { BodyHolder } from './intake/body-memory.ts';
 import { parse } from './intake/parse.ts';
 import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
@@ -62,7 +63,7 @@ export interface IncomingRequest {
   readonly protocol: ProtocolId | undefined;
 }
 
-export class RelayRequest implements ReservationOwner, Seen {
+export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   readonly requestId: string;
   readonly startedMs: number;
   readonly request: Request;
@@ -86,6 +87,8 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** As long as it is not known whether it is let in. */
   private reserving: Reservation | null = null;
   private disconnect: ClientDisconnect | null = null;
+  /** Bytes of memory that its body takes. */
+  private memory = 0;
   /** Counted as open only while its steps run. */
   private isCounted = false;
 
@@ -220,7 +223,19 @@ export class RelayRequest implements ReservationOwner, Seen {
     await this.pass(principal, false);
   }
 
-  /** @throws AppError body_*, model_missing. */
+  /** Until the request is over. @throws AppError overloaded. */
+  holdMemory(bytes: number): void {
+    const { core, memory } = this;
+    if (core.bodies?.change(this.principal?.user.id ?? 0, memory, bytes) === false) {
+      this.unread = this.parsed === null;
+      // It never ran.
+      this.isRead = true;
+      throw core.busy.error();
+    }
+    this.memory = bytes;
+  }
+
+  /** @throws AppError body_*, model_missing, overloaded. */
   async read(matched: MatchedRoute, caller: Principal): Promise<ParsedRequest> {
     const { core, request, requestId, startedMs } = this;
     const { route } = matched;
@@ -228,6 +243,7 @@ export class RelayRequest implements ReservationOwner, Seen {
       requestId,
       startedMs,
       bodyLimit: route.operation === 'count_tokens' ? Math.min(countedBodyLimit, core.bodyLimit) : core.bodyLimit,
+      holder: this,
       works: core.works,
       encryptedBlob: core.encryptedBlob,
       loadItems: (ids) => core.items.loadItems(caller.user.id, ids),
@@ -277,6 +293,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   /** The response is over, streams included. */
   over(): void {
     if (!this.isCounted) return;
+    this.holdMemory(0);
     const { core, disconnect } = this;
     this.isCounted = --core.open < 0;
     core.watch?.over(this.request);
@@ -288,6 +305,7 @@ export class RelayRequest implements ReservationOwner, Seen {
   leave(): void {
     const { core, disconnect, isCounted } = this;
     if (isCounted) this.isCounted = --core.open < 0;
+    this.holdMemory(0);
     if (disconnect === null) return;
     core.running.delete(disconnect);
     disconnect.over();

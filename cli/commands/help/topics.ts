@@ -81,6 +81,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     en: 'requests under way at most, more get 503 (else by what may be open)',
   },
   {
+    name: 'GATEWAY_MEMORY_MB',
+    zh: '本进程可用的内存（默认为容器的限额，否则为本机内存）；请求体占用超出其五分之二时返回 503',
+    en: "memory that this process may use (else its container's, else the machine's); bodies beyond two fifths of it get 503",
+  },
+  {
     name: 'GATEWAY_SHED_DELAY_MS',
     zh: '事件循环持续延迟或新请求持续排队超过此毫秒数时拒绝部分新请求（默认 150，0 为从不）',
     en: 'some newcomers get 503 when the event loop is later than this, or newcomers wait for longer, on end (else 150; 0: never)',

@@ -31,12 +31,13 @@ export interface ProbeSite {
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
 const program: Program = existsSync(binary) ? [binary] : ownProgram;
 
-/** @param core that it is kept on; null = wherever there is room. */
+/** @param core that it is kept on; null = wherever there is room. @param prefix what starts the server, as a shell that limits its memory. */
 export async function openSite(
   channels: readonly ChannelOrder[],
   serveFlags: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
   core: number | null = null,
+  prefix: readonly string[] = [],
 ): Promise<ProbeSite> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-proof-'));
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
@@ -51,7 +52,7 @@ export async function openSite(
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const begin = async () => {
-    const serve = [...program, 'serve', '--port', String(port), ...serveFlags];
+    const serve = [...prefix, ...program, 'serve', '--port', String(port), ...serveFlags];
     const child = start(core, serve, { GATEWAY_DATA_DIR: dataDir, ...env });
     await waitForResponse(`${url}/readyz`, (status) => status === 200);
     return child;

@@ -8,7 +8,7 @@ import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
 import type { Authorize } from '../intake/authorize.ts';
-import { readBody } from '../intake/parse.ts';
+import { readBody } from '../intake/compressed-body.ts';
 import type { Peer, Principal } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
@@ -50,7 +50,9 @@ export async function answerModelList(
     throw new AppError('method_not_allowed', { method: request.method });
   if (describes === undefined) return Response.json(fixed.get(path));
   const principal = deps.authorize.identify(request, peer);
-  const body = record(parseJson(new TextDecoder().decode(await readBody(request, Math.min(bodyLimit, detailsLimit)))));
+  const body = record(
+    parseJson(new TextDecoder().decode(await readBody(request, { limit: Math.min(bodyLimit, detailsLimit) }))),
+  );
   if (body === null) throw new AppError('body_not_json');
   const model = describes.modelIn(body);
   if (typeof model !== 'string' || model === '') throw new AppError('model_missing');

@@ -1,4 +1,4 @@
-/** Bodies that arrive packed: unpacked up to the limit of plain ones before anything looks into them, so that what is billed is what goes upstream. */
+/** Takes bodies in, as far as size and memory allow. Those that arrive packed are unpacked before anything looks into them, so that what is billed is what goes upstream. */
 import { promisify } from 'node:util';
 import {
   brotliDecompress as brotliDecompressOf,
@@ -8,6 +8,7 @@ import {
   zstdDecompress as zstdDecompressOf,
 } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
+import type { BodyHolder } from './body-memory.ts';
 
 /** RFC 1950 says a deflated body has a header of two bytes; many send it without one. */
 export const hasZlibHeader = (bytes: Uint8Array): boolean => {
@@ -29,12 +30,73 @@ const codings: Readonly<Record<string, Decompress>> = {
   zstd: promisify(zstdDecompressOf),
 };
 
-/** The body as it came. @throws AppError body_invalid where the client breaks off. */
-export async function received(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+/** How a body is taken in. */
+export interface BodyBounds {
+  /** Largest body in bytes, packed or not. */
+  readonly limit: number;
+  /** Who says how much memory it takes; absent = nobody asks. */
+  readonly holder?: BodyHolder | undefined;
+  /** Bytes of memory for each of its bytes. */
+  readonly perByte?: number;
+}
+
+/** Bodies up to this size, of which the listener itself knows the length, are not counted. */
+const smallBody = 64 * 1024;
+
+/** The body as it came. @throws AppError body_too_large, body_invalid where the client breaks off, overloaded. */
+async function received(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
+  if (declared > bounds.limit) throw new AppError('body_too_large', { limit: bounds.limit });
+  const { body } = request;
+  if (declared <= smallBody || body === null) return collected(request.bytes(), bounds.limit);
+  return piecewise(body.getReader() as Reader, declared, bounds);
+}
+
+/** @throws AppError body_too_large, body_invalid. */
+async function collected(pending: Promise<Uint8Array<ArrayBuffer>>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await pending.catch(endedEarly);
+  if (bytes.length > limit) throw new AppError('body_too_large', { limit });
+  return bytes;
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+const endedEarly = (cause: unknown): never => {
+  throw new AppError('body_invalid', { detail: 'the body ended early' }, cause);
+};
+
+/** Room is asked for before the first byte is read, or, where no length is declared, as it is needed. */
+async function piecewise(
+  reader: Reader,
+  declared: number,
+  { limit, holder, perByte = 1 }: BodyBounds,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const roomFor = (size: number): Uint8Array<ArrayBuffer> => {
+    holder?.holdMemory(size * perByte);
+    return new Uint8Array(size);
+  };
   try {
-    return await request.bytes();
-  } catch (cause) {
-    throw new AppError('body_invalid', { detail: 'the body ended early' }, cause);
+    let bytes = roomFor(Number.isNaN(declared) ? smallBody : declared);
+    let size = 0;
+    for (;;) {
+      const { done, value } = await reader.read().catch(endedEarly);
+      if (done) {
+        holder?.holdMemory(size * perByte);
+        return size === bytes.length ? bytes : bytes.slice(0, size);
+      }
+      const grown = size + value.length;
+      if (grown > limit) throw new AppError('body_too_large', { limit });
+      if (grown > bytes.length) {
+        const larger = roomFor(Math.min(limit, 2 * grown));
+        larger.set(bytes.subarray(0, size));
+        bytes = larger;
+      }
+      bytes.set(value, size);
+      size = grown;
+    }
+  } catch (error) {
+    void reader.cancel().catch(() => undefined);
+    throw error;
   }
 }
 
@@ -44,6 +106,8 @@ export async function received(request: Request): Promise<Uint8Array<ArrayBuffer
  */
 const maxGrowth = 100;
 const smallEnough = 1024 * 1024;
+/** What memory is asked for before it is known how large one becomes. */
+const usualGrowth = 8;
 
 /** How a body is packed; null = it is not. @param named the header. */
 const codingOf = (named: string): string | null => {
@@ -51,34 +115,40 @@ const codingOf = (named: string): string | null => {
   return name === '' || name === 'identity' ? null : name;
 };
 
-/** @param named the header `content-encoding`. @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
-export async function readCompressed(request: Request, named: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const coding = codingOf(named);
+/** @throws AppError body_too_large, body_encoding_unknown, body_invalid, overloaded. */
+export async function readBody(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+  const named = request.headers.get('content-encoding');
+  const coding = named === null ? null : codingOf(named);
   const unpack = coding === null ? undefined : codings[coding];
   if (coding !== null && (unpack === undefined || !Object.hasOwn(codings, coding)))
     throw new AppError('body_encoding_unknown', { name: coding.slice(0, 100), known: Object.keys(codings).join(', ') });
-  const bytes = await received(request);
-  if (bytes.length > limit) throw new AppError('body_too_large', { limit });
-  return unpack === undefined ? bytes : decompressed(unpack, bytes, limit);
+  const bytes = await received(request, bounds);
+  if (unpack === undefined) return bytes;
+  const { holder, perByte = 1, limit } = bounds;
+  const largest = Math.min(limit, Math.max(smallEnough, bytes.length * maxGrowth));
+  for (let most = Math.min(largest, Math.max(smallEnough, bytes.length * usualGrowth)); ; most = largest) {
+    holder?.holdMemory(most * perByte);
+    const plain = await unpacked(unpack, bytes, most);
+    if (plain !== null) {
+      holder?.holdMemory(plain.length * perByte);
+      return plain;
+    }
+    if (most < largest) continue;
+    if (largest === limit) throw new AppError('body_too_large', { limit });
+    const detail = `unpacked, the body is more than ${maxGrowth} times as large as packed; send it plain`;
+    throw new AppError('body_invalid', { detail });
+  }
 }
 
-/** Unpacking ends with the first piece beyond the bound. */
-async function decompressed(unpack: Decompress, bytes: Uint8Array, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const grown = Math.max(smallEnough, bytes.length * maxGrowth);
-  const maxOutputLength = Math.min(limit, grown);
+/** Unpacking ends with the first piece beyond the bound. @returns null where it is more. @throws AppError body_invalid. */
+async function unpacked(unpack: Decompress, bytes: Uint8Array, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
-    return new Uint8Array(await unpack(bytes, { maxOutputLength }));
+    return new Uint8Array(await unpack(bytes, { maxOutputLength: most }));
   } catch (cause) {
+    const code = codeOf(cause);
     // Only the unpacker's own complaints have codes.
-    if (codeOf(cause) === null) throw cause;
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') {
-      if (limit <= grown) throw new AppError('body_too_large', { limit }, cause);
-      throw new AppError(
-        'body_invalid',
-        { detail: `unpacked, the body is more than ${maxGrowth} times as large as packed; send it plain` },
-        cause,
-      );
-    }
+    if (code === null) throw cause;
+    if (code === 'ERR_BUFFER_TOO_LARGE') return null;
     throw new AppError('body_invalid', { detail: 'the packed body cannot be unpacked' }, cause);
   }
 }

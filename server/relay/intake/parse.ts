@@ -2,8 +2,9 @@
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { allFeatures } from '../../routing/features.ts';
+import { type BodyHolder, memoryPerByte } from './body-memory.ts';
 import { compactionOf, contentOf, openedSummaries, summaryBody } from './compaction.ts';
-import { readCompressed, received } from './compressed-body.ts';
+import { readBody } from './compressed-body.ts';
 import { type Form, formOf } from './form.ts';
 import { maxMembers, outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName, checkTwice } from './members.ts';
@@ -17,6 +18,8 @@ export interface ParseContext {
   readonly startedMs: number;
   /** Largest body in bytes. */
   readonly bodyLimit: number;
+  /** Who says how much memory the body takes; absent = nobody asks. */
+  readonly holder?: BodyHolder;
   /** Called when the body is there, and the reading begins. */
   readonly works?: (requestId: string) => void;
   /** For summaries of conversations; absent where there are none. */
@@ -25,14 +28,13 @@ export interface ParseContext {
   readonly loadItems?: LoadItems;
 }
 
-/** @throws AppError body_*, model_missing. */
+/** @throws AppError body_*, model_missing, overloaded. */
 export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<ParsedRequest> {
   const { route } = matched;
-  const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
-  if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const wantsForm =
     route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const bytes = await readBody(request, context.bodyLimit);
+  const perByte = wantsForm ? memoryPerByte.form : memoryPerByte.json;
+  const bytes = await readBody(request, { limit: context.bodyLimit, holder: context.holder, perByte });
   context.works?.(context.requestId);
   const input = wantsForm ? formContent(request, bytes) : jsonContent(bytes);
   if (input.json === null) checkFields(input.body, route.operation);
@@ -113,15 +115,6 @@ const carriesRecording = ({ form, body }: Content): boolean =>
 function formContent(request: Request, bytes: Uint8Array<ArrayBuffer>): Content {
   const form = formOf(request.headers.get('content-type') ?? '', bytes);
   return { body: Object.fromEntries(form.fields), json: null, form };
-}
-
-/** @param limit bytes, packed or not. @throws AppError body_too_large, body_encoding_unknown, body_invalid. */
-export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const coding = request.headers.get('content-encoding');
-  if (coding !== null) return readCompressed(request, coding, limit);
-  const bytes = await received(request);
-  if (bytes.length > limit) throw new AppError('body_too_large', { limit });
-  return bytes;
 }
 
 function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {

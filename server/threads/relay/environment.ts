@@ -1,4 +1,5 @@
 /** Environment variables about serving, within bounds. */
+import { totalmem } from 'node:os';
 import { AppError } from '../../contract/errors.ts';
 import { type ConnectionLimits, defaultConnectionLimits } from '../../http/connections.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
@@ -40,6 +41,15 @@ export const overloadLimits = (env: Environment, descriptors: number | null): Ov
   delayMs: within(env.GATEWAY_SHED_DELAY_MS, 0, 60_000, defaultDelayMs) || Number.POSITIVE_INFINITY,
   maxOpen: within(env.GATEWAY_MAX_OPEN, 1, 10_000_000, 0) || maxOpenFor(descriptors),
 });
+
+const mb = 1024 * 1024;
+
+/** Bytes of memory that this process may use: as it is told, else its container's, else the machine's. */
+export function processMemory(env: Environment): number {
+  const stated = within(env.GATEWAY_MEMORY_MB, 64, 64 * mb, 0) * mb;
+  const constrained = process.constrainedMemory();
+  return stated || Math.min(totalmem(), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
+}
 
 export const maxRelayThreads = 8;
 

@@ -66,6 +66,8 @@ export interface RelayStart {
   readonly ledger: MessagePort;
   /** Where it says that it goes on. */
   readonly pulse: SharedArrayBuffer;
+  /** What bodies take in all threads. */
+  readonly bodyCells: SharedArrayBuffer;
 }
 
 /** Metrics of one relay. */

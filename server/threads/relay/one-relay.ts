@@ -1,5 +1,7 @@
 /** The only relay, in the main thread: nothing is passed between threads, all else is as it is with several. */
+import { BodyMemory } from '../../relay/intake/body-memory.ts';
 import { createMonoClock } from './clock.ts';
+import { processMemory } from './environment.ts';
 import { freePort } from './free-port.ts';
 import type { FromRelay } from './messages.ts';
 import { newPulse, Pulse } from './pulse.ts';
@@ -19,7 +21,8 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
   const alone = sharesPort && !follows;
   const order = alone ? { ...deps.order, port: freePort(host, port) } : deps.order;
   const pulse = new Pulse(deps.pulses[0] ?? newPulse());
-  const serving = createServing({ ...deps, order, pulse, monoNow: createMonoClock(), send: receive });
+  const bodies = new BodyMemory(deps.bodyCells, 0, processMemory(deps.order.env));
+  const serving = createServing({ ...deps, order, pulse, bodies, monoNow: createMonoClock(), send: receive });
   return {
     open: serving.open,
     update: () => Promise.resolve(),

@@ -55,6 +55,8 @@ export interface RelayPoolDeps {
   readonly descriptors: Descriptors | null;
   /** One for each relay thread, by number. */
   readonly pulses: readonly SharedArrayBuffer[];
+  /** What bodies take, of all relay threads. */
+  readonly bodyCells: SharedArrayBuffer;
   readonly control: (message: ToControl) => void;
   /** One line for the operator. */
   readonly print: (line: string) => void;

@@ -219,6 +219,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
         update,
         ledger,
         pulse,
+        bodyCells: deps.bodyCells,
       },
       [ledger],
     );

@@ -19,6 +19,7 @@ import type { LeaseSource } from '../../relay/admission/lease-client.ts';
 import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
 import { runChannelTest } from '../../relay/channel-test.ts';
 import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';
+import type { BodyMemory } from '../../relay/intake/body-memory.ts';
 import { createRelay } from '../../relay/relay.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
 import type { RelayState } from '../../relay/state/state.ts';
@@ -50,6 +51,7 @@ export interface ServingDeps {
   /** Milliseconds of a monotonic clock that is the same in all threads. */
   readonly monoNow: () => number;
   readonly pulse: Pulse;
+  readonly bodies: BodyMemory;
   readonly send: (message: FromRelay) => void;
 }
 
@@ -92,6 +94,7 @@ export function createServing(deps: ServingDeps): Serving {
     report: defectReport(order.log, send),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
     works: deps.pulse.works,
+    bodies: deps.bodies,
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
     exhausted: createExhaustionWatch(print, () => performance.now()),

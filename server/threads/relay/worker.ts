@@ -7,9 +7,11 @@ import { createNodeLease } from '../../billing/leases/node-lease.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../../relay/admission/counting/counter.ts';
+import { BodyMemory } from '../../relay/intake/body-memory.ts';
 import { isOurs } from '../../relay/shared/defect.ts';
 import { createRelayState } from '../../relay/state/state.ts';
 import { createMonoClock } from './clock.ts';
+import { processMemory } from './environment.ts';
 import type { FromRelay, RelayStart, RelayStatus, RelayUpdate, ToRelay } from './messages.ts';
 import { Pulse } from './pulse.ts';
 import { createServing } from './serving.ts';
@@ -63,6 +65,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     descriptors: null,
     monoNow,
     pulse: new Pulse(order.pulse),
+    bodies: new BodyMemory(order.bodyCells, order.thread - 1, processMemory(order.order.env)),
     send: (message) => self.postMessage(message),
   });
   const receive = ({ chunks, slots, update }: RelayUpdate) => {

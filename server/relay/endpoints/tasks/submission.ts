@@ -6,6 +6,7 @@ import type { RequestWatch } from '../../admission/observer.ts';
 import type { Reservation } from '../../admission/reservation.ts';
 import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle.ts';
 import type { Authorize } from '../../intake/authorize.ts';
+import type { BodyHolder } from '../../intake/body-memory.ts';
 import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
 import { type AttemptSummary, redact, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
@@ -27,7 +28,7 @@ export interface TasksCore extends SendCore {
 }
 
 /** The request, with its steps that are the same for every endpoint. */
-export interface TaskRequest {
+export interface TaskRequest extends BodyHolder {
   readonly request: Request;
   readonly requestId: string;
   /** @throws AppError token_*, user_disabled, overloaded. */

@@ -2,7 +2,8 @@
 import { AppError } from '../../../contract/errors.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/settle.ts';
-import { parse, readBody } from '../../intake/parse.ts';
+import { readBody } from '../../intake/compressed-body.ts';
+import { parse } from '../../intake/parse.ts';
 import { type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import { isMedia } from '../../shared/safe-headers.ts';
 import { seedOf, submitMidjourney } from './midjourney.ts';
@@ -28,7 +29,7 @@ async function readOrder(
   const { request, requestId } = incoming;
   await incoming.pass(principal, false);
   const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
-  const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit };
+  const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit, holder: incoming };
   const parsed = await parse(request, { route, model: modelNames[operation] }, context);
   incoming.orderRead();
   return { incoming, parsed, principal, body: parsed.body };
@@ -97,7 +98,7 @@ const parsedText = (text: string): unknown => {
 
 /** @throws AppError body_*. */
 async function jsonOf(request: Request, limit: number): Promise<Record<string, unknown>> {
-  const bytes = await readBody(request, limit);
+  const bytes = await readBody(request, { limit });
   const body = record(parseJson(new TextDecoder().decode(bytes)));
   if (body === null) throw new AppError('body_not_json');
   return body;
