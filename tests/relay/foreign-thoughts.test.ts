@@ -175,7 +175,7 @@ test('a Gemini history loses foreign thoughts, and foreign calls get the documen
   const path = '/v1beta/models/gemini-3-pro:generateContent';
   const foreign = parts([
     { text: 'hm', thought: true, thoughtSignature: 'gw1.a.EqoB' },
-    { functionCall: { name: 'f', args: {} }, thoughtSignature: 'gw1.r.gAAA' },
+    { functionCall: { name: 'f', args: {} }, thoughtSignature: Buffer.from('gw1.r.gAAA').toString('base64') },
   ]);
   const standIn = 'skip_thought_signature_validator';
   expect(JSON.parse((await sent(path, JSON.stringify(foreign))).body)).toEqual(

@@ -8,25 +8,40 @@ const marks: readonly (readonly [ProtocolId, string])[] = [
   ['openai-chat', 'gw1.c.'],
 ];
 
+/**
+ * Where a signature's field has bytes for its type, SDKs decode it: there mark and signature are base64 as a whole. Source:
+ * https://ai.google.dev/api/caching#Part (`thoughtSignature`, "A base64-encoded string"); google-genai for Python refuses others.
+ */
+const bytesFields: ReadonlySet<ProtocolId> = new Set(['gemini-generate']);
+
+const base64 = (words: string): string => Buffer.from(words).toString('base64');
+
+/** A mark has six bytes, so it fills whole groups of base64: whatever follows, the encoded text begins alike. */
+const encodedMarks = marks.map(([id, mark]) => [id, base64(mark)] as const);
+
 /** @returns the signature as a client of `dialect` keeps it. */
 export function markSignature(signature: string, origin: ProtocolId | undefined, dialect: ProtocolId): string {
   if (origin === undefined || origin === dialect) return signature;
-  return `${marks.find(([id]) => id === origin)?.[1] ?? ''}${signature}`;
+  const marked = `${marks.find(([id]) => id === origin)?.[1] ?? ''}${signature}`;
+  return bytesFields.has(dialect) ? base64(marked) : marked;
 }
 
-/** @returns the signature as its maker gave it; without a mark it is the client's own dialect's. */
+/** @returns the signature as its maker gave it, whichever alphabet of base64 a client wrote; without a mark it is the client's own dialect's. */
 export function unmarkSignature(
   signature: string,
   dialect: ProtocolId,
 ): { readonly signature: string; readonly origin: ProtocolId } {
-  const found = marks.find(([, mark]) => signature.startsWith(mark));
+  const encoded = encodedMarks.find(([, mark]) => signature.startsWith(mark));
+  const marked = encoded === undefined ? signature : Buffer.from(signature, 'base64').toString('utf8');
+  const found = marks.find(([, mark]) => marked.startsWith(mark));
   return found === undefined
     ? { signature, origin: dialect }
-    : { signature: signature.slice(found[1].length), origin: found[0] };
+    : { signature: marked.slice(found[1].length), origin: found[0] };
 }
 
 /** Signatures that we marked were made by an upstream of another dialect. */
-export const isMarked = (signature: string): boolean => marks.some(([, mark]) => signature.startsWith(mark));
+export const isMarked = (signature: string): boolean =>
+  marks.some(([, mark]) => signature.startsWith(mark)) || encodedMarks.some(([, mark]) => signature.startsWith(mark));
 
 /** What an upstream says of the signatures it takes back. */
 export interface Signing {
