@@ -1,5 +1,6 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
 import type { Buckets } from '../contract/pricing/bucket.ts';
+import type { Unread } from './shared/unread.ts';
 
 export type ProtocolId =
   | 'openai-chat'
@@ -125,6 +126,19 @@ export interface Tool {
   readonly cache?: '5m' | '1h';
   /** Provider-run tools (web search ...) as the client wrote them. */
   readonly raw?: unknown;
+  /** What a search on the web is held to. */
+  readonly search?: SearchLimits;
+}
+
+export interface SearchLimits {
+  /** Searches in one answer. */
+  readonly maxUses?: number;
+  readonly allowedDomains?: readonly string[];
+  readonly blockedDomains?: readonly string[];
+  /** Where the reader is: city, region, country, timezone. */
+  readonly location?: Readonly<Record<string, string>>;
+  /** How much of what is found the model reads: low, medium, high. */
+  readonly contextSize?: string;
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
@@ -154,7 +168,13 @@ export interface ChatRequest {
   readonly responseFormat:
     | null
     | { readonly type: 'json' }
-    | { readonly type: 'schema'; readonly name: string; readonly schema: unknown; readonly strict: boolean | null };
+    | {
+        readonly type: 'schema';
+        readonly name: string;
+        readonly description?: string;
+        readonly schema: unknown;
+        readonly strict: boolean | null;
+      };
   readonly reasoning: Reasoning | null;
   /** The longest answer, thoughts included, that no translation may raise; absent = a thought that is asked for gets its room beside the answer. */
   readonly ceiling?: number;
@@ -165,6 +185,8 @@ export interface ChatRequest {
   readonly dialect: ProtocolId;
   /** Top-level fields this form has no name for, as the client wrote them. */
   readonly extra: Readonly<Record<string, unknown>>;
+  /** Members below the top that this form has no place for. */
+  readonly unread?: readonly Unread[];
 }
 
 /** What a response consists of, whole or streamed. Exactly one `finish` or `error` ends it; nothing but `usage` may come behind it. */

@@ -226,7 +226,7 @@ function requestsOf(codec: Codec): Reader {
     files: [
       `protocols/${codec.id}/`,
       ...inShared('dropped-fields', 'effort', 'extra-fields', 'format-words', 'media', 'model-limits', 'open-calls'),
-      ...inShared('signature', 'suffix', 'tools', 'turns'),
+      ...inShared('search', 'signature', 'suffix', 'tools', 'turns', 'unread'),
       ...['converse', 'converse-request', 'tencent', 'xunfei', 'spark-wire', 'baidu', 'transcript'].map(
         (name) => `providers/adapters/${name}.ts`,
       ),

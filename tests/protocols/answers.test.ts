@@ -563,43 +563,46 @@ test.each([
   ['openai-responses', { redacted: 'gAAAAAB/+?>~' }],
   ['anthropic-messages', { signature: 'EqoB/+?>~' }],
   ['openai-chat', { signature: 'EqoB/+?>~' }],
-] as const)('what %s signed is bytes in base64 for a Gemini client, and comes back in either alphabet', (origin, seal) => {
-  const gemini = codecs['gemini-generate'];
-  const events: ChatEvent[] = [
-    { type: 'reasoning-start', index: 0 },
-    { type: 'reasoning-delta', index: 0, text: 'hm' },
-    { type: 'reasoning-end', index: 0, signature: null, redacted: null, ...seal, origin },
-    { type: 'tool-call-start', index: 1, id: 'c', name: 'f' },
-    { type: 'tool-call-end', index: 1, signature: 'call/+?>~', origin },
-    finish,
-  ];
-  const found = [streamOf(gemini, events), JSON.stringify(gemini.translation.encodeResponse(events, context))].map(
-    (written) => [...written.matchAll(/"thoughtSignature":"([^"]+)"/g)].map(([, value]) => value ?? ''),
-  );
-  const [streamed = [], whole] = found;
-  expect(streamed).toHaveLength(2);
-  expect(whole).toEqual(streamed);
-  for (const value of streamed) expect(value).toMatch(/^[A-Za-z0-9+/]+={0,2}$/);
-  const foreign = streamed.map((value) => isForeign(value, { form: null, unsigned: false }));
-  expect(foreign).toEqual([true, true]);
-  const urlSafe = (value: string) => value.replaceAll('+', '-').replaceAll('/', '_');
-  for (const kept of [streamed, streamed.map(urlSafe), streamed.map((value) => urlSafe(value).replace(/=+$/, ''))]) {
-    const [thought, call] = kept;
-    const parts = [
-      { text: 'hm', thought: true, thoughtSignature: thought },
-      { functionCall: { name: 'f', args: {} }, thoughtSignature: call },
+] as const)(
+  'what %s signed is bytes in base64 for a Gemini client, and comes back in either alphabet',
+  (origin, seal) => {
+    const gemini = codecs['gemini-generate'];
+    const events: ChatEvent[] = [
+      { type: 'reasoning-start', index: 0 },
+      { type: 'reasoning-delta', index: 0, text: 'hm' },
+      { type: 'reasoning-end', index: 0, signature: null, redacted: null, ...seal, origin },
+      { type: 'tool-call-start', index: 1, id: 'c', name: 'f' },
+      { type: 'tool-call-end', index: 1, signature: 'call/+?>~', origin },
+      finish,
     ];
-    const { messages: turns } = gemini.translation.decodeRequest(
-      { contents: [{ role: 'model', parts }] },
-      { model: 'm', stream: false },
+    const found = [streamOf(gemini, events), JSON.stringify(gemini.translation.encodeResponse(events, context))].map(
+      (written) => [...written.matchAll(/"thoughtSignature":"([^"]+)"/g)].map(([, value]) => value ?? ''),
     );
-    const sealed = 'redacted' in seal ? { redacted: seal.redacted } : { signature: seal.signature };
-    expect(turns[0]?.parts).toMatchObject([
-      { ...sealed, origin },
-      { signature: 'call/+?>~', origin },
-    ]);
-  }
-});
+    const [streamed = [], whole] = found;
+    expect(streamed).toHaveLength(2);
+    expect(whole).toEqual(streamed);
+    for (const value of streamed) expect(value).toMatch(/^[A-Za-z0-9+/]+={0,2}$/);
+    const foreign = streamed.map((value) => isForeign(value, { form: null, unsigned: false }));
+    expect(foreign).toEqual([true, true]);
+    const urlSafe = (value: string) => value.replaceAll('+', '-').replaceAll('/', '_');
+    for (const kept of [streamed, streamed.map(urlSafe), streamed.map((value) => urlSafe(value).replace(/=+$/, ''))]) {
+      const [thought, call] = kept;
+      const parts = [
+        { text: 'hm', thought: true, thoughtSignature: thought },
+        { functionCall: { name: 'f', args: {} }, thoughtSignature: call },
+      ];
+      const { messages: turns } = gemini.translation.decodeRequest(
+        { contents: [{ role: 'model', parts }] },
+        { model: 'm', stream: false },
+      );
+      const sealed = 'redacted' in seal ? { redacted: seal.redacted } : { signature: seal.signature };
+      expect(turns[0]?.parts).toMatchObject([
+        { ...sealed, origin },
+        { signature: 'call/+?>~', origin },
+      ]);
+    }
+  },
+);
 
 test('Gemini: an unknown part is kept as it came, one without any words is nothing', () => {
   const raw = { executableCode: { language: 'PYTHON', code: 'print(1)' } };

@@ -237,7 +237,7 @@ test('a wish to search the web is kept, whatever it is called', () => {
   };
   const { made, dropped } = chat(requested);
   expect(made.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
-  expect(dropped).toEqual([]);
+  expect(dropped).toEqual(["/tools/0/search_context_size: the upstream's search knows no such limit"]);
   const same = translated('openai-chat', 'openai-chat', { model: 'm', ...requested });
   expect(same).toEqual({ made: { model: 'm', ...requested }, dropped: [] });
 });
@@ -249,6 +249,176 @@ test.each([
   ['any-model', { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } }, 'medium'],
 ])('how hard %s is to think: %j is %s', (model, body, effort) => {
   expect(messages({ model, messages: [], ...body }).made.reasoning_effort).toBe(effort);
+});
+
+test.each([
+  ['deepseek-r1', 'none', false],
+  ['deepseek-r1', 'high', 'high'],
+  ['kimi-k2.5', 'none', false],
+  ['qwen3', 'none', false],
+  ['qwen3', undefined, undefined],
+] as const)('Ollama hears of %s with effort %s: think %s', (model, effort, think) => {
+  const requested = { model, messages: [{ role: 'user', content: 'hi' }], temperature: 0.5, reasoning_effort: effort };
+  const request = codecs['openai-chat'].translation.decodeRequest(requested, { model, stream: false });
+  const dropped: string[] = [];
+  const made = codecs['ollama-chat'].translation.encodeRequest(request, dropped, targetFor('ollama', model));
+  expect(made.think).toBe(think);
+  if (model === 'deepseek-r1') expect([made.options, dropped]).toEqual([{ temperature: 0.5 }, []]);
+});
+
+test.each([
+  ['ollama-chat', { think: true }, 'some-model', 'medium'],
+  ['ollama-chat', { think: true }, 'gpt-5.1', 'medium'],
+  ['ollama-chat', { think: true }, 'gpt-4o', undefined],
+  ['ollama-chat', {}, 'some-model', undefined],
+  ['cohere-chat', { thinking: { type: 'enabled' } }, 'some-model', 'medium'],
+  ['anthropic-messages', { thinking: { type: 'adaptive' }, max_tokens: 9 }, 'some-model', undefined],
+] as const)('thinking switched on without a degree by %s %j: %s thinks with effort %s', (from, more, model, effort) => {
+  const requested = { model, messages: [{ role: 'user', content: 'hi' }], ...more };
+  expect(translated(from, 'openai-chat', requested).made.reasoning_effort).toBe(effort);
+  expect(translated(from, 'openai-responses', requested).made.reasoning?.effort).toBe(effort);
+});
+
+test('a reasoning that cannot be switched off is said', () => {
+  const { made, dropped } = translated('ollama-chat', 'openai-chat', {
+    model: 'kimi-k2.5',
+    messages: [{ role: 'user', content: 'hi' }],
+    think: false,
+  });
+  expect(made).not.toHaveProperty('reasoning_effort');
+  expect(dropped).toEqual(['/reasoning: cannot be switched off here']);
+});
+
+const location = { city: 'Paris', country: 'FR', region: 'IDF', timezone: 'Europe/Paris' };
+const searched = { messages: [{ role: 'user', content: 'news?' }] };
+const anthropicSearch = {
+  type: 'web_search_20250305',
+  name: 'web_search',
+  max_uses: 3,
+  allowed_domains: ['a.example'],
+  user_location: { type: 'approximate', ...location },
+};
+const responsesSearch = {
+  type: 'web_search',
+  filters: { allowed_domains: ['a.example'] },
+  user_location: { type: 'approximate', ...location },
+};
+
+test('what a search is held to holds in the other dialect, or its loss is listed', () => {
+  const messagesSearch = { ...searched, max_tokens: 9, tools: [anthropicSearch] };
+  const there = translated('anthropic-messages', 'openai-responses', { model: 'm', ...messagesSearch });
+  expect(there.made).toMatchObject({ tools: [responsesSearch], max_tool_calls: 3 });
+  expect(there.dropped).toEqual([]);
+  const input = { model: 'm', input: 'news?', tools: [{ ...responsesSearch, search_context_size: 'low' }] };
+  const back = translated('openai-responses', 'anthropic-messages', input);
+  const { max_uses: _, ...unlimited } = anthropicSearch;
+  expect(back.made.tools).toEqual([unlimited]);
+  expect(back.dropped).toEqual(["/tools/0/search_context_size: the upstream's search knows no such limit"]);
+  const chatSearch = { user_location: { type: 'approximate', approximate: location }, search_context_size: 'high' };
+  const fromChat = translated('openai-chat', 'openai-responses', {
+    model: 'm',
+    ...searched,
+    web_search_options: chatSearch,
+  });
+  expect(fromChat.made.tools).toEqual([
+    { type: 'web_search', user_location: responsesSearch.user_location, search_context_size: 'high' },
+  ]);
+  const blocking = {
+    ...messagesSearch,
+    tools: [{ ...anthropicSearch, allowed_domains: undefined, blocked_domains: ['b'] }],
+  };
+  expect(translated('anthropic-messages', 'openai-responses', { model: 'm', ...blocking }).dropped).toEqual([
+    "/tools/0/blocked_domains: the upstream's search knows no such limit",
+  ]);
+  const google = translated('anthropic-messages', 'gemini-generate', { model: 'm', ...messagesSearch });
+  expect(google.made.tools).toEqual([{ googleSearch: {} }]);
+  expect(google.dropped.map((entry) => entry.split(':')[0])).toEqual([
+    '/tools/0/max_uses',
+    '/tools/0/allowed_domains',
+    '/tools/0/user_location',
+  ]);
+});
+
+test('a search in its own dialect stays what it was', () => {
+  const tools = [
+    { ...responsesSearch, search_content_types: ['text'] },
+    { type: 'file_search', vector_store_ids: ['v'] },
+  ];
+  expect(translated('openai-responses', 'openai-responses', { model: 'm', input: 'x', tools }).made.tools).toEqual(
+    tools,
+  );
+  const googleSearch = { searchTypes: { webSearch: {} } };
+  const body = { model: 'm', contents: [], tools: [{ googleSearch }] };
+  expect(translated('gemini-generate', 'gemini-generate', body).made.tools).toEqual([{ googleSearch }]);
+});
+
+test.each([
+  ['openai-responses', 'anthropic-messages', { input: 'x' }, 'context_management', [{ type: 'compaction' }]],
+  ['anthropic-messages', 'openai-chat', { ...searched, max_tokens: 9 }, 'service_tier', 'standard_only'],
+  ['anthropic-messages', 'openai-responses', { ...searched, max_tokens: 9 }, 'service_tier', 'standard_only'],
+  ['openai-chat', 'cohere-chat', searched, 'documents', 'all of them'],
+  ['cohere-chat', 'openai-chat', searched, 'safety_identifier', 7],
+] as const)('%s to %s: a member of another kind there is not copied by its name', (from, to, base, name, value) => {
+  const { made, dropped } = translated(from, to, { model: 'm', ...base, [name]: value });
+  expect(made).not.toHaveProperty(name);
+  expect(dropped).toEqual([`/${name}: has another meaning for the upstream`]);
+});
+
+test('members of the same kind are copied by their names', () => {
+  expect(messages({ ...searched, service_tier: 'auto' }).made.service_tier).toBe('auto');
+  const context_management = { edits: [{ type: 'clear_tool_uses_20250919' }] };
+  expect(chat({ ...searched, context_management }).made.context_management).toEqual(context_management);
+});
+
+test.each([
+  ['original', 'high'],
+  ['low', 'low'],
+  ['auto', 'auto'],
+])('a picture of detail %s is shown to chat upstreams in %s', (detail, shown) => {
+  const content = [{ type: 'input_image', image_url: 'https://a.example/b.png', detail }];
+  const { made } = translated('openai-responses', 'openai-chat', { model: 'm', input: [{ role: 'user', content }] });
+  expect(made.messages[0].content).toEqual([
+    { type: 'image_url', image_url: { url: 'https://a.example/b.png', detail: shown } },
+  ]);
+});
+
+test('a custom tool keeps its grammar between the dialects that have custom tools', () => {
+  const grammar = { syntax: 'lark', definition: 'start: x' };
+  const custom = { name: 'patch', description: 'Edits', format: { type: 'grammar', grammar } };
+  const requested = { model: 'm', ...searched, tools: [{ type: 'custom', custom }] };
+  const { made, dropped } = translated('openai-chat', 'openai-responses', requested);
+  expect(made.tools).toEqual([
+    { type: 'custom', name: 'patch', description: 'Edits', format: { type: 'grammar', ...grammar } },
+  ]);
+  expect(dropped).toEqual([]);
+  expect(translated('openai-chat', 'anthropic-messages', { ...requested, max_tokens: 9 }).dropped).toEqual([
+    '/tools/0/format: no grammar is followed',
+  ]);
+});
+
+test('of names that no format knows the first many are listed', () => {
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`x${at}`, 1]));
+  const { dropped } = messages({ messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...many }] }] });
+  expect(dropped).toHaveLength(64);
+  expect(dropped[0]).toBe('/messages/0/content/0/x0: not known to the upstream');
+});
+
+test('what stands in many places and is lost is listed once', () => {
+  const content = ['a', 'b', 'c'].map((text) => ({
+    type: 'document',
+    context: 'from the archive',
+    source: { type: 'text', media_type: 'text/plain', data: text },
+    cache_control: { type: 'ephemeral' },
+  }));
+  const { dropped } = translated('anthropic-messages', 'gemini-generate', {
+    model: 'm',
+    max_tokens: 9,
+    messages: [{ role: 'user', content }],
+  });
+  expect(dropped).toEqual([
+    '/messages/0/content/0/context: not known to the upstream, as in 2 more places',
+    '/messages/0/content/0: marks of what to cache are not known to the upstream, as in 2 more places',
+  ]);
 });
 
 const own: readonly (readonly [ProtocolId, Record<string, unknown>])[] = [

@@ -108,6 +108,25 @@ test('what cannot be carried over is written into the log', async () => {
   ]);
 });
 
+test('of many losses, and of long names, the log shows the beginnings', async () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`member${at}`, 1]));
+  const response = await post('/v1/chat/completions', {
+    model: 'anthropic-messages',
+    messages: [{ role: 'user', content: 'hi' }],
+    ['y'.repeat(5000)]: 1,
+    ...many,
+  });
+  expect(response.status).toBe(200);
+  const [log] = await gateway.logs();
+  const dropped: string[] = JSON.parse(log?.other ?? '{}').dropped;
+  expect([dropped.length, dropped[0]?.length, dropped[1], dropped.at(-1)]).toEqual([
+    65,
+    301,
+    '/member0: not known to the upstream',
+    'and 37 more',
+  ]);
+});
+
 test('a kept response cannot be continued at another kind of upstream', async () => {
   const response = await post('/v1/responses', {
     model: 'anthropic-messages',

@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseSync } from 'vite';
 
-type Node = { readonly type: string } & Readonly<Record<string, unknown>>;
+export type Node = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** Where names are looked up: a file or a namespace in it. */
-interface Scope {
+export interface Scope {
   readonly file: string;
   readonly outer: Scope | null;
   /** Declarations by name; several where interfaces are merged. */
@@ -19,21 +19,21 @@ interface Scope {
 }
 
 /** What a name or a parameter of a type stands for. */
-interface Bound {
+export interface Bound {
   readonly node: Node;
   readonly scope: Scope;
   readonly values: Values;
 }
-type Values = ReadonlyMap<string, Bound>;
+export type Values = ReadonlyMap<string, Bound>;
 
-const modules = join(import.meta.dirname, '../../node_modules');
-const noValues: Values = new Map();
+export const modules = join(import.meta.dirname, '../../node_modules');
+export const noValues: Values = new Map();
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value;
-const nodesOf = (value: unknown): readonly Node[] => (Array.isArray(value) ? value.filter(isNode) : []);
-const nodeOf = (value: unknown): Node | null => (isNode(value) ? value : null);
+export const nodesOf = (value: unknown): readonly Node[] => (Array.isArray(value) ? value.filter(isNode) : []);
+export const nodeOf = (value: unknown): Node | null => (isNode(value) ? value : null);
 /** A name as it is written: an identifier, or the text of a literal. */
-const nameOf = (value: unknown): string => {
+export const nameOf = (value: unknown): string => {
   const node = nodeOf(value);
   return String(node?.name ?? node?.value ?? '');
 };
@@ -41,7 +41,7 @@ const nameOf = (value: unknown): string => {
 /** Declarations that were read, by file. */
 const files = new Map<string, Scope>();
 
-function fileScope(file: string): Scope {
+export function fileScope(file: string): Scope {
   const known = files.get(file);
   if (known !== undefined) return known;
   const scope = newScope(file, null);
@@ -95,7 +95,7 @@ interface Found {
 }
 
 /** @param names of a qualified name, from the left. */
-function lookUp(names: readonly string[], from: Scope): Found | null {
+export function lookUp(names: readonly string[], from: Scope): Found | null {
   for (let scope: Scope | null = from; scope !== null; scope = scope.outer) {
     const found = within(names, scope);
     if (found !== null) return found;
@@ -103,7 +103,7 @@ function lookUp(names: readonly string[], from: Scope): Found | null {
   return null;
 }
 
-function within([first = '', ...rest]: readonly string[], scope: Scope): Found | null {
+export function within([first = '', ...rest]: readonly string[], scope: Scope): Found | null {
   const declarations = scope.types.get(first);
   if (rest.length === 0 && declarations !== undefined) return { declarations, scope };
   const space = scope.spaces.get(first);
@@ -121,7 +121,7 @@ function within([first = '', ...rest]: readonly string[], scope: Scope): Found |
   return null;
 }
 
-const qualified = (node: Node | null): readonly string[] =>
+export const qualified = (node: Node | null): readonly string[] =>
   node === null
     ? []
     : node.type === 'TSQualifiedName'
@@ -270,7 +270,7 @@ class Walk {
 }
 
 /** What the parameters of a type stand for: what is given, else what it says itself. */
-function argumentsOf(
+export function argumentsOf(
   declaration: Node,
   given: readonly Node[],
   own: Scope,

@@ -1,10 +1,13 @@
-import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
+import type { ChatRequest, Message, Part, SearchLimits, Tool, ToolChoice } from '../canonical.ts';
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
+import { isWebSearch, searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import { turnsOf } from '../shared/turns.ts';
+import { unreadMembers } from '../shared/unread.ts';
 import { readCitations } from './citations.ts';
 import { clientTool } from './client-tools.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set([
   'model',
@@ -54,7 +57,8 @@ export function decodeRequest(
     user: text(record(body.metadata)?.user_id),
     candidates: 1,
     dialect: 'anthropic-messages',
-    extra: { ...extraFieldsOf(body, known), ...settingsIn(body.messages) },
+    extra: extraFieldsOf(body, known),
+    unread: unreadMembers(body, requestShape),
   };
 }
 
@@ -102,7 +106,9 @@ function decodeBlock(block: Record<string, unknown>): Part {
     }
     case 'search_result': {
       const words = partsOf(block.content).map((part) => (part.type === 'text' ? part.text : ''));
-      return { type: 'text', text: documentText(block, words.join('\n')) };
+      const source = text(block.source);
+      const found = words.join('\n');
+      return { type: 'text', text: documentText(block, source === null ? found : `${source}\n\n${found}`) };
     }
     case 'thinking': {
       const sealed = text(block.signature);
@@ -170,8 +176,17 @@ function decodeTool(tool: Record<string, unknown>): Tool {
       ? {}
       : { cache: record(tool.cache_control)?.ttl === '1h' ? ('1h' as const) : ('5m' as const) }),
     ...(own ? {} : { raw: tool }),
+    ...(!own && isWebSearch(text(tool.type) ?? '') ? { search: searchIn(tool) } : {}),
   };
 }
+
+const searchIn = (tool: Json): SearchLimits =>
+  searchLimits({
+    maxUses: tool.max_uses,
+    allowedDomains: tool.allowed_domains,
+    blockedDomains: tool.blocked_domains,
+    location: tool.user_location,
+  });
 
 function decodeChoice(choice: Record<string, unknown> | null): ToolChoice | null {
   switch (choice?.type) {
@@ -204,15 +219,4 @@ export function decodeReasoning(body: Json): ChatRequest['reasoning'] {
     budget: budget ?? (effort === null ? -1 : null),
     includeThoughts: thinking?.display === 'omitted' ? false : null,
   };
-}
-
-/** What is wished for single messages and documents: the common form has no place for it. */
-function settingsIn(messages: unknown): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  for (const [at, message] of records(messages).entries()) {
-    if (message.output_config !== undefined) settings[`messages/${at}/output_config`] = message.output_config;
-    for (const [index, block] of records(message.content).entries())
-      if (record(block.citations)?.enabled === true) settings[`messages/${at}/content/${index}/citations`] = true;
-  }
-  return settings;
 }

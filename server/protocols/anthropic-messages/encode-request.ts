@@ -1,17 +1,25 @@
 /** The common form as a Messages request. */
-import type { ChatRequest } from '../canonical.ts';
+import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
+import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
 import { present } from '../shared/json.ts';
 import { forcedInstead, isForced, isThinkingEnabled, oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
+import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
 import { customSchema, notPassed, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
 /** A service tier is not among them: the dialects' words for it differ. */
-const sharedFields = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
+const sharedFields: SharedFields = {
+  speed: new Set(['standard', 'fast']),
+  container: ['string', 'object'],
+  mcp_servers: 'list',
+  // A list where it is OpenAI's.
+  context_management: 'object',
+  cache_control: 'object',
+};
 
 const minBudget = 1024;
 /** More marks than this are refused. */
@@ -27,7 +35,7 @@ export function encodeRequest(
   const request = withinLimits(requested, target, dropped, { json: false });
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
-  reportDropped(request, { names: true, strict: true }, dropped);
+  reportDropped(request, { dialect: 'anthropic-messages', names: true, strict: true, cacheMarks: true }, dropped);
   const thinking = encodeThinking(request, target, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);
   for (const [key, value] of [
@@ -67,6 +75,7 @@ function encodeSampling(request: ChatRequest, isThinking: boolean, dropped: Drop
     if (request.topK !== null) dropped.push('/top_k: fixed while thinking');
     return {};
   }
+  if (request.temperature !== null && request.temperature > 1) dropped.push('/temperature: held to 1');
   if (request.temperature !== null && request.topP !== null) dropped.push('/top_p: temperature is given already');
   return {
     temperature: request.temperature === null ? undefined : Math.min(1, Math.max(0, request.temperature)),
@@ -152,7 +161,7 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[]
   return tools.flatMap((tool, index): Block[] => {
     if (same && tool.raw !== undefined) return [tool.raw as Block];
     if (tool.kind === 'provider') {
-      if (/^web_search/.test(tool.name)) return [{ type: 'web_search_20250305', name: 'web_search' }];
+      if (isWebSearch(tool.name)) return [searchOf(tool, index, dropped)];
       dropped.push(notPassed(tool, index));
       return [];
     }
@@ -168,6 +177,19 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[]
         cache_control: cacheMark(tool.cache),
       }),
     ];
+  });
+}
+
+function searchOf(tool: Tool, index: number, dropped: Dropped): Block {
+  reportSearchLimits(tool, index, ['maxUses', 'allowedDomains', 'blockedDomains', 'location'], dropped);
+  const { maxUses, allowedDomains, blockedDomains, location } = tool.search ?? {};
+  return present({
+    type: 'web_search_20250305',
+    name: 'web_search',
+    max_uses: maxUses,
+    allowed_domains: allowedDomains,
+    blocked_domains: blockedDomains,
+    user_location: approximate(location),
   });
 }
 

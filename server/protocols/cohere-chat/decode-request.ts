@@ -4,6 +4,8 @@ import { flag, type Json, list, number, record, records, text } from '../shared/
 import { mediaFrom } from '../shared/media.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
+import { unreadMembers } from '../shared/unread.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set([
   'model',
@@ -49,6 +51,7 @@ export function decodeRequest(
     candidates: 1,
     dialect: 'cohere-chat',
     extra: extraFieldsOf(body, known),
+    unread: unreadMembers(body, requestShape),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
+import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
 import { present, text } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
@@ -12,7 +12,14 @@ import { type Target, unknownTarget } from '../target.ts';
 
 type Item = Record<string, unknown>;
 
-const sharedFields = new Set(['documents', 'citation_options', 'safety_mode', 'strict_tools', 'priority', 'logprobs']);
+const sharedFields: SharedFields = {
+  documents: 'list',
+  citation_options: 'object',
+  safety_mode: new Set(['CONTEXTUAL', 'STRICT', 'OFF', 'NONE']),
+  strict_tools: 'boolean',
+  priority: 'number',
+  logprobs: 'boolean',
+};
 
 /** Here from 0 to 1; elsewhere from -2 to 2. */
 const penalty = (value: number | null): number | null => (value === null ? null : Math.min(1, Math.max(0, value)));
@@ -29,7 +36,12 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     const parameters = tool.kind === 'custom' ? customSchema : objectSchema(schema);
     return [{ type: 'function', function: present({ name: portableName(tool.name), description, parameters }) }];
   });
-  reportDropped(request, { detail: true, ...(own ? { strict: true } : {}) }, dropped);
+  reportDropped(request, { dialect: 'cohere-chat', detail: true, ...(own ? { strict: true } : {}) }, dropped);
+  for (const [name, value] of [
+    ['frequency_penalty', request.frequencyPenalty],
+    ['presence_penalty', request.presencePenalty],
+  ] as const)
+    if (penalty(value) !== value) dropped.push(`/${name}: held within 0 and 1`);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.candidates > 1) dropped.push(oneAnswerOnly);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');

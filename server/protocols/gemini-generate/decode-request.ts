@@ -5,7 +5,10 @@ import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioFormat, mediaFrom } from '../shared/media.ts';
 import { OpenCalls } from '../shared/open-calls.ts';
+import { searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
+import { unreadMembers } from '../shared/unread.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set(['model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'stream']);
 
@@ -72,6 +75,7 @@ export function decodeRequest(
     candidates: number(config.candidateCount) ?? 1,
     dialect: 'gemini-generate',
     extra: extraFieldsOf(body, known),
+    unread: unreadMembers(body, requestShape),
   };
 }
 
@@ -195,7 +199,12 @@ function decodeTools(tool: Record<string, unknown>): Tool[] {
     .filter((name) => name !== 'functionDeclarations')
     .map((name): Tool => {
       const known = name === 'googleSearch' ? 'web_search' : name;
-      return { kind: 'provider', name: known, description: null, schema: null, strict: null, raw: tool };
+      return {
+        ...{ kind: 'provider', name: known, description: null, schema: null, strict: null, raw: tool },
+        ...(known === 'web_search'
+          ? { search: searchLimits({ blockedDomains: record(tool[name])?.excludeDomains }) }
+          : {}),
+      };
     });
   return [...own, ...hosted];
 }

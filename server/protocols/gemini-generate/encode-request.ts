@@ -1,15 +1,21 @@
 /** The common form as a generateContent request. The model and the wish for a stream stand in the path. */
-import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
+import type { ChatRequest, Media, Message, Part, ProtocolId, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
-import { guardedLookup, present } from '../shared/json.ts';
+import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
+import { guardedLookup, present, record } from '../shared/json.ts';
 import { withinLimits } from '../shared/model-limits.ts';
+import { isWebSearch, reportSearchLimits } from '../shared/search.ts';
 import { argumentsObject, customSchema, notPassed, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
-const sharedFields = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
+const sharedFields: SharedFields = {
+  safetySettings: 'list',
+  cachedContent: 'string',
+  labels: 'object',
+  serviceTier: 'string',
+};
 /** Documented stand-in for a signature that was lost on the way. */
 export const lostSignature = 'skip_thought_signature_validator';
 const maxStops = 5;
@@ -23,8 +29,8 @@ export function encodeRequest(
 ): Record<string, unknown> {
   const request = withinLimits(requested, target, dropped);
   const { system, contents } = encodeMessages(request, target, dropped);
-  const tools = encodeTools(request.tools, dropped);
-  reportDropped(request, {}, dropped);
+  const tools = encodeTools(request, dropped);
+  reportDropped(request, { dialect: 'gemini-generate' }, dropped);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.stop.length > maxStops) dropped.push(`/stop: only ${maxStops} are taken`);
@@ -80,12 +86,12 @@ function encodeCalling({ toolChoice }: ChatRequest): Block | null {
   return { mode: toolChoice === 'required' ? 'ANY' : toolChoice === 'none' ? 'NONE' : 'AUTO' };
 }
 
-function encodeTools(tools: readonly Tool[], dropped: Dropped): Block[] {
+function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[] {
   const declared: Block[] = [];
   const hosted: Block[] = [];
   for (const [index, tool] of tools.entries()) {
     if (tool.kind === 'provider') {
-      if (/^web_search/.test(tool.name)) hosted.push({ googleSearch: {} });
+      if (isWebSearch(tool.name)) hosted.push(searchOf(tool, index, dialect, dropped));
       else dropped.push(notPassed(tool, index));
       continue;
     }
@@ -100,6 +106,13 @@ function encodeTools(tools: readonly Tool[], dropped: Dropped): Block[] {
     );
   }
   return [...(declared.length === 0 ? [] : [{ functionDeclarations: declared }]), ...hosted];
+}
+
+/** The only limits it knows hold on Google's cloud alone. */
+function searchOf(tool: Tool, index: number, dialect: ProtocolId, dropped: Dropped): Block {
+  if (dialect === 'gemini-generate') return { googleSearch: record(tool.raw)?.googleSearch ?? {} };
+  reportSearchLimits(tool, index, [], dropped);
+  return { googleSearch: {} };
 }
 
 /** `$schema` is refused; everything else of JSON Schema is taken. */

@@ -4,6 +4,8 @@ import { type Json, list, number, record, records, text } from '../shared/json.t
 import { OpenCalls } from '../shared/open-calls.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
+import { unreadMembers } from '../shared/unread.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set(['model', 'messages', 'tools', 'format', 'options', 'stream', 'think']);
 const knownOptions = new Set([
@@ -50,6 +52,7 @@ export function decodeRequest(
     candidates: 1,
     dialect: 'ollama-chat',
     extra: { ...extraFieldsOf(body, known), ...(Object.keys(others).length === 0 ? {} : { options: others }) },
+    unread: unreadMembers(body, requestShape),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { effortOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
+import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { argumentsObject, customSchema, objectSchema, portableName, wrapCustom } from '../shared/tools.ts';
@@ -12,7 +12,15 @@ import { type Target, unknownTarget } from '../target.ts';
 type Item = Record<string, unknown>;
 
 /** What clients may add for this provider, beside the runtime's own options. */
-const sharedFields = new Set(['keep_alive', 'options', 'think', 'num_ctx', 'min_p', 'repeat_penalty', 'repeat_last_n']);
+const sharedFields: SharedFields = {
+  keep_alive: ['string', 'number'],
+  options: 'object',
+  think: ['boolean', new Set(['low', 'medium', 'high', 'max'])],
+  num_ctx: 'number',
+  min_p: 'number',
+  repeat_penalty: 'number',
+  repeat_last_n: 'number',
+};
 const topLevel = new Set(['keep_alive', 'think']);
 
 export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
@@ -21,7 +29,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   // The longest answer was understood, and is billed, by the client's own word for it.
   const { num_predict: _limit, ...otherOptions } = record(options) ?? {};
   const own = Object.entries(extra);
-  reportDropped(request, {}, dropped);
+  reportDropped(request, { dialect: 'ollama-chat' }, dropped);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.candidates > 1) dropped.push(oneAnswerOnly);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
@@ -101,7 +109,11 @@ function encodeMessages(messages: readonly Message[], dropped: Dropped): Item[] 
         );
       } else content.push(part);
     }
-    if (content.length === 0 && calls.length === 0) continue;
+    // What cannot be sent leaves no message behind.
+    if (calls.length === 0 && content.every(({ type }) => type === 'unknown')) {
+      contentOf(content, path, dropped);
+      continue;
+    }
     encoded.push({
       role: role === 'developer' ? 'system' : role === 'tool' ? 'user' : role,
       ...contentOf(content, path, dropped),

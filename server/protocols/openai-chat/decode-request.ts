@@ -2,9 +2,12 @@ import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
+import { searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
+import { unreadMembers } from '../shared/unread.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set([
   'model',
@@ -58,9 +61,19 @@ export function decodeRequest(
     user: text(body.user),
     candidates: number(body.n) ?? 1,
     dialect: 'openai-chat',
-    extra: extraFieldsOf(body, known),
+    extra: { ...extraFieldsOf(body, known), ...notUnderstood(body) },
+    unread: unreadMembers(body, requestShape),
   };
 }
+
+/** Choices and formats of another kind than the common ones: of relatives, or newer than this build. */
+function notUnderstood({ tool_choice: choice, response_format: format }: Json): Record<string, unknown> {
+  const isChoice = (choice ?? null) !== null && decodeChoice(choice) === null && !isAllowedTools(choice);
+  const isFormat = record(format) !== null && record(format)?.type !== 'text' && decodeFormat(record(format)) === null;
+  return { ...(isChoice ? { tool_choice: choice } : {}), ...(isFormat ? { response_format: format } : {}) };
+}
+
+const isAllowedTools = (choice: unknown): boolean => record(record(choice)?.allowed_tools) !== null;
 
 function decodeMessage(message: Record<string, unknown>): Message {
   const role = message.role;
@@ -225,6 +238,11 @@ const searchTool = (options: Json): Tool => ({
   schema: null,
   strict: null,
   raw: { web_search_options: options },
+  // The place lies one level deeper than in the other dialects.
+  search: searchLimits({
+    location: record(options.user_location)?.approximate,
+    contextSize: options.search_context_size,
+  }),
 });
 
 const decodeFunction = (called: Record<string, unknown>): Tool => ({
@@ -244,7 +262,14 @@ function decodeFormat(format: Record<string, unknown> | null): ChatRequest['resp
   if (format?.type === 'json_object') return { type: 'json' };
   const schema = record(format?.json_schema);
   if (format?.type !== 'json_schema' || schema === null) return null;
-  return { type: 'schema', name: text(schema.name) ?? 'answer', schema: schema.schema, strict: flag(schema.strict) };
+  const description = text(schema.description);
+  return {
+    type: 'schema',
+    name: text(schema.name) ?? 'answer',
+    ...(description === null ? {} : { description }),
+    schema: schema.schema,
+    strict: flag(schema.strict),
+  };
 }
 
 /** OpenAI's effort, OpenRouter's `reasoning`, and the `thinking` of several Chinese providers. */

@@ -182,9 +182,7 @@ function encodePart(part: Part, path: string, context: EncodeContext): Item[] {
   if (part.type === 'text' && part.text === '') return [];
   if (part.cache === undefined) return [item];
   // Marks of what to cache are an extension: strict upstreams refuse a request that has them.
-  if (context.cacheMarks) return [{ ...item, cache_control: cacheMark(part.cache) }];
-  context.dropped.push(`${path}: marks of what to cache are not known to the upstream`);
-  return [item];
+  return [context.cacheMarks ? { ...item, cache_control: cacheMark(part.cache) } : item];
 }
 
 const cacheMark = (cache: '5m' | '1h'): Item => ({ type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) });
@@ -195,7 +193,7 @@ function encodeItem(part: Part, dialect: ProtocolId): Item | null {
     case 'refusal':
       return { type: 'text', text: part.text };
     case 'image':
-      return { type: 'image_url', image_url: present({ url: mediaUrl(part.source), detail: part.detail }) };
+      return { type: 'image_url', image_url: present({ url: mediaUrl(part.source), detail: detailOf(part, dialect) }) };
     case 'audio':
       return part.source.kind === 'base64'
         ? { type: 'input_audio', input_audio: { data: part.source.data, format: part.format } }
@@ -208,6 +206,12 @@ function encodeItem(part: Part, dialect: ProtocolId): Item | null {
       return null;
   }
 }
+
+/** Few hosts of this dialect know more words than these. Source: the schema of chat completions in OpenAI's openapi.yaml 2.3.0. */
+const details: ReadonlySet<string> = new Set(['auto', 'low', 'high']);
+
+const detailOf = ({ detail }: Extract<Part, { type: 'image' }>, dialect: ProtocolId): string | undefined =>
+  detail === undefined || dialect === 'openai-chat' || details.has(detail) ? detail : 'high';
 
 /** Files come as bytes, or by an id that means something to OpenAI alone. Plain text needs no file. */
 function encodeFile({ source, name }: Extract<Part, { type: 'file' }>, dialect: ProtocolId): Item | null {

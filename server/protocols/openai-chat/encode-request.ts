@@ -2,31 +2,31 @@
 import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped, userFor } from '../shared/dropped-fields.ts';
-import { budgetOf, effortOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
+import { budgetOf, effortWord } from '../shared/effort.ts';
+import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { withinLimits } from '../shared/model-limits.ts';
 import { customSchema, notPassed, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
-const sharedFields = new Set([
-  'service_tier',
-  'prompt_cache_key',
-  'safety_identifier',
-  'metadata',
-  'store',
-  'verbosity',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'modalities',
-  'audio',
-  'prediction',
-]);
+const sharedFields: SharedFields = {
+  service_tier: serviceTiers,
+  prompt_cache_key: 'string',
+  safety_identifier: 'string',
+  metadata: 'object',
+  store: 'boolean',
+  verbosity: new Set(['low', 'medium', 'high']),
+  logit_bias: 'object',
+  logprobs: 'boolean',
+  top_logprobs: 'number',
+  modalities: 'list',
+  audio: 'object',
+  prediction: 'object',
+};
 
 /** OpenAI refuses notes on an answer that is not kept. Source: https://platform.openai.com/docs/api-reference/chat/create */
-const sharedUnstored = new Set([...sharedFields].filter((name) => name !== 'metadata'));
+const { metadata: _, ...sharedUnstored } = sharedFields;
 
 export function encodeRequest(
   requested: ChatRequest,
@@ -37,7 +37,19 @@ export function encodeRequest(
   const same = request.dialect === 'openai-chat';
   if (request.topK !== null && !same) dropped.push('/top_k: not known to the upstream');
   const tools = encodeTools(request, dropped);
-  reportDropped(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
+  reportDropped(
+    request,
+    {
+      dialect: 'openai-chat',
+      detail: true,
+      names: true,
+      speakers: true,
+      strict: true,
+      cacheMarks: same || target.cacheMarks === true,
+      ...(same ? { grammar: true } : {}),
+    },
+    dropped,
+  );
   return present({
     model: request.model,
     messages: encodeMessages(request, dropped, target),
@@ -78,8 +90,9 @@ function encodeReasoning(request: ChatRequest, target: Target, dropped: Dropped)
   return { reasoning_effort: encodeEffort(request, target, dropped) };
 }
 
-function encodeEffort({ reasoning, dialect }: ChatRequest, target: Target, dropped: Dropped): string | null {
-  const effort = effortOf(reasoning);
+function encodeEffort(request: ChatRequest, target: Target, dropped: Dropped): string | null {
+  const { reasoning, dialect } = request;
+  const effort = effortWord(request, target);
   if (effort === null || dialect === 'openai-chat' || target.efforts?.includes(effort) === true) return effort;
   // It does not think unless it is asked to.
   if (effort === 'none' && target.efforts !== null && !target.thinkingByDefault) return null;
@@ -130,6 +143,6 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<
 function encodeFormat(format: ChatRequest['responseFormat']): unknown {
   if (format === null) return undefined;
   if (format.type === 'json') return { type: 'json_object' };
-  const { name, schema, strict } = format;
-  return { type: 'json_schema', json_schema: present({ name, schema, strict }) };
+  const { name, description, schema, strict } = format;
+  return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
 }

@@ -4,8 +4,11 @@ import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../can
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
+import { isWebSearch, searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import { bundled } from '../shared/tools.ts';
+import { unreadMembers } from '../shared/unread.ts';
+import { requestShape } from './request-shape.ts';
 
 const known = new Set([
   'model',
@@ -33,7 +36,6 @@ export function decodeRequest(
   }
   const instructions = text(body.instructions);
   const format = record(record(body.text)?.format);
-  const reasoning = record(body.reasoning);
   const items = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
   const later = items.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => records(tools));
   const verbosity = text(record(body.text)?.verbosity);
@@ -65,8 +67,8 @@ export function decodeRequest(
     extra: {
       ...extraFieldsOf(body, known),
       ...(verbosity === null ? {} : { verbosity }),
-      ...(text(reasoning?.context) === null ? {} : { 'reasoning/context': reasoning?.context }),
     },
+    unread: unreadMembers(body, requestShape),
   };
 }
 
@@ -216,9 +218,21 @@ export function decodeTool(tool: Record<string, unknown>): Tool[] {
             index === 0 && description !== null ? joinedWords(description, inner.description) : inner.description,
         }));
     default:
-      return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool }];
+      return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool, ...searchIn(tool) }];
   }
 }
+
+/** A preview of the search has no filters. */
+const searchIn = (tool: Json): Pick<Tool, 'search'> =>
+  isWebSearch(text(tool.type) ?? '')
+    ? {
+        search: searchLimits({
+          allowedDomains: record(tool.filters)?.allowed_domains,
+          location: tool.user_location,
+          contextSize: tool.search_context_size,
+        }),
+      }
+    : {};
 
 function decodeChoice(value: unknown): ToolChoice | null {
   if (value === 'auto' || value === 'none' || value === 'required') return value;
@@ -232,5 +246,12 @@ function decodeChoice(value: unknown): ToolChoice | null {
 function decodeFormat(format: Record<string, unknown> | null): ChatRequest['responseFormat'] {
   if (format?.type === 'json_object') return { type: 'json' };
   if (format?.type !== 'json_schema') return null;
-  return { type: 'schema', name: text(format.name) ?? 'answer', schema: format.schema, strict: flag(format.strict) };
+  const description = text(format.description);
+  return {
+    type: 'schema',
+    name: text(format.name) ?? 'answer',
+    ...(description === null ? {} : { description }),
+    schema: format.schema,
+    strict: flag(format.strict),
+  };
 }

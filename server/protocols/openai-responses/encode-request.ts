@@ -1,24 +1,25 @@
 /** The common form as a Responses request. Nothing is kept at the upstream: `store` is off and sealed thoughts are asked for. */
-import type { ChatRequest, Message, Part } from '../canonical.ts';
+import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { reportDropped, userFor } from '../shared/dropped-fields.ts';
-import { effortOf } from '../shared/effort.ts';
-import { copyExtraFields } from '../shared/extra-fields.ts';
+import { effortWord } from '../shared/effort.ts';
+import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
-import { notPassed, portableId, portableName } from '../shared/tools.ts';
+import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
+import { grammarOf, notPassed, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
-const sharedFields = new Set([
-  'service_tier',
-  'prompt_cache_key',
-  'safety_identifier',
-  'metadata',
-  'top_logprobs',
-  'truncation',
-  'max_tool_calls',
-]);
+const sharedFields: SharedFields = {
+  service_tier: serviceTiers,
+  prompt_cache_key: 'string',
+  safety_identifier: 'string',
+  metadata: 'object',
+  top_logprobs: 'number',
+  truncation: new Set(['auto', 'disabled']),
+  max_tool_calls: 'number',
+};
 
 type Item = Record<string, unknown>;
 
@@ -38,11 +39,14 @@ export function encodeRequest(
   }
   if (request.stop.length > 0) dropped.push('/stop: not known to the upstream');
   if (request.candidates > 1) dropped.push(oneAnswerOnly);
-  const own = request.dialect === 'openai-responses';
   const { verbosity, ...extra } = request.extra;
   const tools = encodeTools(request, dropped);
-  reportDropped(request, { detail: true, names: true, strict: true, ...(own ? { grammar: true } : {}) }, dropped);
-  const effort = effortOf(request.reasoning);
+  reportDropped(
+    request,
+    { dialect: 'openai-responses', detail: true, names: true, strict: true, grammar: true },
+    dropped,
+  );
+  const effort = effortWord(request, target);
   const words = present({ format: encodeFormat(request.responseFormat), verbosity });
   return present({
     model: request.model,
@@ -59,6 +63,7 @@ export function encodeRequest(
     text: Object.keys(words).length === 0 ? undefined : words,
     reasoning: effort === null ? undefined : { effort, summary: 'auto' },
     user: userFor(request, dropped),
+    max_tool_calls: callLimit(request),
     ...copyExtraFields({ ...request, extra }, sharedFields, dropped),
   });
 }
@@ -73,23 +78,43 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] 
   return tools.flatMap((tool, index): Item[] => {
     const name = portableName(tool.name);
     if (tool.kind === 'custom') {
-      const format = dialect === 'openai-responses' ? record(tool.raw)?.format : undefined;
+      const grammar = grammarOf(tool);
+      const format = grammar === null ? record(tool.raw)?.format : { ...grammar, type: 'grammar' };
       return [present({ type: 'custom', name, description: tool.description, format })];
     }
     if (tool.kind === 'function') {
       const { description, schema, strict } = tool;
       return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
     }
-    if (/^web_search/.test(tool.name)) return [{ type: 'web_search' }];
+    if (dialect === 'openai-responses' && tool.raw !== undefined) return [tool.raw as Item];
+    if (isWebSearch(tool.name)) return [searchOf(tool, index, dropped)];
     dropped.push(notPassed(tool, index));
     return [];
   });
 }
 
+function searchOf(tool: Tool, index: number, dropped: Dropped): Item {
+  reportSearchLimits(tool, index, ['maxUses', 'allowedDomains', 'location', 'contextSize'], dropped);
+  const { allowedDomains, location, contextSize } = tool.search ?? {};
+  return present({
+    type: 'web_search',
+    filters: allowedDomains === undefined ? undefined : { allowed_domains: allowedDomains },
+    user_location: approximate(location),
+    search_context_size: contextSize,
+  });
+}
+
+/** The dialect limits the calls of all hosted tools together, and none but a search comes from another dialect. */
+const callLimit = ({ tools }: ChatRequest): number | undefined => {
+  const limits = tools.flatMap(({ search }) => search?.maxUses ?? []);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+};
+
 function encodeFormat(format: ChatRequest['responseFormat']): unknown {
   if (format === null) return undefined;
   if (format.type === 'json') return { type: 'json_object' };
-  return present({ type: 'json_schema', name: format.name, schema: format.schema, strict: format.strict });
+  const { name, description, schema, strict } = format;
+  return present({ type: 'json_schema', name, description, schema, strict });
 }
 
 function encodeMessage(message: Message, path: string, dropped: Dropped): Item[] {

@@ -1,5 +1,6 @@
 /** How hard to think: words in some dialects, token budgets in others. Source of the table: the matrices of reference/protocols 5.6. */
-import type { Reasoning } from '../canonical.ts';
+import type { ChatRequest, Reasoning } from '../canonical.ts';
+import type { Target } from '../target.ts';
 import { guardedLookup } from './json.ts';
 
 const budgets: Readonly<Record<string, number>> = {
@@ -33,6 +34,19 @@ export function effortOf(reasoning: Reasoning | null): string | null {
   if (budget === 0) return 'none';
   if (budget <= 2048) return 'low';
   return budget <= 8192 ? 'medium' : 'high';
+}
+
+/** Dialects whose clients switch thinking on without a degree, where others let the model decide. */
+const switches: ReadonlySet<string> = new Set(['ollama-chat', 'cohere-chat']);
+
+/** The degree that upstreams with words for it take by themselves. Source: `reasoning_effort` in OpenAI's reference of chat completions. */
+const usual = 'medium';
+
+/** The word for upstreams that think by words alone: who switched thinking on says so, although without a degree. */
+export function effortWord({ reasoning, dialect }: ChatRequest, { efforts, thinkingByDefault }: Target): string | null {
+  const word = effortOf(reasoning);
+  if (word !== null || reasoning?.budget !== -1 || thinkingByDefault || !switches.has(dialect)) return word;
+  return efforts === null ? usual : closestEffort(usual, efforts);
 }
 
 /** Distances between the words: what is asked for is seldom exceeded. */

@@ -268,7 +268,7 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   const closest = closestEffort(word, words);
   if (closest === null) {
     if (!off) dropped.push('/reasoning: this model takes no degrees of thinking');
-    return { ...reasoning, effort: null, budget: off ? reasoning.budget : null };
+    return { ...reasoning, effort: null, budget: off ? 0 : null };
   }
   if (off && closest !== 'none') dropped.push('/reasoning: cannot be switched off here');
   else if (closest !== word) dropped.push(`/reasoning: ${closest} instead of ${word}`);

@@ -31,6 +31,14 @@ export const functionTool = (definition: Json, strict: boolean | null): Tool => 
   strict,
 });
 
+/** What the words of a custom tool follow; OpenAI's two dialects nest it differently. @returns null where they are free. */
+export function grammarOf({ kind, raw }: Tool): Json | null {
+  if (kind !== 'custom') return null;
+  const tool = record(raw);
+  const format = record((record(tool?.custom) ?? tool)?.format);
+  return format?.type === 'grammar' ? (record(format.grammar) ?? format) : null;
+}
+
 /** A schema must name an object, also for a tool without arguments. */
 export const objectSchema = (schema: unknown): Record<string, unknown> => {
   const fields = record(schema) ?? {};

@@ -20,8 +20,6 @@ interface Turn {
   readonly content: Block[];
 }
 
-const sharedFields: ReadonlySet<string> = new Set();
-
 export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<string, unknown> {
   const request = requested.responseFormat === null ? requested : inWords(requested, requested.responseFormat);
   const system: Block[] = [];
@@ -33,7 +31,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<
   }
   const messages = answered(turns);
   reportUnsupported(request, dropped);
-  copyExtraFields(request, sharedFields, dropped);
+  copyExtraFields(request, {}, dropped);
   return present({
     system: system.length === 0 ? undefined : system,
     messages,
@@ -59,7 +57,6 @@ function reportUnsupported(request: ChatRequest, dropped: Dropped): void {
     ['reasoning', request.reasoning !== null],
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['user', request.user !== null],
-    ['cache_control', request.messages.some(({ parts }) => parts.some(({ cache }) => cache !== undefined))],
   ] as const)
     if (isPresent) dropped.push(`/${member}: not known to the upstream`);
   if (request.responseFormat !== null) dropped.push('/response_format: asked for in words');

@@ -594,12 +594,24 @@ function fieldsOf(
     if (marks !== null) fields.usage_marks = marks;
   }
   if (finish.compaction !== undefined) fields.compaction = finish.compaction;
-  if (finish.dropped.length > 0) fields.dropped = finish.dropped;
+  if (finish.dropped.length > 0) fields.dropped = shownLosses(finish.dropped);
   const admin: Record<string, unknown> = { use_channel: attempts.map(channelIdOf) };
   if (attempts.some(hasFailed))
     admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
   fields.admin_info = admin;
   return fields;
+}
+
+/** A client names as many members as it likes, as long as it likes. */
+const losses = 64;
+const lossUnits = 300;
+
+function shownLosses(dropped: readonly string[]): readonly string[] {
+  if (dropped.length <= losses && dropped.every(({ length }) => length <= lossUnits)) return dropped;
+  const shown = dropped
+    .slice(0, losses)
+    .map((loss) => (loss.length <= lossUnits ? loss : `${loss.slice(0, lossUnits)}…`));
+  return dropped.length <= losses ? shown : [...shown, `and ${dropped.length - losses} more`];
 }
 
 const channelIdOf = ({ channelId }: AttemptSummary): string => String(channelId);

@@ -158,6 +158,15 @@ const deepseek: readonly ModelRow[] = [
     source: 'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
   },
   {
+    // The runtime switches it, and samples by itself.
+    models: /^deepseek-r1/,
+    provider: 'ollama',
+    thinkingRequired: false,
+    efforts: null,
+    supported: ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'],
+    source: 'https://docs.ollama.com/capabilities/thinking',
+  },
+  {
     models: /^deepseek-reasoner/,
     provider: 'deepseek',
     outputCap: 65_536,
