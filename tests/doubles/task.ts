@@ -7,8 +7,12 @@ export interface Task {
   readonly target: string;
   /** How often the source is read before the target is written. */
   readonly reads: number;
+  /** Half of it done, it says that the conversation has become long. */
+  readonly grows: boolean;
   /** Calls so far: a conversation that is made short forgets them. */
   calls: number;
+  /** Whether a summary was asked for. */
+  shortened: boolean;
 }
 
 export const doneWords = 'The task is done.';
@@ -19,6 +23,9 @@ const readers = /^(?:read|read_file)$/i;
 const writers = /^(?:write|write_file)$/i;
 /** How agents ask for a summary of a conversation that has become long. */
 const shortening = /context checkpoint compaction|detailed summary of (?:the|our) conversation|state_snapshot/i;
+
+/** Tokens: nearly the window that programs take models of unknown names to have. */
+const longPrompt = 195_000;
 
 const resultTypes = new Set(['tool_result', 'function_call_output', 'custom_tool_call_output']);
 
@@ -102,8 +109,11 @@ export function planTask(
 ): Plan {
   const base = planFor({ ...heard, tools: [] }, text, callId);
   if (heard.schema !== undefined) return base;
-  if (shortening.test(JSON.stringify(turnsIn(body).at(-1) ?? '')))
-    return { ...base, words: [`So far ${secret.exec(text)?.[0] ?? 'nothing'} was read.`] };
+  if (shortening.test(JSON.stringify(turnsIn(body).slice(-2)))) {
+    task.shortened = true;
+    const found = secret.exec(text)?.[0] ?? 'nothing';
+    return { ...base, words: [`So far ${found} was read from ${task.source}; it goes to ${task.target}.`] };
+  }
   const call = nextCall(heard, text, resultsIn(turnsIn(body)), task);
   if (call === null)
     return {
@@ -111,8 +121,10 @@ export function planTask(
       words: [heard.tools.length > 0 || (heard.texts ?? []).length > 0 ? doneWords : wordsFor(text, task)],
     };
   task.calls++;
+  const isLong = task.grows && !task.shortened && task.calls > task.reads / 2;
   return {
     ...base,
+    usage: isLong ? { ...base.usage, prompt: longPrompt } : base.usage,
     words: ['I will ', 'look.'],
     calls: [{ id: callId(`${task.calls} ${text}`, call.name), ...call }],
   };

@@ -3,7 +3,7 @@
  * are two calls of tools made and the file really written, and what was refused, in whose words? Doubles refuse what reports and documents
  * say (`tests/doubles`), never what the gateway's own rows say. Everything stays on this machine: the providers' hosts are one server here,
  * and the programs' way out leads nowhere. AGENTS_FOLDER keeps the programs for the next run.
- * Run: node scripts/launch.mjs lab/agents/strict [--programs A,B] [--providers A,B] [--turns N] [--jobs N] [--loud]
+ * Run: node scripts/launch.mjs lab/agents/strict [--programs A,B] [--providers A,B] [--turns N [--compact]] [--jobs N] [--loud]
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,6 +41,9 @@ interface Cell {
   readonly first: boolean;
   readonly done: boolean;
   readonly ended: Ended;
+  /** Calls of tools that were answered, and whether the conversation was made short in between. */
+  readonly calls: number;
+  readonly shortened: boolean;
   /** Rules and words of what was refused, each once. */
   readonly refusals: readonly string[];
 }
@@ -61,7 +64,13 @@ function startProviders() {
       createDouble(double, {
         now: Date.now,
         plan: (heard, body, text, callId) =>
-          planTask(roundOf(text)?.task ?? { source: '', target: '', reads: 0, calls: 1 }, heard, body, text, callId),
+          planTask(
+            roundOf(text)?.task ?? { source: '', target: '', reads: 0, grows: false, calls: 1, shortened: false },
+            heard,
+            body,
+            text,
+            callId,
+          ),
         onExchange: (exchange) => void roundOf(exchange.text)?.exchanges.push(exchange),
       }),
     ]),
@@ -89,7 +98,9 @@ async function runCell(agent: Agent, provider: StrictProvider, url: string, key:
     source: join(work, 'source.txt'),
     target: join(work, 'target.txt'),
     reads: turns - 1,
+    grows: process.argv.includes('--compact'),
     calls: 0,
+    shortened: false,
   };
   const round: Round = { task, exchanges: [] };
   rounds.push(round);
@@ -99,7 +110,12 @@ async function runCell(agent: Agent, provider: StrictProvider, url: string, key:
   const run = prepareRun(agent, { url, key, models: [model], model }, home);
   const words = asking[agent.name]?.(prompt) ?? [prompt];
   const env = { ...homeEnvironment(home, programs.path), ...run.environment };
-  const ended = await runFor([agent.program, ...run.arguments, ...words], env, work, limitMs);
+  const shortening = task.grows && agent.name === 'codex' ? ['-c', 'model_auto_compact_token_limit=150000'] : [];
+  const command = [agent.program, ...run.arguments, ...shortening, ...words];
+  const ended = await runFor(command, env, work, limitMs);
+  // Asked once, it never makes a conversation short by itself.
+  if (task.grows && agent.name === 'claude')
+    await runFor([agent.program, ...run.arguments, '--continue', '-p', '/compact'], env, work, limitMs);
   run.close();
   const { exchanges } = round;
   const wrote = existsSync(task.target) && readFileSync(task.target, 'utf8').includes(secret);
@@ -116,12 +132,15 @@ async function runCell(agent: Agent, provider: StrictProvider, url: string, key:
     ),
     done: wrote && ended.code === 0,
     ended,
+    calls: task.calls,
+    shortened: task.shortened,
     refusals: [...new Set(refusals)],
   };
 }
 
-const verdictOf = ({ first, done, ended, refusals }: Cell): string => {
-  const seconds = `${ended.seconds.toFixed(0)} s`;
+const verdictOf = ({ first, done, ended, refusals, calls, shortened }: Cell): string => {
+  const steps = turns === 2 ? '' : `${calls} calls, ${shortened ? '' : 'not '}made short, `;
+  const seconds = `${steps}${ended.seconds.toFixed(0)} s`;
   if (done) return refusals.length === 0 ? `done ${seconds}` : `done, refused ${seconds}`;
   return first ? `first only ${seconds}` : `REFUSED ${seconds}`;
 };

@@ -62,7 +62,8 @@ const schema: z.ZodType = z.lazy(() =>
     anyOf: z.array(schema).optional(),
   }),
 );
-const jsonSchema = z.looseObject({ $schema: z.undefined().optional() });
+/** Google's own programs send `$schema` in it. */
+const jsonSchema = z.looseObject({});
 const declaration = z.strictObject({
   name: words.regex(/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/),
   description: words.optional(),
