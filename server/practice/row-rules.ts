@@ -282,6 +282,9 @@ function violates(demand: Demand, value: unknown): boolean {
   switch (demand.kind) {
     case 'present':
       return value === undefined || value === null;
+    // Here null and absent are one.
+    case 'notNull':
+      return false;
     case 'absent':
     case 'renamed':
       return value !== undefined && value !== null;

@@ -212,6 +212,47 @@ describe('provider rules', () => {
     ]);
   });
 
+  test.each([
+    ['fireworks', 'messages[].reasoning'],
+    ['groq', null],
+    ['cerebras', null],
+  ])(
+    '%s gets calls without the signatures of another upstream, and no thoughts by a name that it refuses',
+    (provider, refused) => {
+      const signed = { ...call('c1'), extra_content: { google: { thought_signature: 's' } } };
+      const turn = { role: 'assistant', content: '', reasoning: 'thought', tool_calls: [signed] };
+      const messages = [{ role: 'user', content: 'hi' }, turn];
+      for (const translated of [true, false]) {
+        const { within, dropped } = applied(provider, { messages }, 'm', translated);
+        const [, sent] = within.messages as Record<string, unknown>[];
+        expect(sent?.tool_calls).toEqual([call('c1')]);
+        expect(sent?.reasoning).toBe(refused === null ? 'thought' : undefined);
+        expect(dropped.some((line) => line.startsWith('/messages[]/tool_calls[]/extra_content'))).toBe(true);
+        expect(dropped.some((line) => line.startsWith('/messages[]/reasoning'))).toBe(refused !== null);
+      }
+    },
+  );
+
+  test.each(['xai', 'openrouter', 'groq', 'lm-studio', 'vllm'])(
+    '%s gets thoughts back without the members that Codex never had',
+    (provider) => {
+      const thought = { type: 'reasoning', summary: [], encrypted_content: 'sealed' };
+      const turns = (content: object) => ({
+        model: 'm',
+        input: [
+          { role: 'user', content: 'hi' },
+          { ...thought, ...content },
+        ],
+      });
+      const rules = rulesFor(provider, 'openai-responses', false, 'm');
+      const dropped: string[] = [];
+      expect(withinRules(turns({ content: null }), rules, dropped)).toEqual(turns({}));
+      const told = turns({ content: [{ type: 'reasoning_text', text: 'so' }] });
+      expect(withinRules(told, rules, dropped)).toBe(told);
+      expect(dropped).toEqual([]);
+    },
+  );
+
   test('Mistral gets what it takes, and ids of calls in its shape on both sides', () => {
     const id = 'toolu_01A09q90qw90lq917835lq9';
     const { within, dropped } = applied('mistral', {

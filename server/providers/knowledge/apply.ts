@@ -125,6 +125,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   const value = object[key];
   if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
   if (demand.kind === 'present') return value === undefined || value === null;
+  if (demand.kind === 'notNull') return value === null;
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
@@ -188,6 +189,7 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
     if (value !== undefined && value !== null) reasons.push('not taken by the upstream');
     return without(object, key);
   }
+  if (demand.kind === 'notNull') return value === null ? without(object, key) : object;
   if (value === undefined || value === null) return object;
   switch (demand.kind) {
     case 'renamed': {

@@ -60,6 +60,7 @@ export function detailsOf(provider: string, model: string, own: readonly ModelRo
 const demandFields = (demand: Demand): unknown => {
   switch (demand.kind) {
     case 'absent':
+    case 'notNull':
     case 'alternating':
       return null;
     case 'renamed':

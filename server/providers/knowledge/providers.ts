@@ -69,6 +69,7 @@ const groq = of('groq', 'openai-chat', [
   ['messages[].reasoning_content', absent, groqThoughts],
   ['messages[].reasoning_details', absent, groqThoughts, { assumed: true }],
   ['messages[].refusal', absent, groqThoughts, { assumed: true }],
+  ['messages[].tool_calls[].extra_content', absent, groqThoughts, { assumed: true }],
   ['messages[].name', absent, groqFields],
   ['logprobs', absent, groqFields],
   ['top_logprobs', absent, groqFields],
@@ -102,6 +103,7 @@ const cerebras = of('cerebras', 'openai-chat', [
   ['messages[].reasoning_content', { kind: 'renamed', to: 'reasoning' }, cerebrasThoughts],
   ['messages[].reasoning_details', absent, cerebrasThoughts, { assumed: true }],
   ['messages[].refusal', absent, cerebrasThoughts, { assumed: true }],
+  ['messages[].tool_calls[].extra_content', absent, cerebrasThoughts, { assumed: true }],
   ['frequency_penalty', absent, cerebrasFields],
   ['presence_penalty', absent, cerebrasFields],
   ['logit_bias', absent, cerebrasFields],
@@ -256,6 +258,8 @@ const codexMembers = ['xai', 'openrouter', 'groq', 'lm-studio', 'vllm'].flatMap(
   of(provider, 'openai-responses', [
     ['client_metadata', absent, 'https://github.com/SEMOSS/Semoss/pull/2532', { assumed: true }],
     ['access_programs', absent, 'https://github.com/lidge-jun/opencodex/issues/4853', { assumed: true }],
+    // Codex writes all members of a thought that it shows again, those that it never got as null.
+    ['input[].content', { kind: 'notNull' }, 'https://github.com/Wei-Shaw/sub2api/issues/4237', { assumed: true }],
   ]),
 );
 
@@ -271,16 +275,13 @@ const xai = of('xai', 'openai-chat', [
 /** Members that it does not know are refused. */
 const fireworksStrict = 'https://github.com/web-infra-dev/midscene/issues/1322';
 
-const fireworks = of(
-  'fireworks',
-  'openai-chat',
-  ['store', 'verbosity', 'safety_identifier', 'web_search_options'].map((member) => [
-    member,
-    absent,
-    fireworksStrict,
-    { assumed: true },
-  ]),
-);
+const fireworks = of('fireworks', 'openai-chat', [
+  ...absentAll('store verbosity safety_identifier web_search_options', fireworksStrict, { assumed: true }),
+  ['messages[].reasoning', absent, 'https://github.com/maximhq/bifrost/issues/2405'],
+  ['messages[].reasoning_details', absent, 'https://github.com/BerriAI/litellm/pull/27881', { assumed: true }],
+  ['messages[].refusal', absent, 'https://github.com/BerriAI/litellm/pull/27881', { assumed: true }],
+  ['messages[].tool_calls[].extra_content', absent, 'https://github.com/NousResearch/hermes-agent/pull/18663'],
+]);
 
 const minimaxChat = 'https://platform.minimax.io/docs/api-reference/text-openai-api';
 

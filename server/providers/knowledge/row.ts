@@ -29,6 +29,8 @@ export interface ModelRow extends WithSource, Partial<Omit<Target, Sets>> {
 /** What a member of a request must be like. */
 export type Demand =
   | { readonly kind: 'absent' }
+  /** Not there rather than null. */
+  | { readonly kind: 'notNull' }
   /** It is called otherwise here. */
   | { readonly kind: 'renamed'; readonly to: string }
   /** A number; of a list so many. */
