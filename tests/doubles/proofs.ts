@@ -505,6 +505,10 @@ const hosts = [
     'minimax/temperature': { breaks: { temperature: 0 }, passes: { temperature: 1 } },
     'minimax/one-system': { breaks: { messages: [system, system, user] }, passes: { messages: [system, user] } },
     'minimax/system-first': { breaks: { messages: [user, system, user] }, passes: { messages: [system, user] } },
+    'minimax/arguments': {
+      breaks: { tools: [tool()], messages: [user, called({}, ''), answered] },
+      passes: pairs().passes,
+    },
     'minimax/paired-calls': pairs(),
   }),
   ...at(messages('minimax', 'MiniMax-M2.5', '/anthropic/v1/messages'), {

@@ -233,6 +233,24 @@ describe('provider rules', () => {
     },
   );
 
+  test('MiniMax gets parameters of every tool and arguments of every call', () => {
+    const bare = { type: 'function', function: { name: 'f' } };
+    const told = { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: {} } } } };
+    const search = { type: 'web_search' };
+    const without = { ...call('c1'), function: { name: 'f', arguments: '' } };
+    const messages = [{ role: 'assistant', content: '', tool_calls: [without, call('c2')] }];
+    const { within, dropped } = applied('minimax', { messages, tools: [bare, told, search] }, 'm', false);
+    expect(within.tools).toEqual([
+      { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },
+      told,
+      search,
+    ]);
+    expect(within.messages).toEqual([{ role: 'assistant', content: '', tool_calls: [call('c1'), call('c2')] }]);
+    expect(dropped).toEqual([]);
+    const whole = { messages: [], tools: [told] };
+    expect(applied('minimax', whole, 'm', false).within).toBe(whole);
+  });
+
   test.each(['xai', 'openrouter', 'groq', 'lm-studio', 'vllm'])(
     '%s gets thoughts back without the members that Codex never had',
     (provider) => {

@@ -124,7 +124,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (!appliesTo(object, row)) return false;
   const value = object[key];
   if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
-  if (demand.kind === 'present') return value === undefined || value === null;
+  if (demand.kind === 'present') return isMissing(value, demand);
   if (demand.kind === 'notNull') return value === null;
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
@@ -157,8 +157,7 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
   const { demand } = row;
   if (rest.length === 0) {
     if (!appliesTo(object, row)) return value;
-    if (demand.kind === 'present')
-      return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
+    if (demand.kind === 'present') return isMissing(object[key], demand) ? { ...object, [key]: demand.value } : value;
     return Object.hasOwn(object, key) ? satisfy(object, key, demand, reasons) : value;
   }
   if (!Object.hasOwn(object, key)) return value;
@@ -172,6 +171,9 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
   const next = held.map(inside);
   return next.every((item, index) => item === held[index]) ? value : { ...object, [key]: next };
 }
+
+const isMissing = (value: unknown, { notEmpty }: Extract<Demand, { kind: 'present' }>): boolean =>
+  value === undefined || value === null || (notEmpty === true && value === '');
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);

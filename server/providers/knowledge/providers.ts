@@ -291,6 +291,16 @@ const minimax = of('minimax', 'openai-chat', [
   ['temperature', { kind: 'atLeast', value: 0.01 }, minimaxChat],
   ['messages[].role', noDevelopers, minimaxChat],
   ['temperature', { kind: 'atMost', value: 1 }, minimaxChat],
+  [
+    'tools[].function.parameters',
+    { kind: 'present', value: { type: 'object', properties: {} } },
+    'https://github.com/QwenLM/qwen-code/issues/11834',
+  ],
+  [
+    'messages[].tool_calls[].function.arguments',
+    { kind: 'present', value: '{}', notEmpty: true },
+    'https://github.com/ResearAI/DeepScientist/issues/48',
+  ],
 ]);
 
 const aliChat = 'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions';

@@ -44,8 +44,8 @@ export type Demand =
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
   /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */
   | { readonly kind: 'alternating' }
-  /** It must be there: this stands in for it. */
-  | { readonly kind: 'present'; readonly value: string | boolean }
+  /** It must be there: this stands in for it, and for an empty text where that is refused too. */
+  | { readonly kind: 'present'; readonly value: string | boolean | object; readonly notEmpty?: true }
   /** This word must stand in the messages; else this message leads them. */
   | {
       readonly kind: 'mentions';

@@ -4,7 +4,7 @@ import { valueAt } from '../../../server/practice/row-rules.ts';
 import { record, records } from '../../../server/protocols/shared/json.ts';
 import type { Double } from '../double.ts';
 import { invalid } from '../rule.ts';
-import { messagesOf, pairedCalls, thoughtsKept } from '../rules/chat-order.ts';
+import { messagesOf, pairedCalls, parsedArguments, thoughtsKept } from '../rules/chat-order.ts';
 import { turnsOf } from '../rules/messages.ts';
 import { lateInstruction } from '../rules/template.ts';
 import { rejected, when, worded } from '../rules/when.ts';
@@ -335,6 +335,9 @@ export const minimax: Double = chatDouble({
       'https://github.com/BigPizzaV3/CodexPlusPlus/issues/267',
       ({ body }) => lateInstruction(body) > 0,
       invalid('invalid params, chat content has invalid message role: system (2013)'),
+    ),
+    parsedArguments('minimax/arguments', 'https://github.com/ResearAI/DeepScientist/issues/48', (id) =>
+      invalid(`invalid params, invalid function arguments json string, tool_call_id: ${id} (2013)`),
     ),
     pairedCalls('minimax/paired-calls', 'https://github.com/MiniMax-AI/MiniMax-M2/issues/76', {
       missing: () => invalid('invalid params, tool call and result not match (2013)'),
