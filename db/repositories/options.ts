@@ -8,7 +8,48 @@ export interface OptionVersion {
   readonly kept: string;
 }
 
+/** A value of the table `meta` that only one of several processes may put in the place of another. */
+export interface MetaClaim {
+  readonly key: string;
+  /** null = there is none yet. */
+  readonly before: string | null;
+  readonly after: string;
+}
+
+export interface OptionChange {
+  /** null = back to the default. */
+  readonly texts: ReadonlyMap<string, string | null>;
+  readonly meta: ReadonlyMap<string, string>;
+  /** What was there before, kept so that it can be brought back; null = nothing is kept. */
+  readonly version: OptionVersion | null;
+}
+
 export function createOptionsRepository({ query }: Database) {
+  type Within = Pick<typeof query, 'insertInto' | 'deleteFrom' | 'updateTable'>;
+
+  const keepVersion = async (within: Within, { actor, reason, kept: options }: OptionVersion, at: number) => {
+    const row = within.insertInto('price_versions').values({ at, actor, reason, options });
+    return (await row.returning('id').executeTakeFirstOrThrow()).id;
+  };
+  const write = async (within: Within, texts: OptionChange['texts'], now: number): Promise<void> => {
+    for (const [key, value] of texts) {
+      if (value === null) await within.deleteFrom('options').where('key', '=', key).execute();
+      else
+        await within
+          .insertInto('options')
+          .values({ key, value, updated_at: now })
+          .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
+          .execute();
+    }
+  };
+  const writeMeta = async (within: Within, key: string, value: string): Promise<void> => {
+    await within
+      .insertInto('meta')
+      .values({ key, value })
+      .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
+      .execute();
+  };
+
   return {
     all: async (): Promise<Map<string, string>> => {
       const rows = await query.selectFrom('options').select(['key', 'value']).execute();
@@ -23,26 +64,39 @@ export function createOptionsRepository({ query }: Database) {
      * @param version what was there before, kept so that it can be brought back; null = nothing is kept.
      * @returns the version's id, 0 when none was kept.
      */
-    change: (texts: ReadonlyMap<string, string | null>, version: OptionVersion | null, now: number): Promise<number> =>
+    change: (texts: OptionChange['texts'], version: OptionVersion | null, now: number): Promise<number> =>
       query.transaction().execute(async (transaction) => {
-        const kept =
-          version === null
-            ? undefined
+        const id = version === null ? 0 : await keepVersion(transaction, version, now);
+        await write(transaction, texts, now);
+        return id;
+      }),
+    /** The same, and values of `meta` with it, by whoever claims it first. @returns false = another process did. */
+    changeOnce: (
+      { key, before, after }: MetaClaim,
+      { texts, meta, version }: OptionChange,
+      now: number,
+    ): Promise<boolean> =>
+      query.transaction().execute(async (transaction) => {
+        const claimed =
+          before === null
+            ? await transaction
+                .insertInto('meta')
+                .values({ key, value: after })
+                .onConflict((conflict) => conflict.column('key').doNothing())
+                .returning('key')
+                .executeTakeFirst()
             : await transaction
-                .insertInto('price_versions')
-                .values({ at: now, actor: version.actor, reason: version.reason, options: version.kept })
-                .returning('id')
-                .executeTakeFirstOrThrow();
-        for (const [key, value] of texts) {
-          if (value === null) await transaction.deleteFrom('options').where('key', '=', key).execute();
-          else
-            await transaction
-              .insertInto('options')
-              .values({ key, value, updated_at: now })
-              .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
-              .execute();
-        }
-        return kept?.id ?? 0;
+                .updateTable('meta')
+                .set({ value: after })
+                .where('key', '=', key)
+                .where('value', '=', before)
+                .returning('key')
+                .executeTakeFirst();
+        if (claimed === undefined) return false;
+        if (version !== null) await keepVersion(transaction, version, now);
+        await write(transaction, texts, now);
+        for (const [name, value] of meta) await writeMeta(transaction, name, value);
+        return true;
       }),
     meta: async (key: string): Promise<string | undefined> =>
       (await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst())?.value,
@@ -56,12 +110,6 @@ export function createOptionsRepository({ query }: Database) {
       const found = await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirstOrThrow();
       return found.value;
     },
-    setMeta: async (key: string, value: string): Promise<void> => {
-      await query
-        .insertInto('meta')
-        .values({ key, value })
-        .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
-        .execute();
-    },
+    setMeta: (key: string, value: string): Promise<void> => writeMeta(query, key, value),
   };
 }

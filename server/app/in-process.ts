@@ -11,6 +11,7 @@ import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { endpointById } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
+import { followShippedPrices } from '../domain/pricing/shipped.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
@@ -138,6 +139,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       place.engine === 'sqlite'
         ? await openFileParts(files, env, reader)
         : await import('../cluster/cli-node.ts').then(({ openCliNode }) => openCliNode(place, files, env));
+    await followShippedPrices(database, Date.now());
     const services = await createServices({
       database,
       dataFolder: { folder: files.dir, nativeBinding },

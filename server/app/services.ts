@@ -39,6 +39,7 @@ import { createOAuth, type OAuthService } from '../domain/oauth/service.ts';
 import { createOptions, type OptionsService } from '../domain/options/service.ts';
 import { createPriceList } from '../domain/pricing/list.ts';
 import { createModelTable } from '../domain/pricing/models.ts';
+import { createProposals, type ProposalsService } from '../domain/pricing/proposals.ts';
 import { createPricing, type PricingService } from '../domain/pricing/service.ts';
 import { createProvisioning, type ProvisioningService } from '../domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from '../domain/redemptions/service.ts';
@@ -104,6 +105,7 @@ export interface Services {
   readonly checkForUpdate: () => Promise<UpdateCheck>;
   readonly chatLinks: ReturnType<typeof createChatLinks>;
   readonly pricing: PricingService;
+  readonly proposals: ProposalsService;
   readonly redemptions: RedemptionsService;
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
@@ -275,6 +277,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       schemes,
     });
   const guardedFetch = carried(['https:']);
+  const pricing = createPricing({ ...deps, options, logs });
   return {
     version: deps.version,
     options,
@@ -324,7 +327,11 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     nodes: createNodes(deps.database),
     logs,
     statements: createStatements({ ...deps, options, users, tokens, logs }),
-    pricing: createPricing({ ...deps, options, logs }),
+    pricing,
+    proposals: createProposals({
+      ...{ options, pricing, fetch: guardedFetch, now: deps.now },
+      served: channels.enabledModels,
+    }),
     taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),
     traffic: createTraffic(deps),

@@ -28,6 +28,7 @@ const pages = [
   'nodes',
   'setting?tab=operation',
   'setting?tab=operation&block=unset_models',
+  'setting?tab=operation&block=proposals',
   'setting?tab=operation&block=history',
   'setting?tab=other',
   'pricing',

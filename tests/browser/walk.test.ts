@@ -49,6 +49,7 @@ const operators = [
   'log?size=all&type=5',
   'setting?tab=operation&block=visual',
   'setting?tab=operation&block=unset_models',
+  'setting?tab=operation&block=proposals',
   'setting?tab=operation&block=history',
   'setting?tab=ratelimit',
   'setting?tab=models',

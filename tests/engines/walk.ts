@@ -103,6 +103,10 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await options.setMeta('mark', 'two');
   await options.firstMeta('mark', 'three');
   await options.firstMeta('first', 'one');
+  const shipped = { texts: new Map([['Notice', 'claimed']]), meta: new Map([['beside', 'x']]), version: null };
+  await options.changeOnce({ key: 'claim', before: null, after: 'one' }, shipped, start);
+  await options.changeOnce({ key: 'claim', before: null, after: 'two' }, shipped, start);
+  await options.changeOnce({ key: 'claim', before: 'one', after: 'two' }, { ...shipped, texts: new Map() }, start);
   await options.meta('mark');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-new');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-newer');

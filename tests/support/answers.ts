@@ -1001,6 +1001,17 @@ export const filled: Answers = {
     suggestion: at === 2 ? { like: 'gpt-4o-mini', input: 0.15, output: 0.6, per_call: null } : null,
   })),
   'ratio.facts': ({ models: names }) => names.map(facts),
+  'ratio.proposals': [
+    {
+      ...{ source: 'shipped', from: '', at: 1_764_331_200, held: [], error: '' },
+      changes: [
+        { key: 'ModelRatio', name: 'gpt-4o', before: '2.5', after: '1.25' },
+        { key: 'CompletionRatio', name: 'gpt-4o', before: '3', after: '4' },
+      ],
+    },
+  ],
+  'ratio.apply_proposal': { version: 103, changes: [] },
+  'ratio.reject_proposal': { rejected: 2 },
   'ratio.history': page([
     { id: 102, created_time: now - day, actor: 'root', reason: 'set', keys: ['ModelRatio', 'CompletionRatio'] },
     { id: 101, created_time: now - 9 * day, actor: '', reason: 'sync', keys: ['ModelRatio'] },
@@ -1214,6 +1225,7 @@ export const empty: Answers = {
   },
   'alert.list': { targets: [], alerts: [] },
   'ratio.models': [],
+  'ratio.proposals': [],
   'ratio.history': page([]),
   'ratio.unset': [],
   'pricing.get': {

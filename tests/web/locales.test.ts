@@ -157,7 +157,7 @@ test('every key is used', () => {
     /^nodes\.s\.\w+$/,
     /^pricing\.take\.\w+$/,
     /^prices\.reason\.\w+$/,
-    /^prices\.(view|fill)\.\w+$/,
+    /^prices\.(view|fill|held)\.\w+$/,
     /^settings\.(tab|panel|choice)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^failure\.(h\d+|other)$/,

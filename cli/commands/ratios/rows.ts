@@ -1,5 +1,11 @@
 import { type CommandRow, dryRun } from '../../command.ts';
 
+const proposalSource = {
+  flag: '--source <name>',
+  zh: '来源：shipped（随附）或 list（定时读取）',
+  en: 'shipped or list; needed where both propose something',
+} as const;
+
 export const ratioRows: readonly CommandRow[] = [
   {
     name: 'ratios list',
@@ -75,6 +81,32 @@ export const ratioRows: readonly CommandRow[] = [
     ],
     examples: ['ratios sync --from prices.json', 'ratios sync --from https://gateway.example/api/pricing --apply'],
     load: async () => (await import('./versions.ts')).sync,
+  },
+  {
+    name: 'ratios proposals list',
+    flags: [proposalSource],
+    zh: '等待确认的价格：新版本随附的与定时读取的价格表',
+    en: 'prices that wait for a word: of a newer build, and of the list that is read by the clock',
+    examples: ['ratios proposals list', 'ratios proposals list --source list --json'],
+    load: async () => (await import('./versions.ts')).proposals,
+  },
+  {
+    name: 'ratios proposals apply',
+    argument: '[name...]',
+    flags: [proposalSource],
+    zh: '应用等待确认的价格（默认全部）',
+    en: 'store proposed prices, all or those named',
+    examples: ['ratios proposals apply', 'ratios proposals apply gpt-4o --yes'],
+    load: async () => (await import('./versions.ts')).applyProposal,
+  },
+  {
+    name: 'ratios proposals reject',
+    argument: '[name...]',
+    flags: [proposalSource],
+    zh: '保留现有价格，不再提示（默认全部）',
+    en: 'keep the prices in force, all or those named',
+    examples: ['ratios proposals reject gpt-4o', 'ratios proposals reject --source list'],
+    load: async () => (await import('./versions.ts')).rejectProposal,
   },
   {
     name: 'ratios simulate',

@@ -8,6 +8,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { pricesDiffer } from '../../../server/contract/pricing/diff.ts';
 import { relevantPart } from '../../../server/contract/pricing/open-list.ts';
 import { plainCell } from '../../../server/contract/safe-text.ts';
+import { textWithin } from '../../../server/contract/text-within.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -68,18 +69,6 @@ const reasons: Readonly<Record<string, { readonly zh: string; readonly en: strin
 };
 const heldWords = (reason: string) => reasons[reason] ?? { zh: reason, en: reason };
 
-/** @throws Error when there is more of it than a list has. */
-async function textOf(response: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += part.length;
-    if (bytes > mostBytes) throw new Error(`more than ${mostBytes / 1e6} MB`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
 async function readSource(from: string): Promise<string> {
   try {
     if (!/^https?:\/\//i.test(from)) {
@@ -88,7 +77,7 @@ async function readSource(from: string): Promise<string> {
     }
     const response = await fetch(from, { signal: AbortSignal.timeout(fetchMs) });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return await textOf(response);
+    return await textWithin(response, mostBytes);
   } catch (error) {
     throw new AppError('usage', { detail: `${from}: ${error instanceof Error ? error.message : error}` }, error);
   }
@@ -128,6 +117,87 @@ export const sync: CommandRun = async (context, flags) => {
   const { version } = await client.call('ratio.apply', { values });
   context.output.note(context.say(`已应用，备份版本 ${version}`, `stored; backup version ${version}`));
 };
+
+const sources = ['shipped', 'list'] as const;
+
+/** @throws AppError usage */
+function sourceOf(input: unknown): (typeof sources)[number] | undefined {
+  const found = sources.find((source) => source === input);
+  if (input !== undefined && found === undefined)
+    throw new AppError('usage', { detail: `--source: ${sources.join(', ')}` });
+  return found;
+}
+
+/** What waits for a word, of one source or of all. */
+async function proposed(context: Context, source: (typeof sources)[number] | undefined) {
+  const all = await (await context.client()).call('ratio.proposals');
+  return all.filter((proposal) => source === undefined || proposal.source === source);
+}
+
+const day = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+export const proposals: CommandRun = async (context, flags) => {
+  const found = await proposed(context, sourceOf(text(flags.source)));
+  context.output.list(
+    found.flatMap(({ source, at, changes }) => changes.map((change) => ({ source, date: day(at), ...change }))),
+    [
+      { name: 'source', value: (row) => row.source },
+      { name: 'date', value: (row) => row.date },
+      { name: 'option', value: (row) => row.key },
+      { name: 'name', value: (row) => row.name },
+      { name: 'before', value: (row) => row.before ?? '-', right: true },
+      { name: 'after', value: (row) => row.after ?? '-', right: true },
+    ],
+    (row) => row.name,
+  );
+  for (const { from, held, error } of found) {
+    for (const { name, reason } of held)
+      context.output.note(`${name}: ${context.say(heldWords(reason).zh, heldWords(reason).en)}`);
+    if (error !== '') context.output.note(`${from}: ${error}`);
+  }
+};
+
+/** What the flag names, else what has something to say. @throws AppError input_needed when there are two. */
+async function decidedUpon(context: Context, source: (typeof sources)[number] | undefined) {
+  const all = await proposed(context, source);
+  const [first, second] = source === undefined ? all.filter(({ changes }) => changes.length > 0) : all;
+  if (second !== undefined) throw new AppError('input_needed', { flags: '--source' });
+  return first ?? { source: source ?? 'shipped', changes: [] };
+}
+
+const decide =
+  (verb: 'apply' | 'reject'): CommandRun =>
+  async (context, flags, _first, names) => {
+    const found = await decidedUpon(context, sourceOf(text(flags.source)));
+    const { source } = found;
+    const models = names.length === 0 ? {} : { names: [...names] };
+    const changes = found.changes.filter(({ name }) => names.length === 0 || names.includes(name));
+    if (verb === 'apply' && changes.length > 0) {
+      showChanges(context, changes);
+      await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store ${changes.length} changes?`));
+    }
+    const client = await context.client();
+    if (verb === 'apply') {
+      const { version } = await client.call('ratio.apply_proposal', { source, ...models });
+      return context.output.object(
+        { result: version === 0 ? 'unchanged' : 'updated', version },
+        [
+          version === 0
+            ? context.say('没有变化', 'nothing differs')
+            : context.say(`已应用，备份版本 ${version}`, `stored; backup version ${version}`),
+        ],
+        String(version),
+      );
+    }
+    const { rejected } = await client.call('ratio.reject_proposal', { source, ...models });
+    context.output.object(
+      { result: rejected === 0 ? 'unchanged' : 'updated', rejected },
+      [context.say(`已保留 ${rejected} 处现有价格`, `${rejected} of the proposed prices stay away`)],
+      String(rejected),
+    );
+  };
+export const applyProposal = decide('apply');
+export const rejectProposal = decide('reject');
 
 /** `map,name,ratio` as `ratios list -o csv` writes it. @throws AppError usage */
 function mapsOfCsv(text: string, file: string): Record<string, Record<string, unknown>> {

@@ -155,7 +155,7 @@ async function prices(context: Context): Promise<Finding> {
   const client = await context.client();
   const models = await client.call('channel.models_enabled');
   const unset = await client.call('ratio.unset');
-  const { prices_as_of: day, prices_age_days: age } = await client.call('status.overview');
+  const { prices_as_of: day, prices_age_days: age, prices_proposed: waiting } = await client.call('status.overview');
   const shipped = typeof day === 'string' ? say(`，随附价格 ${day}`, `, shipped prices of ${day}`) : '';
   if (unset.length === 0 && typeof age === 'number' && age > maxPricesAge)
     return wrong(
@@ -163,6 +163,13 @@ async function prices(context: Context): Promise<Finding> {
       'warn',
       say(`随附价格为 ${day}，已 ${age} 天`, `the shipped prices are of ${day}, ${age} days old`),
       'gateway upgrade',
+    );
+  if (unset.length === 0 && typeof waiting === 'number' && waiting > 0)
+    return wrong(
+      'prices',
+      'warn',
+      say(`${waiting} 个模型有新价格等待确认`, `newer prices of ${waiting} models wait for your word`),
+      'gateway ratios proposals list',
     );
   return unset.length === 0
     ? ok('prices', say(`${models.length} 个模型${shipped}`, `${models.length} models${shipped}`))

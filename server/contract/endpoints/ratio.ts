@@ -21,6 +21,8 @@ const modelPrices = z.record(
   ),
 );
 const maxNames = 2000;
+const names = z.array(z.string().check(z.minLength(1), z.maxLength(256))).check(z.minLength(1), z.maxLength(maxNames));
+const proposalSource = z.enum(['shipped', 'list']);
 const facts = {
   model: z.string(),
   maker: z.nullable(z.object({ zh: z.string(), en: z.string() })),
@@ -145,6 +147,45 @@ export const ratioEndpoints = [
     input: z.object({ values: texts, reason: z.optional(z.enum(['set', 'sync'])) }),
     output: z.object({ version: z.int() }),
     summary: { zh: '应用价格表', en: 'Store several price tables at once' },
+  }),
+  endpoint({
+    id: 'ratio.proposals',
+    method: 'GET',
+    path: '/api/ratio/proposals',
+    access: 'admin',
+    input: z.object({}),
+    output: z.array(
+      z.object({
+        source: proposalSource,
+        /** Address of the list; '' = of this build. */
+        from: z.string(),
+        /** Epoch seconds of the figures. */
+        at: z.int(),
+        changes,
+        held: z.array(z.object({ name: z.string(), reason: z.string() })),
+        error: z.string(),
+      }),
+    ),
+    summary: { zh: '等待确认的价格', en: 'Prices of this build and of the scheduled list that wait for a word' },
+  }),
+  endpoint({
+    id: 'ratio.apply_proposal',
+    method: 'POST',
+    path: '/api/ratio/proposals/apply',
+    access: 'admin',
+    /** `names`: of models or tools; absent = all. */
+    input: z.object({ source: proposalSource, names: z.optional(names) }),
+    output: z.object({ version: z.int(), changes }),
+    summary: { zh: '应用等待确认的价格', en: 'Store proposed prices' },
+  }),
+  endpoint({
+    id: 'ratio.reject_proposal',
+    method: 'POST',
+    path: '/api/ratio/proposals/reject',
+    access: 'admin',
+    input: z.object({ source: proposalSource, names: z.optional(names) }),
+    output: z.object({ rejected: z.int() }),
+    summary: { zh: '保留现有价格', en: 'Keep the prices in force; the same figures are not proposed again' },
   }),
   endpoint({
     id: 'ratio.simulate',

@@ -1,6 +1,16 @@
 /** What everything costs. */
 
-import { priceDates, ratios, ratioTable, termFactors, termTable, texts, tiers } from '../option-kinds.ts';
+import {
+  address,
+  integer,
+  priceDates,
+  ratios,
+  ratioTable,
+  termFactors,
+  termTable,
+  texts,
+  tiers,
+} from '../option-kinds.ts';
 import { type BucketOptionKey, bucketOptions } from '../pricing/bucket.ts';
 import defaults from '../pricing/default-prices.json' with { type: 'json' };
 import { type OptionRow, option } from './row.ts';
@@ -132,6 +142,30 @@ export const pricingOptions = {
     help: {
       zh: '渠道编号 → 成本占列表价的比例，用于计算利润。',
       en: 'Channel id → your cost as a share of the list price; margins follow from it.',
+    },
+  }),
+  'price_list.address': option({
+    kind: address,
+    fallback: '',
+    tab: 'operation',
+    panel: 'pricing',
+    role: 100,
+    label: { zh: '价格表地址', en: 'Address of a price list' },
+    help: {
+      zh: 'LiteLLM、models.dev、OpenRouter、genai-prices 的列表，或其他网关的价格；读取后仅作为建议，确认后才生效。',
+      en: 'A list of LiteLLM, models.dev, OpenRouter, genai-prices or another gateway. It only proposes: nothing changes before you agree.',
+    },
+  }),
+  'price_list.every_hours': option({
+    kind: integer(0, 744),
+    fallback: '0',
+    tab: 'operation',
+    panel: 'pricing',
+    role: 100,
+    label: { zh: '读取价格表的间隔（小时，0 = 不读取）', en: 'Hours between readings of the list (0 = never)' },
+    help: {
+      zh: '上面的地址每隔这么久读取一次。',
+      en: 'The address above is read as often as this.',
     },
   }),
   UserUsableGroups: option({

@@ -9,6 +9,9 @@ export const ratioHandlers: HandlersOf<
   | 'ratio.rollback'
   | 'ratio.propose'
   | 'ratio.apply'
+  | 'ratio.proposals'
+  | 'ratio.apply_proposal'
+  | 'ratio.reject_proposal'
   | 'ratio.simulate'
   | 'ratio.models'
   | 'ratio.set'
@@ -26,6 +29,12 @@ export const ratioHandlers: HandlersOf<
     services.pricing.propose(input.text, await services.channels.enabledModels(), input.careful === true),
   'ratio.apply': async ({ services, actor, input }) => ({
     version: await services.pricing.apply(input.values, actor.role, actor.username, input.reason),
+  }),
+  'ratio.proposals': ({ services }) => services.proposals.list(),
+  'ratio.apply_proposal': ({ services, actor, input: { source, names } }) =>
+    services.proposals.apply(source, names ?? null, actor.role, actor.username),
+  'ratio.reject_proposal': async ({ services, input: { source, names } }) => ({
+    rejected: (await services.proposals.reject(source, names ?? null)).length,
   }),
   'ratio.simulate': ({ services, input }) =>
     services.pricing.simulate(input.since ?? 0, input.values ?? {}, input.models),

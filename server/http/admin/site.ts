@@ -96,6 +96,7 @@ export const siteHandlers: HandlersOf<
       ...storageFields(services.storage()),
       prices_as_of: pricesDate,
       prices_age_days: pricesAge(services.options.now()),
+      prices_proposed: await services.proposals.count(),
     };
   },
   'status.test': async ({ services }) => void (await services.users.count()),

@@ -36,6 +36,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, report, now }: 
   };
   const alerts = async () => {
     await services.backups.tick();
+    await services.proposals.tick();
     await services.alerts.check();
   };
   const jobs = [

@@ -17,6 +17,7 @@ import type { TrafficWindow } from '../../contract/traffic.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
+import { followShippedPrices } from '../../domain/pricing/shipped.ts';
 import { verifyKey } from '../../domain/secrets/key-check.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
@@ -63,6 +64,8 @@ async function start(order: ControlStart) {
   const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
   await verifyKey(database, vault);
+  // The relays are given what is in force from here on.
+  await followShippedPrices(database, Date.now());
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();

@@ -1,4 +1,4 @@
-/** Prices in four views: the maps as text, models one by one, models without a price, and earlier changes. */
+/** Prices in five views: the maps as text, models one by one, models without a price, prices that wait for a word, and earlier changes. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -17,9 +17,10 @@ import { Panel } from '../panel.tsx';
 import type { Options } from '../use-options.ts';
 import { ModelList } from './model-list.tsx';
 import { editedMaps, type MapTexts } from './price-maps.ts';
+import { Proposals } from './proposals.tsx';
 import { UnsetModels } from './unset-models.tsx';
 
-const views = ['model', 'visual', 'unset_models', 'history'] as const;
+const views = ['model', 'visual', 'unset_models', 'proposals', 'history'] as const;
 
 export interface PriceBlockProps {
   readonly keys: readonly OptionKey[];
@@ -104,7 +105,7 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
             >
               {t('prices.reset')}
             </button>
-          ) : view === 'history' ? null : (
+          ) : view === 'history' || view === 'proposals' ? null : (
             <button
               type="button"
               className={`button ${changes.length > 0 ? 'button-primary max-sm:flex-1' : 'max-sm:hidden'}`}
@@ -121,6 +122,8 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
         <ModelList texts={draft ?? current} onChange={setDraft} />
       ) : view === 'unset_models' ? (
         <UnsetModels texts={draft ?? current} onChange={setDraft} />
+      ) : view === 'proposals' ? (
+        <Proposals onSaved={onSaved} />
       ) : (
         <History onSaved={onSaved} />
       )}

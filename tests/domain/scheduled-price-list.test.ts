@@ -1,0 +1,135 @@
+/** A price list that is read by the clock: it proposes and stores nothing. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+const address = 'https://prices.example/list.json';
+const hourMs = 3_600_000;
+let gateway: TestGateway;
+let now: number;
+let asked: string[];
+let answer: () => Response;
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 10, 29);
+  asked = [];
+  answer = () => list({ a: 1.2, b: 2.2, far: 90 });
+  gateway = await createTestGateway({
+    now: () => now,
+    guardedFetch: async (url) => {
+      asked.push(url);
+      return answer();
+    },
+  });
+  await gateway.option('ModelRatio', JSON.stringify({ a: 1, b: 2, far: 1 }));
+  await gateway.option('CompletionRatio', JSON.stringify({ a: 5, b: 5, far: 5 }));
+  await gateway.option('CacheRatio', '{}');
+  await gateway.option('price_list.address', address);
+  await gateway.option('price_list.every_hours', '6');
+});
+afterEach(() => gateway.close());
+
+/** Ratios as LiteLLM would write them. */
+const list = (ratios: Record<string, number>) =>
+  Response.json(
+    Object.fromEntries(
+      Object.entries(ratios).map(([name, ratio]) => [
+        name,
+        {
+          litellm_provider: 'openai',
+          mode: 'chat',
+          input_cost_per_token: (ratio * 2) / 1e6,
+          output_cost_per_token: (ratio * 10) / 1e6,
+        },
+      ]),
+    ),
+  );
+const tick = () => gateway.services.proposals.tick();
+const proposed = async () => {
+  const all = await gateway.services.proposals.list();
+  const found = all.find(({ source }) => source === 'list');
+  if (found === undefined) throw new Error('no list');
+  return found;
+};
+const ratiosProposed = async () =>
+  (await proposed()).changes.filter(({ key }) => key === 'ModelRatio').map(({ name, after }) => [name, after]);
+const inForce = () => JSON.parse(gateway.services.options.text('ModelRatio')) as Record<string, number>;
+
+test('it is read when its hours have passed, and never before', async () => {
+  await tick();
+  now += 6 * hourMs - 1000;
+  await tick();
+  expect(asked).toEqual([address]);
+  now += 1000;
+  await tick();
+  expect(asked).toHaveLength(2);
+});
+
+test.each([
+  ['no hours', 'price_list.every_hours', '0'],
+  ['no address', 'price_list.address', ''],
+])('with %s it is not read', async (_what, key, value) => {
+  await gateway.option(key, value);
+  await tick();
+  expect(asked).toEqual([]);
+});
+
+test('another address is read at once', async () => {
+  await tick();
+  await gateway.option('price_list.address', `${address}?2`);
+  await tick();
+  expect(asked).toEqual([address, `${address}?2`]);
+});
+
+test('it changes no price, and what moves threefold is held back', async () => {
+  await tick();
+  expect(await ratiosProposed()).toEqual([
+    ['a', '1.2'],
+    ['b', '2.2'],
+  ]);
+  expect((await proposed()).held).toEqual([{ name: 'far', reason: 'threefold' }]);
+  expect(inForce()).toEqual({ a: 1, b: 2, far: 1 });
+});
+
+test('what is applied by name is in force, and the rest still waits', async () => {
+  await tick();
+  const { version } = await gateway.services.proposals.apply('list', ['a'], 100, 'root');
+  expect(inForce()).toEqual({ a: 1.2, b: 2, far: 1 });
+  expect(await ratiosProposed()).toEqual([['b', '2.2']]);
+  await gateway.call('ratio.rollback', { version });
+  expect(inForce()).toEqual({ a: 1, b: 2, far: 1 });
+});
+
+test('a figure that was rejected is not proposed again, another one is', async () => {
+  await tick();
+  await gateway.services.proposals.reject('list', ['a']);
+  now += 6 * hourMs;
+  await tick();
+  expect(await ratiosProposed()).toEqual([['b', '2.2']]);
+  answer = () => list({ a: 1.3, b: 2.2 });
+  now += 6 * hourMs;
+  await tick();
+  expect(await ratiosProposed()).toEqual([
+    ['a', '1.3'],
+    ['b', '2.2'],
+  ]);
+});
+
+test.each([
+  ['is no JSON', () => new Response('<html>'), 'not JSON'],
+  ['is refused', () => new Response('', { status: 503 }), 'HTTP 503'],
+  ['holds no prices', () => Response.json({ hello: {} }), 'no prices found'],
+  ['has no end', () => new Response('x'.repeat(6_000_001)), 'more than 6 MB'],
+])('a list that %s is said, and what was read before stays', async (_what, next, error) => {
+  await tick();
+  answer = next;
+  now += 6 * hourMs;
+  await tick();
+  expect((await proposed()).error).toBe(error);
+  expect(await ratiosProposed()).toHaveLength(2);
+  // Soon again, not at once.
+  await tick();
+  expect(asked).toHaveLength(2);
+  now += 10 * 60_000;
+  await tick();
+  expect(asked).toHaveLength(3);
+});
