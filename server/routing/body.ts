@@ -253,7 +253,10 @@ function mappedEdits(
     if (usually || holds(valueAt(body, top, inner), value)) continue;
     changed.set(top, inner === undefined ? value : withMember(changed.get(top) ?? body[top], inner, value));
   }
-  if (changed.size > 0) dropped.push(...losses.filter((loss) => !fallback.includes(loss)));
+  if (changed.size > 0) {
+    const usual = new Set(fallback);
+    for (const loss of losses) if (!usual.has(loss)) dropped.push(loss);
+  }
   return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : JSON.stringify(value)]));
 }
 

@@ -2,7 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import { cheapestOnlyIf, dearest } from '../contract/pricing/dearest.ts';
 import { guardedLookup, list, record, text } from '../protocols/shared/json.ts';
-import { looseName, readingsOf, valuesOf } from '../protocols/shared/member-name.ts';
+import { looseName, readingsOf, shownName, valuesOf } from '../protocols/shared/member-name.ts';
 import { termValue } from '../protocols/shared/usage.ts';
 import {
   advisersIn,
@@ -211,28 +211,33 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
         into.modifiers.push({ path: [...path, key], member, value: found });
       }
       if (modelLists[member] === 'priced' && found !== null) {
-        into.others ??= [];
-        into.others.push(...fallbacksIn(Array.isArray(value) ? value : [value]));
+        for (const fallback of fallbacksIn(Array.isArray(value) ? value : [value])) {
+          into.others ??= [];
+          into.others.push(fallback);
+        }
       }
       continue;
     }
     if (loose === 'tools') {
-      const advisers = advisersIn(value);
-      if (advisers.length > 0) into.others = [...(into.others ?? none), ...advisers];
+      for (const adviser of advisersIn(value)) {
+        into.others ??= [];
+        into.others.push(adviser);
+      }
     }
     if (loose === 'messages' || loose === 'input') collectTurns(value, into);
     const { uses, reads } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
     into.reads += reads;
     into.again ||= readsAgain(loose, value);
-    if (uses.length > 0) {
+    for (const use of uses) {
       into.uses ??= [];
-      into.uses.push(...uses);
+      into.uses.push(use);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
     const selected = selectsHost(loose, value);
     if (selected.length > 0) {
+      const place = [...path, key].map(shownName).join('.');
       into.hosts ??= [];
-      into.hosts.push(...selected.map((name) => [...path, key, name].join('.')));
+      for (const name of selected) into.hosts.push(`${place}.${shownName(name)}`);
     }
     collect(value as Members, [...path, key], into);
   }

@@ -15,7 +15,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { LimitMembers, ProtocolDefinition } from '../protocols/definition.ts';
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { guardedLookup, record } from '../protocols/shared/json.ts';
-import { anyAsks, looseName, readingsOf } from '../protocols/shared/member-name.ts';
+import { anyAsks, looseName, readingsOf, shownName } from '../protocols/shared/member-name.ts';
 import type { ApartThought } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
@@ -399,11 +399,13 @@ function modifiersSent(
     const ratio = isPlainTerm(member, value) ? 1 : allowed ? termRatio(termRules, models, member, value) : null;
     if (ratio === null) {
       removed.push(path);
-      dropped.push(`/${path.join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`);
+      dropped.push(
+        `/${path.map(shownName).join('/')}: ${value} ${allowed ? 'has no price here' : 'is not allowed by the channel'}`,
+      );
       continue;
     }
-    if (own.some((override) => override.path.join('.') === path.join('.'))) continue;
-    const place = camelNames === true && path.length === 1 ? snakeName(path[0] ?? '') : path.join('.');
+    if (own.some((override) => isSamePath(override.path, path))) continue;
+    const place = placeOf(path, camelNames === true);
     const readings = terms.get(member) ?? [];
     readings.push({ value: ratio, place, word: value });
     terms.set(member, readings);
@@ -422,6 +424,15 @@ function modifiersSent(
     sent[member] = value;
   }
   return { removed, dropped, sent };
+}
+
+const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((name, at) => name === other[at]);
+
+/** The name of a member of the request itself; what stands deeper is at no exact place. */
+function placeOf([name = '', ...deeper]: readonly string[], isCamel: boolean): string {
+  if (deeper.length > 0) return '';
+  return isCamel ? snakeName(name) : name;
 }
 
 /** `serviceTier` -> `service_tier`. */

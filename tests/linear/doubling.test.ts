@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { isLong, often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
+import type { Case } from './cases.ts';
 import { growthOf } from './doubling.ts';
-import { type Case, readers } from './readers.ts';
+import { readers } from './readers.ts';
 
 /** Processor time of the smallest size; the long run measures exactly, the short one finds what is many times too slow. */
 const baseMs = often(3, 20);
@@ -53,6 +54,9 @@ test('a reader whose time grows with the square is found', () => {
   expect(growthOf(square, 10, 1 << 17)).not.toBeNull();
 });
 
+const inFolder = (folder: string, why: string, names: readonly string[]): readonly (readonly [string, string])[] =>
+  names.map((name) => [`${folder}/${name}.ts`, why]);
+
 /** Files, and folders by a slash at their end, that read nothing of others, and why. */
 const nothingForeign: ReadonlyMap<string, string> = new Map([
   ...['canonical', 'codec', 'definition', 'registry', 'target'].map(
@@ -62,12 +66,98 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ['protocols/shared/simple-wire.ts', 'feeds each frame to the reader of a wire once'],
   ['protocols/shared/wait-hint.ts', 'members of one error, and spans of 40 characters'],
   ['protocols/shared/written-call.ts', 'changes each event once, and keeps nothing'],
-  ['providers/', 'rows, addresses and keys of the operator; bodies and answers whose lists are walked once'],
-  ['routing/', 'the configuration'],
-  ['relay/admission/', 'what `relay/intake` has read; texts are searched once for each word of the operator'],
-  ['relay/delivery/', 'what `relay/upstream` has read'],
-  ['relay/endpoints/', 'what `relay/intake` has read, and events of conversations one by one'],
-  ['relay/routing/', 'how channels are doing'],
+  ...inFolder('providers', 'rows, addresses and names, which the operator chooses from', [
+    'adapter-registry',
+    'adapter',
+    'base-url',
+    'catalogue-list',
+    'catalogue',
+    'import-names',
+    'key-starts',
+    'litellm-place',
+    'litellm',
+    'makers',
+    'probe',
+    'provider',
+  ]),
+  ['providers/account.ts', 'what providers answer to their operator'],
+  ...inFolder('providers/adapters', 'addresses, and questions and answers whose texts are joined once', [
+    'aiproxy-library',
+    'azure',
+  ]),
+  ...inFolder('providers/knowledge', 'rows of models and providers, which are found by short names', [
+    'bedrock',
+    'beta-headers',
+    'encodings',
+    'endpoints',
+    'error-codes',
+    'explanation',
+    'facts',
+    'models',
+    'open-lists',
+    'own',
+    'package-rows',
+    'price-view',
+    'probe',
+    'providers',
+    'responses',
+    'row',
+    'second-dialects',
+    'target',
+    'tool-types',
+    'vertex',
+  ]),
+  ['providers/knowledge/rows/', 'rows of models'],
+  ...inFolder('providers/knowledge', 'patterns, which `patterns.test.ts` measures', [
+    'agent-headers',
+    'agent-lines',
+    'rejection',
+    'signature',
+  ]),
+  ...inFolder('providers/signing', 'signs a request of ours', ['jwt', 'signed-url', 'sigv4', 'tc3']),
+  ...inFolder('routing', 'the configuration', ['candidates', 'endpoint', 'protocol', 'target']),
+  ...inFolder('relay/admission', 'numbers: balances, limits, rates, and what was counted', [
+    'gate',
+    'lease-client',
+    'limits',
+    'observer',
+    'plan',
+    'reservation',
+    'reserve',
+    'site-rates',
+    'usage-marks',
+  ]),
+  ['relay/admission/counting/', 'texts in a thread of its own: `tests/relay/counting.test.ts` doubles them'],
+  ...inFolder('relay/delivery', 'frames and pieces, each once, and how requests end', [
+    'await-commit',
+    'bytes',
+    'rejection-log',
+    'respond',
+    'response-items',
+    'settle',
+    'stream',
+  ]),
+  ...inFolder('relay/endpoints', 'lists of ours', ['billing', 'models']),
+  ['relay/endpoints/count-tokens.ts', 'hands texts to the counting thread'],
+  ...inFolder('relay/endpoints/realtime', 'events one by one, of which sums are kept', [
+    'conversation',
+    'realtime',
+    'session',
+    'step-queue',
+    'transcript',
+    'turn-reserve',
+    'turns',
+  ]),
+  ...inFolder('relay/endpoints/tasks', 'members of an order by their names', [
+    'calls',
+    'midjourney',
+    'routes',
+    'store',
+    'submission',
+    'suno',
+    'tasks',
+  ]),
+  ...inFolder('relay/routing', 'how channels are doing', ['first-bytes', 'health-report', 'health']),
   ['relay/shared/recordings/', 'sound: `tests/relay/recording-times.test.ts` doubles its hostile forms'],
   ['relay/shared/sound.ts', 'the beginning of a recording, 64 KB of it'],
   ['relay/state/', 'the configuration'],
@@ -83,10 +173,24 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'stats',
     'traffic',
   ].map((name) => [`relay/shared/${name}.ts`, 'numbers, and words of ours'] as const),
-  ...['parse', 'parsed-request', 'playground', 'references', 'request-id', 'compressed-body'].map(
+  ...['body-memory', 'parse', 'parsed-request', 'playground', 'references', 'request-id', 'compressed-body'].map(
     (name) => [`relay/intake/${name}.ts`, 'calls the readers of this folder, or a native one, once'] as const,
   ),
-  ['relay/upstream/', 'calls the readers of the dialects with each chunk once'],
+  ...inFolder('relay/upstream', 'calls and connections; chunks go to the readers of the dialects once each', [
+    'access-tokens',
+    'attempt',
+    'call',
+    'cause',
+    'client-disconnect',
+    'compact',
+    'http',
+    'line',
+    'open-stream',
+    'response-body',
+    'send',
+    'thinking',
+    'websocket',
+  ]),
   ...['channel-test', 'core', 'relay-deps', 'relay-request', 'relay'].map(
     (name) => [`relay/${name}.ts`, 'calls others'] as const,
   ),

@@ -1,5 +1,5 @@
 /** How a reader's processor time grows when what it reads is doubled, and doubled again. */
-import type { Case } from './readers.ts';
+import type { Case } from './cases.ts';
 
 export interface Growth {
   readonly n: number;

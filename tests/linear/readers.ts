@@ -16,8 +16,6 @@ import { taggedThoughts } from '../../server/protocols/shared/tagged-thoughts.ts
 import { unknownTarget } from '../../server/protocols/target.ts';
 import { adapterOf } from '../../server/providers/adapter-registry.ts';
 import { awsFraming } from '../../server/providers/signing/aws-event-stream.ts';
-import { finalPrices } from '../../server/relay/admission/meter.ts';
-import { modifierEdits } from '../../server/relay/admission/modifiers.ts';
 import { createWordWatch } from '../../server/relay/delivery/stop-words.ts';
 import { readFrame } from '../../server/relay/endpoints/realtime/client-event.ts';
 import { turnUsage } from '../../server/relay/endpoints/realtime/usage.ts';
@@ -36,53 +34,12 @@ import { PassthroughRelay, TranslatingRelay } from '../../server/relay/upstream/
 import { featuresIn } from '../../server/routing/features.ts';
 import { fixtures } from '../protocols/fixtures.ts';
 import { scenarios } from '../protocols/scenarios.ts';
-import { amplified, another, type Path, placesOf, waysOf } from './amplify.ts';
-
-type Json = Record<string, unknown>;
-
-export interface Case {
-  readonly name: string;
-  /** Not counted. @param n how much. @returns what is counted. */
-  prepare(n: number): () => unknown;
-}
-
-export interface Reader {
-  readonly name: string;
-  /** What it covers: paths and folders under `server/`. */
-  readonly files: readonly string[];
-  readonly cases: readonly Case[];
-}
+import { another } from './amplify.ts';
+import { type Case, growing, type Json, type Reader, texts, told } from './cases.ts';
+import { requestReaders } from './request-readers.ts';
 
 const encoder = new TextEncoder();
 const inShared = (...names: readonly string[]): string[] => names.map((name) => `protocols/shared/${name}.ts`);
-/** A refusal is an answer too. */
-const told = (read: () => unknown): void => {
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof RangeError && error.message.includes('call stack')) throw error;
-  }
-};
-
-const texts = (
-  name: string,
-  files: readonly string[],
-  read: (text: string) => unknown,
-  hostile: readonly string[],
-): Reader => ({
-  name,
-  files,
-  cases: hostile.map((pump) => ({
-    name: JSON.stringify(pump),
-    prepare(n) {
-      const [before = '', unit = '', behind = ''] = pump.includes('…') ? pump.split('…') : ['', pump, ''];
-      // A string of many parts is one only when it is read.
-      const text = Buffer.from(before + unit.repeat(n) + behind).toString('utf8');
-      return () => told(() => read(text));
-    },
-  })),
-});
-
 const piecesOf = (bytes: Uint8Array, size: number): Uint8Array[] => {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
@@ -176,18 +133,6 @@ const handMade: Readonly<Partial<Record<ProtocolId, Json>>> = {
   },
 };
 
-/** A value and each way in which one of its places can grow. */
-const growing = (name: string, value: unknown, read: (grown: unknown) => unknown): Case[] =>
-  placesOf(value).flatMap((path: Path) =>
-    waysOf(value, path).map((way) => ({
-      name: `${name} ${path.join('.')} ${way}`,
-      prepare(n) {
-        const grown: unknown = JSON.parse(JSON.stringify(amplified(value, path, way, Math.ceil(n / 32))));
-        return () => told(() => read(grown));
-      },
-    })),
-  );
-
 const context = { model: 'm', responseId: 'req1', created: 1, includeUsage: true };
 
 function requestsOf(codec: Codec): Reader {
@@ -227,9 +172,18 @@ function requestsOf(codec: Codec): Reader {
       `protocols/${codec.id}/`,
       ...inShared('dropped-fields', 'effort', 'extra-fields', 'format-words', 'media', 'model-limits', 'open-calls'),
       ...inShared('search', 'signature', 'suffix', 'tools', 'turns', 'unread'),
-      ...['converse', 'converse-request', 'tencent', 'xunfei', 'spark-wire', 'baidu', 'transcript'].map(
-        (name) => `providers/adapters/${name}.ts`,
-      ),
+      ...[
+        'converse',
+        'converse-request',
+        'tencent',
+        'xunfei',
+        'spark-wire',
+        'baidu',
+        'transcript',
+        'palm',
+        'coze',
+        'dify',
+      ].map((name) => `providers/adapters/${name}.ts`),
       'routing/features.ts',
       'relay/intake/prompt.ts',
       'relay/intake/compaction.ts',
@@ -588,39 +542,6 @@ export const readers: readonly Reader[] = [
       },
     })),
   },
-  {
-    name: 'spellings of what changes a price',
-    files: ['relay/admission/meter.ts', 'relay/admission/modifiers.ts', 'relay/admission/pictures.ts'],
-    cases: [
-      {
-        name: 'sizes and qualities of pictures',
-        prepare: (n) => {
-          const body = { extra_body: { ...spelled('size', n / 32), ...spelled('quality', n / 32) } };
-          const parsed = { operation: 'images', model: 'm', body } as never;
-          const prices = { modelPrice: 1, modelRatio: 0 } as never;
-          const served = { upstreamModel: 'm', dropped: [] };
-          return () => finalPrices(parsed, prices, served, null, { body: null, left: false, counted: null });
-        },
-      },
-      {
-        name: 'terms that have to go',
-        prepare: (n) => {
-          const extra_body = spelled('service_tier', n / 32);
-          const removed = Object.keys(extra_body).map((name) => ['extra_body', name]);
-          return () => modifierEdits({ extra_body }, { removed } as never);
-        },
-      },
-    ],
-  },
+  ...requestReaders,
   ...Object.values(codecs).flatMap((codec) => [requestsOf(codec), streamsOf(codec), answersOf(codec), errorsOf(codec)]),
 ];
-
-/** So many spellings of a name, each with a word of its own. */
-function spelled(name: string, count: number): Json {
-  const found: Json = {};
-  for (let index = 1; index <= count; index++) {
-    const between = index.toString(2).replaceAll('1', '_').replaceAll('0', '-');
-    found[`${name[0]}${between}${name.slice(1)}`] = `word ${index}`;
-  }
-  return found;
-}

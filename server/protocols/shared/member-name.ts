@@ -38,6 +38,9 @@ export function looseName(name: string): string {
   return loose;
 }
 
+/** As it is told to people: a long one, which would stand before each of its members, by its beginning. */
+export const shownName = (name: string): string => name.slice(0, 100);
+
 /** Values of a member in all its spellings: whichever an upstream reads is among them. @param loose its loose name. */
 export function valuesOf(object: Readonly<Record<string, unknown>>, loose: string): readonly unknown[] {
   let found: unknown[] | null = null;

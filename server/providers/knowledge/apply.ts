@@ -261,18 +261,27 @@ function alternating(object: Members, key: string, reasons: string[]): Members {
   const value = object[key];
   if (!Array.isArray(value)) return object;
   const joined: unknown[] = [];
+  // Parts of the last message, where it is one of ours: a list that grows in place.
+  let parts: unknown[] | null = null;
   for (const item of value) {
     const [last, next] = [record(joined.at(-1)), record(item)];
     const speaks = next?.role === 'user' || next?.role === 'assistant';
     const plain = (message: Members | null) => message?.tool_calls == null;
     if (!speaks || last === null || last.role !== next.role || !plain(last) || !plain(next)) {
       joined.push(item);
+      parts = null;
       continue;
     }
     const [before, after] = [last.content, next.content];
-    const words = typeof before === 'string' && typeof after === 'string';
-    const content = words ? `${before}\n\n${after}` : [...partsOf(before), ...partsOf(after)];
-    joined[joined.length - 1] = { ...last, content };
+    if (typeof before === 'string' && typeof after === 'string') {
+      joined[joined.length - 1] = { ...last, content: `${before}\n\n${after}` };
+      continue;
+    }
+    if (parts === null) {
+      parts = [...partsOf(before)];
+      joined[joined.length - 1] = { ...last, content: parts };
+    }
+    for (const part of partsOf(after)) parts.push(part);
   }
   if (joined.length === value.length) return object;
   reasons.push('what one side says in a row is one message here');

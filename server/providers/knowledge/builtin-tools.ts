@@ -76,10 +76,11 @@ function pluginUse(plugin: unknown): readonly HostedUse[] {
   if (cheapestOnlyIf(readingsOf(own, 'enabled'), 'enabled', isFalse)) return none;
   const ids = readingsOf(own, 'id');
   if (cheapestOnlyIf(ids, 'id', (id) => id === freePlugin)) return none;
-  const uses = ids
-    .map(({ value }) => word(value))
-    .filter((id) => id !== freePlugin)
-    .map((id) => (id === 'web' ? webPlugin(unitsOf(own, 'max_results', 5)) : use(`plugin_${nameOf(id)}`, { max: 1 })));
+  const named = new Set(ids.map(({ value }) => word(value)));
+  named.delete(freePlugin);
+  const uses = [...named].map((id) =>
+    id === 'web' ? webPlugin(unitsOf(own, 'max_results', 5)) : use(`plugin_${nameOf(id)}`, { max: 1 }),
+  );
   return uses.length > 0 ? uses : [use('plugin_unnamed', { max: 1 })];
 }
 
@@ -257,6 +258,44 @@ export const namedModels = (items: readonly unknown[]): readonly string[] =>
 const nameOf = (raw: string): string => looseWords(raw).slice(0, 64) || 'unnamed';
 const looseWords = (raw: string): string => raw.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
+/** What one tool says of its bounds: read once, however many types it names. */
+class ToolBounds {
+  private uses: number | null = null;
+  private searched: number | null = null;
+  private found: readonly Reading[] | null = null;
+  private size: string | null = null;
+  private local: boolean | null = null;
+
+  constructor(readonly tool: Json) {}
+
+  /** Calls, 0 = it does not say. */
+  get calls(): number {
+    this.uses ??= dearest(readingsOf(this.tool, 'maxuses').map(unitsIn), 0);
+    return this.uses;
+  }
+
+  /** Results of a search in files that the model reads, 0 = it does not say. */
+  get fileResults(): number {
+    this.searched ??= dearest(readingsOf(this.tool, 'maxnumresults').map(unitsIn), 0);
+    return this.searched;
+  }
+
+  get results(): readonly Reading[] {
+    this.found ??= resultsIn(this.tool);
+    return this.found;
+  }
+
+  get memory(): string {
+    this.size ??= memoryOf(this.tool);
+    return this.size;
+  }
+
+  get isLocalShell(): boolean {
+    this.local ??= isLocalShell(this.tool);
+    return this.local;
+  }
+}
+
 /** Objects that say where a tool runs. */
 const placesOf = (tool: Json): readonly Json[] =>
   [...valuesOf(tool, 'container'), ...valuesOf(tool, 'environment')].flatMap((place) => record(place) ?? none);
@@ -294,26 +333,24 @@ function builtinFunctions(tool: Json): readonly HostedUse[] {
   );
 }
 
-function typed(type: string, tool: Json): Hosted {
-  if (type === 'builtin_function') return { uses: builtinFunctions(tool), reads: 0 };
+function typed(type: string, bounds: ToolBounds): Hosted {
+  if (type === 'builtin_function') return { uses: builtinFunctions(bounds.tool), reads: 0 };
   const found = types.find((row) => row.type.test(type));
   // Fewer than usual are held for by no word of the client's: few hosts heed it, and translations leave it out.
-  const limit = dearest(readingsOf(tool, 'maxuses').map(unitsIn), 0);
+  const limit = bounds.calls;
   const calls = Math.max(limit, defaultCalls);
   if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
-  if (found.tool === null || (found.tool === 'shell' && isLocalShell(tool)))
+  if (found.tool === null || (found.tool === 'shell' && bounds.isLocalShell))
     return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
-  const reads =
-    calls *
-    Math.max(found.reads ?? searchTokens, resultTokens * dearest(readingsOf(tool, 'maxnumresults').map(unitsIn), 0));
+  const reads = calls * Math.max(found.reads ?? searchTokens, resultTokens * bounds.fileResults);
   const most = found.row?.max ?? defaultCalls;
   const { units: usual = 1 } = found.row ?? {};
   // What is sold by the result takes their number in an object.
-  const units = usual === 1 ? 1 : dearest(resultsIn(tool), usual);
-  const bounds = { units, max: Math.max((most * units) / usual, limit * units) };
-  const memory = found.row === container ? memoryOf(tool) : '';
+  const units = usual === 1 ? 1 : dearest(bounds.results, usual);
+  const reserved = { units, max: Math.max((most * units) / usual, limit * units) };
+  const memory = found.row === container ? bounds.memory : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
-  return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...bounds, ...variant })], reads };
+  return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...reserved, ...variant })], reads };
 }
 
 /** What a provider is asked to do. */
@@ -350,21 +387,25 @@ export function hostedByTools(value: unknown): Hosted {
     const tool = record(item);
     if (tool === null) continue;
     // Nearly every tool is a function, and these have nothing that any parser could take for more.
-    let types: string[] | null = null;
+    let types: Set<string> | null = null;
     let isTyped = false;
     let isOwn = false;
     let isGoogle = false;
     for (const key in tool) {
       const loose = looseName(key);
       if (loose === 'type' && typeof tool[key] === 'string') {
-        types ??= [];
-        types.push(word(tool[key]));
+        types ??= new Set();
+        types.add(word(tool[key]));
         isTyped ||= key === 'type';
       }
       isOwn ||= ownNames.has(loose);
       isGoogle ||= Object.hasOwn(googleTools, loose);
     }
-    const all = (types ?? none).map((type) => typed(type, tool));
+    const all: Hosted[] = [];
+    if (types !== null) {
+      const bounds = new ToolBounds(tool);
+      for (const type of types) all.push(typed(type, bounds));
+    }
     // A type under another name may be no type at all.
     if (!isTyped && !isOwn)
       all.push(
@@ -372,12 +413,12 @@ export function hostedByTools(value: unknown): Hosted {
           .filter((key) => !isType(key))
           .map(google),
       );
-    else if (isGoogle) all.push(...googleBeside(tool, types ?? none));
+    else if (isGoogle) all.push(...googleBeside(tool, types));
     for (const hosted of all) {
       reads += hosted.reads;
       if (hosted.uses.length === 0) continue;
       found ??= [];
-      found.push(...hosted.uses);
+      for (const use of hosted.uses) found.push(use);
     }
   }
   return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads };
@@ -386,9 +427,9 @@ export function hostedByTools(value: unknown): Hosted {
 const isType = (key: string): boolean => looseName(key) === 'type';
 
 /** Google's tools in an object that is another host's tool as well; settings of that one bear its type's name. */
-const googleBeside = (tool: Json, types: readonly string[]): readonly Hosted[] =>
-  Object.keys(tool)
-    .filter(
-      (key) => Object.hasOwn(googleTools, looseName(key)) && !types.some((type) => looseName(type) === looseName(key)),
-    )
+function googleBeside(tool: Json, types: ReadonlySet<string> | null): readonly Hosted[] {
+  const named = new Set([...(types ?? none)].map(looseName));
+  return Object.keys(tool)
+    .filter((key) => Object.hasOwn(googleTools, looseName(key)) && !named.has(looseName(key)))
     .map(google);
+}

@@ -69,28 +69,25 @@ function without(value: unknown, removals: Removals): unknown {
   return Object.fromEntries(kept);
 }
 
-function withoutPath(value: unknown, path: readonly string[]): unknown {
-  const removals: Removals = new Map();
-  addRemoval(removals, path);
-  return without(value, removals);
-}
-
 /** Takes the same members out of a translated request. @returns what to declare. */
 export function withoutModifiers(
   body: Record<string, unknown>,
   { removed, dropped }: SentModifiers,
 ): readonly string[] {
   const kept: string[] = [];
+  const names = Object.groupBy(Object.keys(body), looseName);
+  const removals: Removals = new Map();
   for (const [at, path] of removed.entries()) {
-    const [first = ''] = path;
-    const modifier = looseName(first);
-    for (const key of Object.keys(body)) {
-      if (looseName(key) !== modifier) continue;
-      if (path.length === 1) delete body[key];
-      else body[key] = withoutPath(body[key], path.slice(1));
+    const [first = '', ...rest] = path;
+    for (const key of names[looseName(first)] ?? none) {
+      if (removals.get(key) === null) continue;
+      addRemoval(removals, [key, ...rest]);
       kept.push(dropped[at] ?? key);
     }
   }
+  for (const [key, within] of removals)
+    if (within === null) delete body[key];
+    else body[key] = without(body[key], within);
   return kept;
 }
 

@@ -61,17 +61,19 @@ function thoughtsFor({ channel, suffix }: Target, parsed: ParsedRequest): 'words
 }
 
 /** As the client's own provider does it. */
-const withoutThoughts =
-  (retained: 'seals' | 'nothing', dropped: string[]): Change =>
-  (event) => {
+const withoutThoughts = (retained: 'seals' | 'nothing', dropped: string[]): Change => {
+  let isNoted = false;
+  return (event) => {
     if (event.type === 'reasoning-delta') {
-      if (!dropped.includes(unrequestedThoughts)) dropped.push(unrequestedThoughts);
+      if (!isNoted && !dropped.includes(unrequestedThoughts)) dropped.push(unrequestedThoughts);
+      isNoted = true;
       return [];
     }
     return retained === 'nothing' && (event.type === 'reasoning-start' || event.type === 'reasoning-end')
       ? []
       : [event];
   };
+};
 
 /** Names of tools, calls that were written as words, thoughts between marks or not asked for. @param dropped receives what an answer held and its client did not ask for. @returns what makes the changes of one answer; null = there are none. */
 export function answerChange(target: Target, parsed: ParsedRequest, dropped: string[]): (() => Change) | null {
