@@ -7,8 +7,8 @@ import { redisInstalled, startRedis } from './redis.ts';
 const memory = '/dev/shm';
 const neededBytes = 2 ** 31;
 
-/** A folder in memory, where the machine has one that is large enough: on a disk, making and removing a database for each test takes longer than the test. */
-function fastFolder(): string {
+/** A folder in memory, where the machine has one that is large enough: on a disk, making and removing a database for each test takes longer than many a test. */
+export function fastFolder(): string {
   if (!existsSync(memory)) return tmpdir();
   const { bavail, bsize } = statfsSync(memory);
   return bavail * bsize >= neededBytes ? memory : tmpdir();

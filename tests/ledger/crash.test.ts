@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { often } from '../support/often.ts';
 import { addCode, addOrder, addUsers, grant, openBooks, violations } from './support.ts';
 
@@ -26,7 +26,7 @@ async function killedRun(file: string, round: number): Promise<string[]> {
 }
 
 test('killed in the middle of spending, redeeming, paying and refunding: nothing lost, nothing doubled', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'ledger-crash-'));
+  const dir = diskFolder('ledger-crash');
   const file = join(dir, 'gateway.db');
   let checked = 0;
   for (let round = 0; round < rounds; round++) {

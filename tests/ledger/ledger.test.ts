@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
@@ -8,6 +7,7 @@ import type { Hold, LedgerCommand } from '../../server/billing/ledger/commands.t
 import { createEngine } from '../../server/billing/ledger/engine.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { addUsers, balanceOf, deduct, grant, log, openBooks, reserve, settle, violations } from './support.ts';
 
 let dir: string;
@@ -16,7 +16,7 @@ let database: SqliteDatabase;
 const open = () => openBooks(join(dir, 'ledger.db'));
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'ledger-'));
+  dir = diskFolder('ledger');
   database = await open();
   addUsers(database.raw, 1, 2);
 });

@@ -1,25 +1,15 @@
 /** What a node keeps for books that it cannot reach, in files of its own. */
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type DamagedFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { settle } from './support.ts';
 
 let dir: string;
 let file: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'outbox-'));
+  dir = diskFolder('outbox');
   file = join(dir, 'node.outbox');
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));

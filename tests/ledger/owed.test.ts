@@ -1,16 +1,16 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { ReserveSpace, reservedFileSize } from '../../server/app/reserve-space.ts';
 import { pendingFiles, settlePending, writePending } from '../../server/billing/ledger/pending.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { addUsers, balanceOf, grant, openBooks, reserve, settle, violations } from './support.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'owed-'));
+  dir = diskFolder('owed');
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

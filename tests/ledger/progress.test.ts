@@ -1,16 +1,16 @@
 /** What a damaged log loses is noticed at the next start. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
 import { createProgress, progressFile } from '../../server/billing/ledger/progress.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { openMigrated } from '../support/migrated.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'progress-'));
+  dir = diskFolder('progress');
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
@@ -8,6 +6,7 @@ import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type EngineStore } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
 import { type NodeFiles, openNodeFiles } from '../../server/cluster/node-files.ts';
+import { diskFolder } from '../support/disk-folder.ts';
 import { randomOf } from '../support/random.ts';
 import { addUsers, balanceOf, grant, openBooks, settle, violations } from './support.ts';
 
@@ -17,7 +16,7 @@ let files: NodeFiles;
 let now = 0;
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'standby-'));
+  dir = diskFolder('standby');
   database = await openBooks();
   addUsers(database.raw, 1, 2);
   files = openNodeFiles(dir, { now: () => now, print: () => undefined });

@@ -17,6 +17,7 @@ import { invoke } from '../../server/http/invoke.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import type { FindSession } from '../../server/relay/intake/playground.ts';
 import { defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay-deps.ts';
+import { diskFolder } from './disk-folder.ts';
 import { openChosen, rowsOf } from './engines.ts';
 import { ledgerOn } from './ledger-on.ts';
 import { openMigrated } from './migrated.ts';
@@ -62,7 +63,7 @@ export interface Defect {
 }
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const dir = options.engine === 'sqlite' ? diskFolder('gateway-test') : mkdtempSync(join(tmpdir(), 'gateway-test-'));
   // What must survive a crash is tested with processes that are killed.
   const database = await (options.engine === 'sqlite' ? openMigrated : openChosen)(join(dir, 'gateway.db'));
   const vault = createVault(Buffer.from('test master key'));
