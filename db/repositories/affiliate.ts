@@ -1,4 +1,5 @@
 /** Invitation codes. What invitations earned is written by the ledger alone. */
+import { UserStatus } from '../../server/contract/enum.ts';
 import type { Database } from '../open.ts';
 
 export function createAffiliateRepository({ query }: Database) {
@@ -23,7 +24,19 @@ export function createAffiliateRepository({ query }: Database) {
         .select(['id', 'username', 'group_name'])
         .where('aff_code', '=', code)
         .where('deleted_at', 'is', null)
+        .where('status', '=', UserStatus.enabled)
         .executeTakeFirst(),
+    /** @returns whom gifts of an invitation wait for. */
+    waiting: (userId: number): Promise<{ id: number; username: string; group_name: string } | undefined> =>
+      query
+        .selectFrom('users')
+        .select(['id', 'username', 'group_name'])
+        .where('id', '=', userId)
+        .where('gift_waits', '=', 1)
+        .executeTakeFirst(),
+    given: async (userId: number): Promise<void> => {
+      await query.updateTable('users').set({ gift_waits: 0 }).where('id', '=', userId).execute();
+    },
     inviterOf: (userId: number): Promise<{ id: number; username: string; group_name: string } | undefined> =>
       query
         .selectFrom('users as invited')

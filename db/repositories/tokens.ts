@@ -76,6 +76,18 @@ export function createTokensRepository({ query, dialect }: Database) {
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .executeTakeFirstOrThrow()
       ).n,
+    /** Of a user: what there is, and what was made since, deleted ones included. @param since epoch seconds. */
+    counts: async (owner: number, since: number): Promise<{ readonly live: number; readonly made: number }> => {
+      const { live: there, made } = await query
+        .selectFrom('tokens')
+        .where('user_id', '=', owner)
+        .select([
+          sql<number>`sum(CASE WHEN deleted_at IS NULL THEN 1 ELSE 0 END)`.as('live'),
+          sql<number>`sum(CASE WHEN created_at >= ${since} THEN 1 ELSE 0 END)`.as('made'),
+        ])
+        .executeTakeFirstOrThrow();
+      return { live: Number(there ?? 0), made: Number(made ?? 0) };
+    },
     /** The oldest of that name. */
     findByName: (name: string, owner: number): Promise<TokenRow | undefined> =>
       live().where('name', '=', name).where('user_id', '=', owner).orderBy('id').executeTakeFirst(),

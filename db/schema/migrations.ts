@@ -89,6 +89,10 @@ const shared: readonly SharedMigration[] = [
   WHERE (type <> 2 OR end_reason NOT IN ('completed', 'imported', '') OR ${position}(other, '"attempts":[') > 0)`,
     ],
   },
+  {
+    name: '0010-waiting-gifts',
+    statements: ({ integer }) => [`ALTER TABLE users ADD COLUMN gift_waits ${integer} NOT NULL DEFAULT 0`],
+  },
 ];
 
 /** Of tables whose key is `id`. */

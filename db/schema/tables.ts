@@ -59,6 +59,8 @@ export const tables = {
       aff_quota: int.default(0).check('aff_quota >= 0'),
       aff_history_quota: int.default(0),
       inviter_id: int.default(0),
+      /** 1 = the gifts of the invitation are given with the first top-up. */
+      gift_waits: int.optional(0),
       setting: text.default(''),
       created_at: int,
       deleted_at: int.nullable,

@@ -47,7 +47,7 @@ import type { Vault } from '../domain/secrets/vault.ts';
 import { createDevices, type Devices } from '../domain/sessions/devices.ts';
 import { createLoginCompletion, type LoginCompletion } from '../domain/sessions/login-completion.ts';
 import { createPasskeys, type PasskeysService } from '../domain/sessions/passkeys.ts';
-import { createRateLimit } from '../domain/sessions/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../domain/sessions/rate-limit.ts';
 import { createSecondFactor, type SecondFactorService } from '../domain/sessions/second-factor.ts';
 import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
 import { createSetup } from '../domain/setup/service.ts';
@@ -184,6 +184,7 @@ export interface ServiceDeps {
 
 /** New accounts of one network. */
 const signUpsPerHour = 20;
+const dayMs = 86_400_000;
 
 const withDefaults = (deps: ServiceDeps) => ({
   store: createEphemeralStore(deps.database, deps.vault.keyHmac, deps.now),
@@ -264,7 +265,16 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
-  const signUps = createRateLimit('new accounts of networks', 3600, signUpsPerHour, deps.store);
+  const hourly = createRateLimit('new accounts of networks', 3600, signUpsPerHour, deps.store);
+  const signUps: RateLimit = {
+    ...hourly,
+    take: async (network) => {
+      const most = options.get('RegistrationsPerIp');
+      const daily = { purpose: 'new accounts of networks a day', key: network };
+      if (!(await hourly.take(network))) return false;
+      return most === 0 || (await deps.store.count(daily, dayMs, most)) !== null;
+    },
+  };
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
@@ -302,8 +312,8 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     tokens,
     checkForUpdate: () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
     chatLinks: createChatLinks({ options, tokens }),
-    redemptions: createRedemptions({ ...deps, options }),
-    wallet: createWallet({ ...deps, options, users }),
+    redemptions: createRedemptions({ ...deps, options, affiliate }),
+    wallet: createWallet({ ...deps, options, users, affiliate }),
     affiliate,
     backups,
     ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { rollback, upgradeFrom } from '../../cli/commands/site/upgrade.ts';
+import { isOlder, rollback, upgradeFrom } from '../../cli/commands/site/upgrade.ts';
 import { createContext } from '../../cli/context.ts';
 import { rejectManaged } from '../../cli/parts/installed-program.ts';
 import { schemaOf } from '../../db/database-file.ts';
@@ -58,9 +58,9 @@ function session(lang: 'en' | 'zh' = 'en') {
   return { context, out: () => out };
 }
 
-const upgradeWith = async (file = '', publicPem = key) => {
+const upgradeWith = async (file = '', publicPem = key, allowsDowngrade = false) => {
   const { context, out } = session();
-  await upgradeFrom(context, program, file, publicPem);
+  await upgradeFrom(context, program, file, publicPem, allowsDowngrade);
   return out();
 };
 
@@ -70,6 +70,28 @@ test('a signed executable takes the place of the present one, which is kept', as
   expect(readFileSync(program, 'utf8')).toBe(build('v2', second));
   expect(readFileSync(`${program}.former`, 'utf8')).toBe(build('v1', second));
   expect(readdirSync(dir).sort()).toEqual(['gateway', 'gateway.former', 'release']);
+});
+
+test('an older release is installed only where that is said, however rightly it is signed', async () => {
+  const [file] = publish({ 'gateway-linux-x64': build('v0.1.0-old', second) });
+  await expect(upgradeWith(file)).rejects.toMatchObject({ code: 'upgrade_downgrade' });
+  expect(readFileSync(program, 'utf8')).toBe(build('v1', second));
+  expect(readdirSync(dir).sort()).toEqual(['gateway', 'release']);
+  expect(await upgradeWith(file, key, true)).toContain('installed v0.1.0-old');
+  expect(readFileSync(program, 'utf8')).toBe(build('v0.1.0-old', second));
+});
+
+test.each([
+  ['v0.1.9', true],
+  ['v0.2.0-rc.1', true],
+  ['0.2.0', false],
+  ['v0.2.0+build', false],
+  ['v0.10.0', false],
+  ['v1', false],
+  ['nightly', true],
+  ['', true],
+])('%j is older than v0.2.0: %s', (version, older) => {
+  expect(isOlder(version, 'v0.2.0')).toBe(older);
 });
 
 test('an archive is unpacked, whatever its file is called now', async () => {

@@ -45,6 +45,7 @@ test('a code that is taken is drawn again, 20 times in all, before codes get lon
   let thrown = 0;
   const { code } = createAffiliate({
     database,
+    store: {} as never,
     ledger,
     options: services.options,
     now: Date.now,

@@ -1,6 +1,7 @@
 /** Rejected requests: the id in the error leads to a log row. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Log } from '../../server/contract/entities.ts';
+import { AppError } from '../../server/contract/errors.ts';
 import { createRejectionLog } from '../../server/relay/delivery/rejection-log.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -96,47 +97,106 @@ test('who has no key and asks for nothing we know leaves nothing', async () => {
   expect(await gateway.logs()).toEqual([]);
 });
 
-test('an attack leaves a sample, of each key and of all, and says how many it stands for', async () => {
+/** A log on its own, in front of a ledger that keeps what it is given. */
+function rejectionLog() {
   const rows: Record<string, unknown>[] = [];
-  let monoNow = 0;
-  let ok = true;
-  const user = (id: number) => ({ user: { id, username: `u${id}`, group: 'default' }, token: { id, name: 't' } });
-  const rejected = createRejectionLog({
+  const state = { monoNow: 0, ok: true };
+  const log = createRejectionLog({
     ledger: {
-      healthy: () => (ok ? { ok: true } : { ok: false, reason: 'disk' }),
+      healthy: () => (state.ok ? { ok: true } : { ok: false, reason: 'disk' }),
       execute: async (command) => {
         if (command.type === 'note') rows.push({ ...command.log, ...JSON.parse(command.log.other) });
         return { status: 'done' };
       },
     },
-    authorize: { ownerOf: (request) => user(Number(new URL(request.url).searchParams.get('user'))) as never },
+    authorize: {
+      ownerOf: (request) => {
+        const { searchParams } = new URL(request.url);
+        const id = Number(searchParams.get('user'));
+        const token = { id: Number(searchParams.get('token')), name: 't' };
+        return (id === 0 ? null : { user: { id, username: `u${id}`, group: 'default' }, token }) as never;
+      },
+    },
     now: () => 0,
-    monoNow: () => monoNow,
+    monoNow: () => state.monoNow,
     noteLost: () => undefined,
   });
-  const reject = (id: number) =>
-    rejected.note({
-      request: new Request(`http://gateway/?user=${id}`),
-      path: '/v1/chat/completions',
-      peer: { ip: () => '' },
+  interface Refusal {
+    /** 0 = a stranger. */
+    readonly user?: number;
+    readonly token?: number;
+    readonly address?: string;
+    readonly model?: string;
+    readonly path?: string;
+  }
+  const reject = ({ user = 1, token = 1, address = '', model = '', path = '/v1/chat/completions' }: Refusal) =>
+    log.note({
+      request: new Request(`http://gateway/?user=${user}&token=${token}`),
+      path,
+      peer: { ip: () => address },
       seen: { principal: null, parsed: null },
-      error: null,
-      clientError: () => ({ status: 429, type: '', code: 'rate_limited', message: '', requestId: `r${id}` }),
+      error: new AppError(user === 0 ? 'token_invalid' : 'model_not_allowed', { model }),
+      clientError: () => ({
+        ...{ status: 403, type: '', code: 'model_not_allowed', requestId: 'r' },
+        message: `${model} ${path} ${path} (request id: 20261129)`,
+      }),
     });
-  for (let n = 0; n < 1000; n++) reject(1);
+  return { rows, state, reject };
+}
+
+test('refusals that say the same are counted: three rows, then one a minute that says how many it stands for', () => {
+  const { rows, state, reject } = rejectionLog();
+  for (let n = 0; n < 1000; n++) reject({});
+  expect(rows).toHaveLength(3);
+  reject({ model: 'other' });
+  reject({ path: '/v1/other' });
+  reject({ token: 2 });
+  expect(rows).toHaveLength(6);
+  expect(rows.every((row) => row.skipped === undefined)).toBe(true);
+  state.monoNow = 60_000;
+  reject({});
+  expect(rows.at(-1)).toMatchObject({ userId: 1, skipped: 997 });
+});
+
+test('a user leaves as many rows with many keys as with one, and everybody together no more than one a second', () => {
+  const { rows, state, reject } = rejectionLog();
+  for (let n = 0; n < 1000; n++) reject({ token: n, model: `m${n}`, path: `/v1/${n}` });
   expect(rows).toHaveLength(20);
-  monoNow = 5000;
-  reject(1);
-  expect(rows.at(-1)).toMatchObject({ userId: 1, skipped: 980 });
+  state.monoNow = 5000;
+  for (let n = 0; n < 10; n++) reject({ token: n, model: `n${n}` });
+  expect(rows).toHaveLength(21);
   rows.length = 0;
-  monoNow = 60_000;
-  for (let id = 2; id < 10_000; id++) reject(id);
+  state.monoNow = 600_000;
+  for (let user = 2; user < 10_000; user++) reject({ user });
   expect(rows).toHaveLength(200);
-  monoNow += 1000;
-  for (let id = 2; id < 10_000; id++) reject(id);
+  state.monoNow += 10_000;
+  for (let user = 2; user < 10_000; user++) reject({ user });
   expect(rows).toHaveLength(210);
-  ok = false;
-  monoNow += 60_000;
-  reject(3);
+  state.ok = false;
+  state.monoNow += 60_000;
+  reject({ user: 3 });
   expect(rows).toHaveLength(210);
+});
+
+test('an address without a known key leaves five rows at once, all of them together twenty', () => {
+  const { rows, state, reject } = rejectionLog();
+  for (let n = 0; n < 100; n++) reject({ user: 0, address: '192.0.2.1', path: `/v1/${n}` });
+  expect(rows).toHaveLength(5);
+  for (let n = 0; n < 100; n++) reject({ user: 0, address: `198.51.100.${n}` });
+  expect(rows).toHaveLength(20);
+  reject({ user: 1 });
+  expect(rows).toHaveLength(21);
+  state.monoNow = 60_000;
+  for (let n = 0; n < 100; n++) reject({ user: 0, address: `198.51.100.${n}` });
+  expect(rows).toHaveLength(33);
+});
+
+test('a row is small whatever the path and the names are, has the path once more than its message, and keeps the id', () => {
+  const { rows, reject } = rejectionLog();
+  reject({ path: `/v1/${'a'.repeat(14_000)}`, model: 'b'.repeat(14_000) });
+  const [row] = rows;
+  expect(String(row?.request_path)).toHaveLength(200);
+  expect(String(row?.model)).toHaveLength(200);
+  expect(row?.content).toContain('20261129');
+  expect(JSON.stringify(row).length).toBeLessThan(2000);
 });

@@ -31,6 +31,7 @@ export interface Status {
   readonly enable_drawing?: boolean;
   readonly enable_task?: boolean;
   readonly register_enabled?: boolean;
+  readonly invitation_required?: boolean;
   readonly password_register_enabled?: boolean;
   readonly password_login_enabled?: boolean;
   readonly server_address?: string;

@@ -57,6 +57,11 @@ export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[
         en: "the release's public key as PEM (default: the one built in)",
       },
       {
+        flag: '--allow-downgrade',
+        zh: '即使该发布比已安装的旧也安装',
+        en: 'install the release even if it is older than this one',
+      },
+      {
         flag: '--rollback',
         zh: '恢复上一个程序，以及数据库升级前的副本（若已升级）',
         en: 'put the former executable back, and the copy made before its database was upgraded',

@@ -31,7 +31,8 @@ export const upgrade: CommandRun = async (context, flags) => {
   rejectManaged(program);
   if (file === undefined) return rollback(context, program);
   const input = text(flags.releaseKey);
-  return upgradeFrom(context, program, resolve(file), input === undefined ? releaseKey : readFileSync(input, 'utf8'));
+  const key = input === undefined ? releaseKey : readFileSync(input, 'utf8');
+  return upgradeFrom(context, program, resolve(file), key, flags.allowDowngrade === true);
 };
 
 function describe(context: Context): void {
@@ -42,12 +43,32 @@ function describe(context: Context): void {
   context.output.object({ version: release, checked: false }, [`gateway ${release} (${commit})`, words], release);
 }
 
-/** @param key PEM of the release's public key, '' = none is known. */
-export async function upgradeFrom(context: Context, program: string, file: string, key: string): Promise<void> {
+/** What cannot be compared counts as older. @param other of this program unless given. */
+export function isOlder(version: string, other: string = release): boolean {
+  try {
+    return Bun.semver.order(version, other) < 0;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * An older release is rightly signed as well: who can exchange the three files could bring known holes back.
+ * @param key PEM of the release's public key, '' = none is known. @throws AppError upgrade_downgrade, upgrade_older
+ */
+export async function upgradeFrom(
+  context: Context,
+  program: string,
+  file: string,
+  key: string,
+  allowsDowngrade: boolean,
+): Promise<void> {
   const bytes = verifiedRelease(file, key);
   const next = await unpackNextTo(file, bytes, program);
   try {
     const facts = infoOf(next, context.dataDir);
+    if (!allowsDowngrade && isOlder(facts.version))
+      throw new AppError('upgrade_downgrade', { version: facts.version, installed: release });
     if (!hasSchema(facts))
       throw new AppError('upgrade_older', { version: facts.version, schema: facts.schema, newest: facts.newest });
     install(next, program);

@@ -73,6 +73,11 @@ export const catalogueErrors = {
   ),
   token_name_long: business('令牌名称过长', 'The token name is too long', 2),
   token_expiry_invalid: business('过期时间格式错误！', 'Invalid expiry time', 2),
+  token_count: business(
+    '令牌数量已达上限：最多 {limit} 个，且一天内最多新建 {limit} 个',
+    'There is no room for another key: at most {limit}, and {limit} new ones a day',
+    6,
+  ),
   token_expiry_past: business('过期时间已经过去', 'The expiry time has passed', 2),
   token_amount: business(
     '{field} 必须是 0 到 {limit} 之间的整数',

@@ -60,6 +60,11 @@ export const signInErrors = {
     'The New-Api-User header names another user',
     401,
   ),
+  invitation_needed: business(
+    '注册需要有效的邀请码：请打开他人的邀请链接，或填写邀请码',
+    'Registration needs a valid invitation code: open the link of an invitation, or enter its code',
+    4,
+  ),
   local_only: row(
     403,
     'permission_error',

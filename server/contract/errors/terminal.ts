@@ -51,6 +51,11 @@ export const terminalErrors = {
     6,
   ),
   upgrade_unwritable: business('无法替换 {program}：{detail}', '{program} cannot be replaced: {detail}', 1),
+  upgrade_downgrade: business(
+    '{version} 比已安装的 {installed} 旧，旧版本的已知漏洞会随之回来，因此未安装。确需安装请加 --allow-downgrade；退回上一个程序：gateway upgrade --rollback',
+    '{version} is older than {installed}, which is installed, and would bring its known faults back. To install it all the same: --allow-downgrade. To go back to the former executable: gateway upgrade --rollback',
+    6,
+  ),
   upgrade_older: business(
     '{version} 无法打开数据：数据结构为 {schema}，该版本最高支持 {newest}，因此未安装。如需退回：gateway upgrade --rollback',
     '{version} cannot open the data: it has schema {schema}, and this version reads schemas up to {newest}. To go back: gateway upgrade --rollback',

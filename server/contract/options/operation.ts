@@ -349,6 +349,17 @@ export const operationOptions = {
     label: { zh: '新用户初始额度', en: 'Quota for new users' },
     help: { zh: '注册时赠送的额度。', en: 'Quota given at registration.' },
   }),
+  'token_setting.max_user_tokens': option({
+    kind: integer(0),
+    fallback: '1000',
+    tab: 'operation',
+    panel: 'quota',
+    label: { zh: '每个用户的令牌数上限', en: 'Keys per user' },
+    help: {
+      zh: '用户最多拥有多少个令牌，也是一天内最多新建的个数；0 为不限，管理员不受限制。',
+      en: 'How many keys a user may have, and make in a day; 0 is no limit. Administrators are not limited.',
+    },
+  }),
   PreConsumedQuota: option({
     kind: integer(0),
     fallback: '500',
@@ -400,5 +411,27 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '新用户使用邀请码奖励额度', en: 'Reward for being invited' },
     help: { zh: '使用邀请码注册时额外获得的额度。', en: 'Extra quota for registering with an invitation.' },
+  }),
+  InvitationGiftsAfterTopUp: option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'operation',
+    panel: 'quota',
+    label: { zh: '首次充值后才发放邀请奖励', en: 'Invitation rewards with the first top-up' },
+    help: {
+      zh: '被邀请者首次付款或使用兑换码后，双方才获得奖励；关闭时注册即发放。',
+      en: 'Both sides get them once the invited user has paid or redeemed a code; when off, at registration.',
+    },
+  }),
+  InvitationGiftsPerIp: option({
+    kind: integer(0),
+    fallback: '0',
+    tab: 'operation',
+    panel: 'quota',
+    label: { zh: '每个地址每日邀请奖励数', en: 'Invitation rewards per address and day' },
+    help: {
+      zh: '同一地址（IPv6 为 /64 网段）每天最多有多少个新用户带来邀请奖励；0 为不限。',
+      en: 'New users of one address (/64 of IPv6) for whom rewards are given in a day; 0 is no limit.',
+    },
   }),
 } as const;

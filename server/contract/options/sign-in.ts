@@ -13,6 +13,33 @@ export const signInOptions = {
     role: 100,
     publicAs: 'register_enabled',
   }),
+  InvitationRequired: option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: '仅凭邀请码注册', en: 'Register with an invitation only' },
+    help: {
+      zh: '没有现有用户的邀请码，任何方式都不能注册；此后生成的邀请码为 10 位。',
+      en: 'Without the code of a user nobody registers in any way; codes made from then on have 10 letters.',
+    },
+    role: 100,
+    publicAs: 'invitation_required',
+    dependsOn: 'RegisterEnabled',
+  }),
+  RegistrationsPerIp: option({
+    kind: integer(0),
+    fallback: '0',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: '每个地址每日注册数', en: 'Registrations per address and day' },
+    help: {
+      zh: '一个 IPv4 地址或 IPv6 的 /64 网段每天最多注册多少个账户；0 为不限（每小时最多 20 个）。',
+      en: 'New accounts that an IPv4 address or a /64 of IPv6 may make in a day; 0 is no limit besides 20 an hour.',
+    },
+    role: 100,
+    dependsOn: 'RegisterEnabled',
+  }),
   PasswordLoginEnabled: option({
     kind: toggle,
     fallback: 'true',

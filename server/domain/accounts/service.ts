@@ -86,7 +86,7 @@ export function createAccounts(deps: {
   const nameOf = ({ ip, userId }: Requester): string => (userId > 0 ? `user ${userId}` : networkOf(ip));
 
   return {
-    /** @throws AppError setup_needed, register_*, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
+    /** @throws AppError setup_needed, register_*, invitation_needed, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
     async register(given: Registration, requester: Requester): Promise<void> {
       // The first account is the administrator's.
       if (!(await users.rootExists())) throw new AppError('setup_needed');
@@ -98,6 +98,7 @@ export function createAccounts(deps: {
       const verifies = options.get('EmailVerificationEnabled');
       if (verifies && (given.email === '' || given.code === '')) throw new AppError('register_email_needed');
       if (!(await deps.signUps.take(networkOf(requester.ip)))) throw new AppError('too_many_attempts');
+      const { inviterId, gifts } = await deps.affiliate.invitation(given.affCode, networkOf(requester.ip));
       const email = verifies ? await proven(given.email, given.code, nameOf(requester)) : '';
       if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
       const id = await users.create({
@@ -107,9 +108,10 @@ export function createAccounts(deps: {
         role: Role.user,
         quota: 0,
         email,
-        inviterId: await deps.affiliate.inviterOf(given.affCode),
+        inviterId,
+        giftWaits: gifts === 'with-top-up',
       });
-      await deps.affiliate.welcome({ id, username, group_name: 'default' });
+      await deps.affiliate.welcome({ id, username, group_name: 'default' }, gifts);
     },
     /** Mails a code; an address that has an account gets another letter and the same answer. @throws AppError mail_*, email_*, too_many_attempts. */
     async sendCode(given: string, requester: Requester): Promise<void> {

@@ -1,6 +1,7 @@
 /** Invitations: codes, what both sides get, and moving it into the balance. */
 
 import { randomUUID } from 'node:crypto';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -11,10 +12,22 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 
+/** When both sides of an invitation get their gifts. */
+export type Gifts = 'now' | 'with-top-up' | 'none';
+
+export interface Invitation {
+  /** 0 = nobody. */
+  readonly inviterId: number;
+  readonly gifts: Gifts;
+}
+
 type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const codeLength = 4;
+/** Where a code is the only way in, it is not to be guessed. */
+const longCodeLength = 10;
+const dayMs = 86_400_000;
 /** A code that is taken is drawn again; when there are so many users that this is not enough, codes get longer. */
 const maxAttempts = 20;
 
@@ -22,6 +35,7 @@ export type AffiliateService = ReturnType<typeof createAffiliate>;
 
 export function createAffiliate(deps: {
   readonly database: Database;
+  readonly store: EphemeralStore;
   readonly ledger: Ledger;
   readonly options: OptionsService;
   /** Epoch milliseconds. */
@@ -47,6 +61,32 @@ export function createAffiliate(deps: {
     });
   };
 
+  /** @returns the inviter's id, 0 when no user has this code. */
+  const inviterOf = async (code: string): Promise<number> =>
+    code === '' ? 0 : ((await repository.ownerOf(code))?.id ?? 0);
+
+  /** Counts the invited user, and rewards where `amount` > 0. */
+  const reward = async (inviter: Person, amount: number, ref: string): Promise<void> => {
+    const at = seconds();
+    const content = storedText('inviter', { quota: quotaWords(options, amount) });
+    await ledger.execute({
+      type: 'reward',
+      ref,
+      userId: inviter.id,
+      amount,
+      at,
+      log: amount > 0 ? eventLog({ type: LogType.system, at, user: inviter, content }) : null,
+    });
+  };
+
+  /** What an invitation is worth to both. */
+  const give = async (user: Person): Promise<void> => {
+    const inviter = await repository.inviterOf(user.id);
+    if (inviter === undefined) return;
+    await present(user, `invitee:${user.id}`, options.get('QuotaForInvitee'), 'invited');
+    await reward(inviter, options.get('QuotaForInviter'), rewardRef(user.id));
+  };
+
   return {
     /** The user's invitation code; made when first asked for. @throws AppError user_unknown. */
     async code(userId: number): Promise<string> {
@@ -54,30 +94,38 @@ export function createAffiliate(deps: {
         const known = await repository.code(userId);
         if (known === undefined) throw new AppError('user_unknown');
         if (known !== null) return known;
-        const length = codeLength + Math.floor(attempt / maxAttempts);
+        const length =
+          (options.get('InvitationRequired') ? longCodeLength : codeLength) + Math.floor(attempt / maxAttempts);
         const code = Array.from({ length }, () => alphabet[deps.randomInt(alphabet.length)]).join('');
         await repository.claimCode(userId, code);
       }
     },
-    /** @returns the inviter's id, 0 when no user has this code. */
-    inviterOf: async (code: string): Promise<number> => (code === '' ? 0 : ((await repository.ownerOf(code))?.id ?? 0)),
+    inviterOf,
+    /** What an account gets that is made with this code. @param network of the new user. @throws AppError invitation_needed */
+    async invitation(code: string, network: string): Promise<Invitation> {
+      const inviterId = await inviterOf(code);
+      if (inviterId === 0) {
+        if (options.get('InvitationRequired')) throw new AppError('invitation_needed');
+        return { inviterId, gifts: 'none' };
+      }
+      const most = options.get('InvitationGiftsPerIp');
+      const place = { purpose: 'invitation gifts of networks', key: network };
+      if (most > 0 && (await deps.store.count(place, dayMs, most)) === null) return { inviterId, gifts: 'none' };
+      return { inviterId, gifts: options.get('InvitationGiftsAfterTopUp') ? 'with-top-up' : 'now' };
+    },
+    /** Gifts that waited for a top-up, each once however often it is said. */
+    async toppedUp(userId: number): Promise<void> {
+      const user = await repository.waiting(userId);
+      if (user === undefined) return;
+      await give(user);
+      await repository.given(userId);
+    },
     /** What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for. */
-    async welcome(user: Person): Promise<void> {
+    async welcome(user: Person, gifts: Gifts = 'now'): Promise<void> {
       await present(user, `new:${user.id}`, options.get('QuotaForNewUser'), 'welcome');
+      if (gifts === 'now') return give(user);
       const inviter = await repository.inviterOf(user.id);
-      if (inviter === undefined) return;
-      await present(user, `invitee:${user.id}`, options.get('QuotaForInvitee'), 'invited');
-      const amount = options.get('QuotaForInviter');
-      const at = seconds();
-      const content = storedText('inviter', { quota: quotaWords(options, amount) });
-      await ledger.execute({
-        type: 'reward',
-        ref: rewardRef(user.id),
-        userId: inviter.id,
-        amount,
-        at,
-        log: amount > 0 ? eventLog({ type: LogType.system, at, user: inviter, content }) : null,
-      });
+      if (inviter !== undefined) await reward(inviter, 0, `${rewardRef(user.id)}:counted`);
     },
     /** Moves earned quota into the balance. @throws AppError affiliate_minimum, affiliate_insufficient. */
     async transfer(user: Person, quota: number): Promise<void> {

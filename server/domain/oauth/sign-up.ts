@@ -59,12 +59,13 @@ export function createSignUp(deps: {
   };
 
   return {
-    /** @throws AppError setup_needed, register_closed, email_*, too_many_attempts. */
+    /** @throws AppError setup_needed, register_closed, invitation_needed, email_*, too_many_attempts. */
     async register(input: NewUser): Promise<UserRow> {
       if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
       const email = admitted(input.email, input.service);
       if (!(await deps.signUps.take(networkOf(input.ip)))) throw new AppError('too_many_attempts');
+      const { inviterId, gifts } = await deps.affiliate.invitation(input.affCode, networkOf(input.ip));
       const username = await freeName(input.username, input.prefix);
       const id = await users.create({
         username,
@@ -75,10 +76,11 @@ export function createSignUp(deps: {
         role: Role.user,
         quota: 0,
         email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',
-        inviterId: await deps.affiliate.inviterOf(input.affCode),
+        inviterId,
+        giftWaits: gifts === 'with-top-up',
         identity: input.identity,
       });
-      await deps.affiliate.welcome({ id, username, group_name: 'default' });
+      await deps.affiliate.welcome({ id, username, group_name: 'default' }, gifts);
       const user = await users.find(id);
       if (user === undefined) throw new AppError('user_unknown');
       return user;

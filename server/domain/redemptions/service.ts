@@ -17,6 +17,7 @@ import { AppError } from '../../contract/errors.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import { storedText } from '../../contract/stored-texts.ts';
+import type { AffiliateService } from '../affiliate/service.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -46,6 +47,7 @@ export function createRedemptions(deps: {
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly options: OptionsService;
+  readonly affiliate: Pick<AffiliateService, 'toppedUp'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
@@ -169,7 +171,10 @@ export function createRedemptions(deps: {
           other: { redemption_id: row.id, quota: row.quota },
         }),
       });
-      if (result.status === 'done') return row.quota;
+      if (result.status === 'done') {
+        await deps.affiliate.toppedUp(user.id);
+        return row.quota;
+      }
       // The row changed between the look-up and the claim: another request redeemed it first, or it was edited.
       throw new AppError(
         result.status === 'refused' && result.reason !== 'closed' ? 'redemption_invalid' : 'redemption_used',

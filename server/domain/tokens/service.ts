@@ -47,6 +47,7 @@ const keyLength = 48;
 /** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
 const hourSeconds = 3600;
+const daySeconds = 24 * hourSeconds;
 /** How long an old key may work after a rotation, and a link wait until it is opened. */
 export const maxGraceHours = 30 * 24;
 export const maxLinkHours = 14 * 24;
@@ -130,13 +131,19 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       return view(row);
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @param ownKey absent = one is made up. @throws AppError token_name_*, token_expiry_*, token_amount, token_addresses, params_invalid, conflict. */
-    async create(owner: number, fields: TokenFields, ownKey?: string): Promise<Token> {
+    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_addresses, params_invalid, conflict. */
+    async create(owner: number, fields: TokenFields, ownKey?: string, most = Number.POSITIVE_INFINITY): Promise<Token> {
       checkName(fields.name ?? '');
       checkLimits(fields, null, seconds());
       const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
       if (ownKey !== undefined && (await repository.keyTaken(key.key_hmac)))
         throw new AppError('conflict', { what: `key ${key.key_hint}` });
+      const count = async (): Promise<number> => {
+        if (most === Number.POSITIVE_INFINITY) return 0;
+        const { live, made } = await repository.counts(owner, seconds() - daySeconds);
+        return Math.max(live, made);
+      };
+      if ((await count()) >= most) throw new AppError('token_count', { limit: most });
       const id = await repository.create({
         ...columnsOf(fields),
         user_id: owner,
@@ -149,6 +156,11 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         used_quota: 0,
         deleted_at: null,
       } as Parameters<typeof repository.create>[0]);
+      // Looked at again, so that of many that come at the same time no more stay.
+      if ((await count()) > most) {
+        await repository.update(id, owner, { deleted_at: seconds() }, undefined);
+        throw new AppError('token_count', { limit: most });
+      }
       return view(await find(id, owner));
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {

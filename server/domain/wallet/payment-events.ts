@@ -4,6 +4,7 @@ import type { CallbackRow, createTopUpsRepository, TopUpRow } from '../../../db/
 import { type Ledger, topUpRef } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
 import { storedText } from '../../contract/stored-texts.ts';
+import type { AffiliateService } from '../affiliate/service.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { UsersService } from '../users/service.ts';
@@ -34,6 +35,7 @@ export function createInbox(deps: {
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly users: UsersService;
+  readonly affiliate: Pick<AffiliateService, 'toppedUp'>;
   /** Epoch seconds. */
   readonly seconds: () => number;
 }) {
@@ -61,6 +63,8 @@ export function createInbox(deps: {
         other: { trade_no: order.trade_no, quota: order.quota, money: paid, currency: order.currency },
       }),
     });
+    // Also where it was credited before: the process may have ended in between.
+    if (result.status === 'done' || result.status === 'duplicate') await deps.affiliate.toppedUp(user.id);
     if (result.status === 'done') return 'credited';
     return result.status === 'refused' && result.reason !== 'closed' ? 'mismatch' : 'duplicate';
   };

@@ -7,6 +7,7 @@ import type { UserRow } from '../../../db/repositories/users.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
 import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
@@ -29,6 +30,7 @@ export function createWallet(deps: {
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly users: UsersService;
+  readonly affiliate: Pick<AffiliateService, 'toppedUp'>;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -94,7 +94,9 @@ export const tokenHandlers: HandlersOf<
     const { key, owner, ...fields } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
     await checkGroup(call);
-    return call.services.tokens.create((await namedOwner(call, owner)) ?? (await creator(call)), fields, key);
+    const most = call.actor.role >= Role.admin ? 0 : call.services.options.get('token_setting.max_user_tokens');
+    const of = (await namedOwner(call, owner)) ?? (await creator(call));
+    return call.services.tokens.create(of, fields, key, most === 0 ? undefined : most);
   },
   'token.update': async (call) => {
     const { services, input, actor } = call;

@@ -29,30 +29,100 @@ export interface RejectionLogDeps {
   readonly noteLost: (error: unknown) => void;
 }
 
-/** Rows at once, and one more per so many milliseconds: of one key, of all together. */
-const keyBurst = 20;
-const keyEveryMs = 5000;
-const burst = 200;
-const everyMs = 100;
-/** Keys that are tracked; beyond that all are cleared. */
-const maxKeys = 5000;
-/** Names come from clients. */
+/**
+ * Rows at once, and one more per so many milliseconds: of one user over all keys, of one address without a known key, of
+ * all of these addresses, and of everybody on this thread. A row has at most some 1.5 KB, so that a thread writes at most
+ * 86,600 of them and 130 MB a day.
+ */
+const userRows = { burst: 20, everyMs: 5000 } as const;
+const addressRows = { burst: 5, everyMs: 60_000 } as const;
+const strangerRows = { burst: 20, everyMs: 5000 } as const;
+const allRows = { burst: 200, everyMs: 1000 } as const;
+/** Rows of one caller that say the same; further ones are counted in the next that is written. */
+const sameRows = { burst: 3, everyMs: 60_000 } as const;
+/** Callers and reasons that are tracked; beyond that all are cleared. */
+const maxTracked = 5000;
+/** Names and paths come from clients. */
 const maxNameLength = 200;
+/** What is cut from an overlong message lies before this end, which names the request. */
+const maxMessageLength = 500;
+const messageEnd = 80;
 
-interface RateLimit {
-  left: number;
-  atMs: number;
+interface Rows {
+  readonly burst: number;
+  readonly everyMs: number;
+}
+
+class RateLimit {
+  readonly #rows: Rows;
+  #left: number;
+  #atMs: number;
+
+  constructor(rows: Rows, nowMs: number) {
+    this.#rows = rows;
+    this.#left = rows.burst;
+    this.#atMs = nowMs;
+  }
+
+  hasRoom(nowMs: number): boolean {
+    this.#left = Math.min(this.#rows.burst, this.#left + (nowMs - this.#atMs) / this.#rows.everyMs);
+    this.#atMs = nowMs;
+    return this.#left >= 1;
+  }
+
+  take(): void {
+    this.#left--;
+  }
+}
+
+/** What one caller was refused for one reason. */
+interface Same {
+  readonly limit: RateLimit;
   /** Not written since the last row. */
   skipped: number;
 }
 
-function allows(one: RateLimit, max: number, perMs: number, nowMs: number): boolean {
-  one.left = Math.min(max, one.left + (nowMs - one.atMs) / perMs);
-  one.atMs = nowMs;
-  return one.left >= 1;
+/** Which rows are written, and how many each of them stands for. */
+class Sample {
+  readonly #callers = new Map<string, RateLimit>();
+  readonly #same = new Map<string, Same>();
+  readonly #strangers: RateLimit;
+  readonly #all: RateLimit;
+
+  constructor(nowMs: number) {
+    this.#strangers = new RateLimit(strangerRows, nowMs);
+    this.#all = new RateLimit(allRows, nowMs);
+  }
+
+  /** @param reason of one caller: what the row would say. @returns how many that say the same went unwritten before, null = this one does too. */
+  take(caller: string, isStranger: boolean, reason: string, nowMs: number): number | null {
+    const own = this.#tracked(this.#callers, caller, () => new RateLimit(isStranger ? addressRows : userRows, nowMs));
+    const same = this.#tracked(this.#same, `${caller} ${reason}`, () => ({
+      limit: new RateLimit(sameRows, nowMs),
+      skipped: 0,
+    }));
+    const limits = isStranger ? [same.limit, own, this.#strangers, this.#all] : [same.limit, own, this.#all];
+    if (!limits.every((limit) => limit.hasRoom(nowMs))) {
+      same.skipped++;
+      return null;
+    }
+    for (const limit of limits) limit.take();
+    const { skipped } = same;
+    same.skipped = 0;
+    return skipped;
+  }
+
+  #tracked<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+    const known = map.get(key);
+    if (known !== undefined) return known;
+    if (map.size >= maxTracked) map.clear();
+    const made = make();
+    map.set(key, made);
+    return made;
+  }
 }
 
-/** Callers without a known key share one allowance, and only what they presented as a key is worth a row. */
+/** Of callers without a known key only what they presented as a key is worth a row. */
 const unknownCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
 
 export interface RejectionLog {
@@ -61,37 +131,22 @@ export interface RejectionLog {
 }
 
 export function createRejectionLog({ ledger, authorize, now, monoNow, noteLost }: RejectionLogDeps): RejectionLog {
-  const keys = new Map<string, RateLimit>();
-  const all: RateLimit = { left: burst, atMs: monoNow(), skipped: 0 };
-
-  /** @returns how many of this key went unwritten before, null = this one does too. */
-  const take = (key: string): number | null => {
-    const at = monoNow();
-    const known = keys.get(key);
-    if (known === undefined && keys.size >= maxKeys) keys.clear();
-    const own = known ?? { left: keyBurst, atMs: at, skipped: 0 };
-    keys.set(key, own);
-    if (!allows(own, keyBurst, keyEveryMs, at) || !allows(all, burst, everyMs, at)) {
-      own.skipped++;
-      return null;
-    }
-    own.left--;
-    all.left--;
-    const { skipped } = own;
-    own.skipped = 0;
-    return skipped;
-  };
+  const sample = new Sample(monoNow());
 
   return {
     note({ request, path, peer, seen, error, clientError }: RejectedRequest): void {
       const owner = seen.principal ?? authorize.ownerOf(request);
       if (owner === null && !(error instanceof AppError && unknownCodes.has(error.code))) return;
       if (!ledger.healthy().ok) return;
-      const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
+      const caller = owner === null ? (peer?.ip() ?? '') : String(owner.user.id);
+      const model = modelOf(seen, error);
+      const shortPath = path.slice(0, maxNameLength);
+      const reason = `${owner?.token?.id ?? 0} ${codeOf(error)} ${model} ${shortPath}`;
+      const skipped = sample.take(caller, owner === null, reason, monoNow());
       if (skipped === null) return;
       const endedMs = now();
       const { code, status, message, requestId } = clientError();
-      const fields: Record<string, unknown> = { refused: code, status, request_path: path };
+      const fields: Record<string, unknown> = { refused: code, status, request_path: shortPath };
       if (seen.parsed !== null) fields.ms = Math.round(endedMs - seen.parsed.startedMs);
       if (seen.unread === true) fields.unread = true;
       if (skipped > 0) fields.skipped = skipped;
@@ -110,13 +165,13 @@ export function createRejectionLog({ ledger, authorize, now, monoNow, noteLost }
             tokenName: owner?.token?.name ?? '',
             channelId: 0,
             group: seen.principal?.group ?? owner?.user.group ?? '',
-            model: modelOf(seen, error),
+            model,
             isStream: seen.parsed?.stream ?? false,
             useTime: 0,
             promptTokens: 0,
             completionTokens: 0,
             quota: 0,
-            content: message,
+            content: shortened(message.replaceAll(path, shortPath)),
             other: JSON.stringify(fields),
             usageSource: 'none',
             endReason: 'refused',
@@ -133,3 +188,11 @@ function modelOf({ parsed }: Seen, error: unknown): string {
   const named = parsed?.model ?? (error instanceof AppError ? error.params.model : undefined);
   return typeof named === 'string' ? named.slice(0, maxNameLength) : '';
 }
+
+const codeOf = (error: unknown): string => (error instanceof AppError ? error.code : '');
+
+/** Messages repeat names of clients. */
+const shortened = (message: string): string =>
+  message.length <= maxMessageLength
+    ? message
+    : `${message.slice(0, maxMessageLength - messageEnd)}…${message.slice(-messageEnd)}`;

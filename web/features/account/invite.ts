@@ -5,4 +5,7 @@ export function storeInviteCode(code: string | null): void {
   if (code !== null && code !== '') localStorage.setItem(key, code);
 }
 
+/** As it is typed; empty = none. */
+export const typeInviteCode = (code: string): void => localStorage.setItem(key, code.trim());
+
 export const inviteCode = (): string => localStorage.getItem(key) ?? '';

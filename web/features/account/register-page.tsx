@@ -11,7 +11,7 @@ import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { AccountCard, FormError } from './card.tsx';
 import { CodeButton } from './code-button.tsx';
 import { ExternalLogin } from './external-login.tsx';
-import { inviteCode, storeInviteCode } from './invite.ts';
+import { inviteCode, storeInviteCode, typeInviteCode } from './invite.ts';
 import { PasswordField } from './password-field.tsx';
 
 const minPassword = 8;
@@ -27,6 +27,7 @@ export function RegisterPage() {
   const [busy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
   storeInviteCode(query.get('aff'));
+  const [invitation, setInvitation] = useState(inviteCode);
   const ready = (): boolean => {
     if (!bot.isReady()) setError(t('account.botWait'));
     return bot.isReady();
@@ -71,6 +72,23 @@ export function RegisterPage() {
 
   return (
     <AccountCard title={t('account.register')}>
+      {status?.invitation_required === true && status.register_enabled !== false ? (
+        <Field label={t('account.invitation')} help={t('account.invitationHelp')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field"
+              autoComplete="off"
+              value={invitation}
+              onChange={(event) => {
+                setInvitation(event.target.value);
+                // The ways in by other services read it too.
+                typeInviteCode(event.target.value);
+              }}
+            />
+          )}
+        </Field>
+      ) : null}
       {closed === null ? (
         <form onSubmit={submit} noValidate>
           <Field label={t('account.username')} help={t('account.usernameHelp')}>
