@@ -81,6 +81,8 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await affiliate.claimCode(bob, 'CCCC');
   await affiliate.ownerOf('BBBB');
   await affiliate.inviterOf(bob);
+  await affiliate.waiting(bob);
+  await affiliate.given(bob);
   await options.change(
     new Map([
       ['ModelRatio', '{"a":1}'],
@@ -243,6 +245,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await tokens.list({ owner: 2 }, { offset: 0, limit: 2 });
   await tokens.list({ owner: null }, { offset: 1, limit: 2 });
   await tokens.count({ owner: 2 });
+  await tokens.counts(2, start);
   for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.list({ owner: 2, keyword }, all);
   await tokens.list({ owner: null, keyHmac: 'hmac-beta' }, all);
   for (const status of [1, 2, 3, 4]) await tokens.list({ owner: null, state: { status, at: start } }, all);

@@ -83,7 +83,7 @@ test('a paid order brings gifts that wait, a refused callback does not', async (
   };
   await api.gateway.database.query
     .insertInto('top_ups')
-    .values({ ...order, trade_no: `T${id}`, created_at: 1 })
+    .values({ ...order, trade_no: `T${id}`, created_at: 1 } as never)
     .execute();
   await expect(api.gateway.services.wallet.complete('unknown')).rejects.toMatchObject({ code: 'not_found' });
   expect(await earned()).toBe(0);

@@ -354,7 +354,7 @@ export const operationOptions = {
     fallback: '1000',
     tab: 'operation',
     panel: 'quota',
-    label: { zh: '每个用户的令牌数上限', en: 'Keys per user' },
+    label: { zh: '每个用户的令牌上限', en: 'Keys per user' },
     help: {
       zh: '用户最多拥有多少个令牌，也是一天内最多新建的个数；0 为不限，管理员不受限制。',
       en: 'How many keys a user may have, and make in a day; 0 is no limit. Administrators are not limited.',
