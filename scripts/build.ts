@@ -1,7 +1,7 @@
 /** Builds dist/gateway: console, addon, migrations and thread entries in one executable. `--target all`, or names with commas between them: dist/gateway-NAME for other machines. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { bundleOf, counterEntry } from './bundle.ts';
 import { commitOf } from './commit.ts';
@@ -56,8 +56,7 @@ function consoleModule(): string {
       : embed('brotli', 'br', () =>
           brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
         );
-    const gzip = !packs ? 'null' : embed('gzip', 'gz', () => gzipSync(bytes, { level: 9 }));
-    rows.push(`{ path: ${JSON.stringify(`/${path}`)}, plain: ${plain}, brotli: ${brotli}, gzip: ${gzip} }`);
+    rows.push(`{ path: ${JSON.stringify(`/${path}`)}, plain: ${plain}, brotli: ${brotli} }`);
   }
   return `${imports.join('\n')}\nexport const consoleFiles = [${rows.join(',\n')}];`;
 }

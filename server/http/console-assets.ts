@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { isConsolePage } from '../contract/console-pages.ts';
 import { languageNamed } from '../contract/language.ts';
 import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
@@ -48,8 +48,11 @@ const bytesOf = (file: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFi
 function load(embedded: readonly EmbeddedFile[] | null): Map<string, Asset> {
   const files = embedded ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
   return new Map(
-    files.map(({ path, plain, brotli, gzip }) => {
-      const body = once(() => (plain === null ? new Uint8Array(gunzipSync(bytesOf(gzip ?? ''))) : bytesOf(plain)));
+    files.map(({ path, plain, brotli }) => {
+      const packed = brotli === null ? null : once(() => bytesOf(brotli));
+      const body = once(() =>
+        packed === null ? bytesOf(plain ?? '') : new Uint8Array(brotliDecompressSync(packed())),
+      );
       return [
         path,
         {
@@ -60,10 +63,14 @@ function load(embedded: readonly EmbeddedFile[] | null): Map<string, Asset> {
             .slice(0, 20)}"`,
           immutable: path.startsWith('/assets/'),
           plain: body,
-          compressed: [
-            { encoding: 'br', file: brotli },
-            { encoding: 'gzip', file: gzip },
-          ].flatMap(({ encoding, file }) => (file === null ? [] : [{ encoding, bytes: once(() => bytesOf(file)) }])),
+          compressed:
+            packed === null
+              ? []
+              : [
+                  { encoding: 'br', bytes: packed },
+                  // Browsers offer brotli over TLS alone.
+                  { encoding: 'gzip', bytes: once(() => new Uint8Array(gzipSync(body()))) },
+                ],
         },
       ];
     }),
@@ -86,7 +93,7 @@ function fromDisk(root: string): EmbeddedFile[] {
     .filter((entry) => entry.isFile())
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
-      return { path: file.slice(root.length), plain: file, brotli: null, gzip: null };
+      return { path: file.slice(root.length), plain: file, brotli: null };
     });
 }
 

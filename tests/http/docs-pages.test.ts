@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createConsoleAssets } from '../../server/http/console-assets.ts';
 
-const file = (path: string) => ({ path, plain: import.meta.filename, brotli: null, gzip: null });
+const file = (path: string) => ({ path, plain: import.meta.filename, brotli: null });
 const assets = createConsoleAssets(
   () => ({ botCheck: false, payAddress: '' }),
   [

@@ -72,7 +72,7 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     secureHost: () => gateway.state.settings.secureHost,
     consoleAsset: createConsoleAssets(
       () => gateway.state.settings,
-      [{ path: '/index.html', plain: page, brotli: null, gzip: null }],
+      [{ path: '/index.html', plain: page, brotli: null }],
     ),
   });
   return {
