@@ -2,6 +2,7 @@
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { type Json, list, record } from '../protocols/shared/json.ts';
 import type { ModelParameter } from '../protocols/target.ts';
+import { isSystemFirst } from '../providers/knowledge/message-order.ts';
 import type { Demand, ModelRow, ProviderRow } from '../providers/knowledge/row.ts';
 
 export interface Refusal {
@@ -302,6 +303,8 @@ function violates(demand: Demand, value: unknown): boolean {
       const roles = list(value).map((turn) => record(turn)?.role);
       return roles.some((role, at) => role !== 'system' && role !== 'tool' && role === roles[at - 1]);
     }
+    case 'systemFirst':
+      return Array.isArray(value) && !isSystemFirst(value, demand.apart, {});
     case 'mentions':
       return !demand.word.test(JSON.stringify(value ?? ''));
     case 'parted': {

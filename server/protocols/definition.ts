@@ -47,6 +47,15 @@ export interface GateMembers {
   readonly inObjects: readonly string[];
 }
 
+export interface InstructionPlaces {
+  /** The member that holds the turns. */
+  readonly turns: string;
+  /** The member beside it that holds the instructions; absent = they are the first of the turns. */
+  readonly apart?: 'instructions' | 'system';
+  /** A host of which nobody knows may refuse them behind the first turn. */
+  readonly isRisky?: true;
+}
+
 /** Members that follow from what a model takes. */
 export interface TargetMembers {
   /** Where the conversation stands. */
@@ -207,6 +216,8 @@ export interface ProtocolDefinition {
   readonly limit: LimitMembers;
   /** Absent = a request passes whatever its model is called upstream. */
   readonly matches?: TargetMembers;
+  /** Where instructions may stand among the turns, or in a member beside them. Absent = they have a place of their own and no other. */
+  readonly instructions?: InstructionPlaces;
   readonly gate?: GateMembers;
   /** How much of a thought the client asks for: its words too, only the seal that a later turn needs, or nothing. Absent = its words. */
   thoughts?(body: Members): 'words' | 'seals' | 'nothing';

@@ -48,6 +48,8 @@ export interface Target {
   readonly effortSuffix: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
   readonly signedCalls: boolean;
+  /** It gives ids to its calls and wants them back, with each result the one of its call. */
+  readonly callIds?: true;
   /** Marks of what to cache are an extension of its dialect that it takes. */
   readonly cacheMarks?: true;
   /** Kinds of input besides text: image, audio, video, pdf. */

@@ -11,6 +11,7 @@ import { adapterOf } from '../providers/adapter-registry.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
 import { endpointRowFor } from '../providers/knowledge/endpoints.ts';
+import { systemOrderAt } from '../providers/knowledge/message-order.ts';
 import type { ModelRow } from '../providers/knowledge/row.ts';
 import { hasEffortSuffix, targetFor } from '../providers/knowledge/target.ts';
 import { toolTypesAt } from '../providers/knowledge/tool-types.ts';
@@ -99,6 +100,7 @@ export function callDetails(
     baseUrl: (channel.baseUrl || provider.baseUrl).replace(/\/+$/, ''),
     other: channel.other,
   };
+  const order = systemOrderAt(provider.slug, place.baseUrl, channel.setting.system_messages);
   return {
     channel,
     request,
@@ -112,7 +114,7 @@ export function callDetails(
     translated,
     wire,
     form: chat ? null : (spoken?.form ?? null),
-    rules: chat && !ownWire ? rulesFor(provider.slug, dialect, translated, model) : undefined,
+    rules: chat && !ownWire ? rulesFor(provider.slug, dialect, translated, model, order) : undefined,
     known: targetFor(provider.slug, model, options.modelRules),
     toolTypes: chat && !translated ? toolTypesAt(provider.slug, dialect, model) : null,
   };

@@ -25,7 +25,12 @@ test('the members that a channel allows can be set, and other settings stay', as
     expect(JSON.parse(await setting())).toEqual({ cache_marks: true, unknown_ids: 'refuse' });
     await runner.run(['channel', 'edit', 'one', '--unknown-ids', 'default', '--cache-marks', 'off']);
     expect(await setting()).toBe('');
+    await runner.run(['channel', 'edit', 'one', '--system-messages', 'first']);
+    expect(JSON.parse(await setting())).toEqual({ system_messages: 'first' });
+    await runner.run(['channel', 'edit', 'one', '--system-messages', 'default']);
+    expect(await setting()).toBe('');
     for (const flags of [
+      ['--system-messages', 'maybe'],
       ['--cache-marks', 'maybe'],
       ['--unknown-ids', 'maybe'],
     ])

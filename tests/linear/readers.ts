@@ -15,6 +15,7 @@ import { type Framing, parseFrame, SseSplitter } from '../../server/protocols/sh
 import { taggedThoughts } from '../../server/protocols/shared/tagged-thoughts.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
 import { adapterOf } from '../../server/providers/adapter-registry.ts';
+import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { awsFraming } from '../../server/providers/signing/aws-event-stream.ts';
 import { createWordWatch } from '../../server/relay/delivery/stop-words.ts';
 import { readFrame } from '../../server/relay/endpoints/realtime/client-event.ts';
@@ -170,8 +171,8 @@ function requestsOf(codec: Codec): Reader {
     name: `requests of ${codec.id}`,
     files: [
       `protocols/${codec.id}/`,
-      ...inShared('dropped-fields', 'effort', 'extra-fields', 'format-words', 'media', 'model-limits', 'open-calls'),
-      ...inShared('search', 'signature', 'suffix', 'tools', 'turns', 'unread'),
+      ...inShared('conversation-order', 'dropped-fields', 'effort', 'extra-fields', 'format-words', 'media'),
+      ...inShared('model-limits', 'open-calls', 'search', 'signature', 'suffix', 'tools', 'turns', 'unread'),
       ...[
         'converse',
         'converse-request',
@@ -369,7 +370,29 @@ const form = (text: string): void => {
   scan.end();
 };
 
+/** Turns of which many stand where a host does not take them. */
+const turnRules: Reader = {
+  name: 'order of turns',
+  files: ['providers/knowledge/message-order.ts', 'providers/knowledge/apply.ts'],
+  cases: [
+    ['user', 'system'],
+    ['tool', 'system'],
+    ['user', 'user'],
+    ['developer', 'developer'],
+  ].flatMap((roles) =>
+    ['x', [{ type: 'text', text: 'x' }]].map((content) => ({
+      name: `${roles.join(', ')}: ${typeof content}`,
+      prepare(n) {
+        const messages = Array.from({ length: n }, (_, at) => ({ role: roles[at % 2], content }));
+        const rules = rulesFor('custom', 'openai-chat', true, 'm');
+        return () => withinRules({ messages }, rules, []);
+      },
+    })),
+  ),
+};
+
 export const readers: readonly Reader[] = [
+  turnRules,
   framing('events', ['protocols/shared/sse.ts'], () => new SseSplitter(1 << 30), [
     'data: {"a":"…x',
     '…\r',

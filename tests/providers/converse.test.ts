@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ChatRequest, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
+import { withinLimits } from '../../server/protocols/shared/model-limits.ts';
+import { unknownTarget } from '../../server/protocols/target.ts';
 import { encodeRequest } from '../../server/providers/adapters/converse-request.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -20,7 +22,7 @@ const decode = (body: Record<string, unknown>, dialect: ProtocolId = 'openai-cha
   codecs[dialect].translation.decodeRequest({ model: 'amazon.nova-pro-v1:0', ...body }, { model: 'm', stream: false });
 const encode = (request: ChatRequest) => {
   const dropped: string[] = [];
-  return { body: encodeRequest(request, dropped) as unknown as Sent, dropped };
+  return { body: encodeRequest(withinLimits(request, unknownTarget, dropped), dropped) as unknown as Sent, dropped };
 };
 
 const user = { role: 'user', content: 'hi' };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { modelParameters } from '../../server/contract/model-rules.ts';
 import { allCodecs } from '../../server/protocols/registry.ts';
+import { adapterOf } from '../../server/providers/adapter-registry.ts';
 import { allProviders, providerBySlug } from '../../server/providers/catalogue.ts';
 import { editsBetween, rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { detailsOf } from '../../server/providers/knowledge/explanation.ts';
@@ -20,6 +21,11 @@ describe('rows', () => {
     const slugs = new Set(allProviders.map(({ slug }) => slug));
     for (const { provider } of all) if (provider !== undefined) expect(slugs).toContain(provider);
     for (const { provider, dialect } of providerRows) {
+      const spoken = ['m', 'claude-sonnet-4-6'].flatMap((model) => {
+        const own = adapterOf(provider)?.protocol?.({ operation: 'chat', model, keyKind: 'secret' });
+        return [own?.dialect, own?.wire?.dialect];
+      });
+      if (spoken.includes(dialect)) continue;
       const codec = allCodecs.find(({ id }) => id === dialect);
       expect(providerBySlug(provider)?.operations).toContain(codec?.definition.chatOperation);
     }
@@ -205,7 +211,6 @@ describe('provider rules', () => {
     const { within } = applied('volcengine', { messages: roles.map((role) => ({ role, content: 'x' })) });
     expect((within.messages as { role: string }[]).map(({ role }) => role)).toEqual([
       'system',
-      'system',
       'user',
       'assistant',
       'tool',
@@ -355,10 +360,11 @@ describe('provider rules', () => {
   });
 
   test('developers are the system where the role is unknown', () => {
-    const messages = [{ role: 'developer', content: 'be brief' }];
+    const user = { role: 'user', content: 'hi' };
+    const messages = [{ role: 'developer', content: 'be brief' }, user];
     for (const provider of ['mistral', 'deepseek', 'moonshot', 'zhipu-v4', 'ali', 'minimax', 'together', 'perplexity'])
       expect(applied(provider, { messages })).toMatchObject({
-        within: { messages: [{ role: 'system', content: 'be brief' }] },
+        within: { messages: [{ role: 'system', content: 'be brief' }, user] },
         dropped: [],
       });
   });
@@ -389,7 +395,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('anthropic', 'anthropic-messages', false, 'claude-opus-4-5')).toBeUndefined();
+    expect(rulesFor('anthropic', 'anthropic-messages', false, 'claude-opus-4-8')).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {

@@ -65,6 +65,7 @@ test('calls and results, pictures and thoughts stand where the upstream looks fo
         { type: 'reasoning', text: 'two', signature: null, redacted: null },
         { type: 'refusal', text: 'no' },
         { type: 'tool-call', id: 'call_1', name: 'look', arguments: '{"at":1}' },
+        { type: 'tool-call', id: 'call_2', name: 'other', arguments: '{}' },
       ],
     },
     {
@@ -88,7 +89,10 @@ test('calls and results, pictures and thoughts stand where the upstream looks fo
       role: 'assistant',
       content: 'no',
       thinking: 'one two',
-      tool_calls: [{ id: 'call_1', function: { name: 'look', arguments: { at: 1 } } }],
+      tool_calls: [
+        { id: 'call_1', function: { name: 'look', arguments: { at: 1 } } },
+        { id: 'call_2', function: { name: 'other', arguments: {} } },
+      ],
     },
     { role: 'tool', content: 'seen', tool_name: 'look', tool_call_id: 'call_1' },
     { role: 'tool', content: 'x', tool_name: 'other', tool_call_id: 'call_2' },

@@ -49,8 +49,8 @@ test('what one side says in a row is one message where sides must take turns', (
   const rules = rulesFor('perplexity', 'openai-chat', false, 'sonar');
   const passed = withinRules({ messages: [user, user] }, rules, []);
   expect(passed.messages).toEqual([{ role: 'user', content: 'hi\n\nhi' }]);
-  expect(roles).toEqual(['system', 'system', 'assistant', 'user']);
-  expect((body.messages as readonly { content: unknown }[])[2]?.content).toBe('a\n\nb');
+  expect(roles).toEqual(['system', 'assistant', 'user']);
+  expect((body.messages as readonly { content: unknown }[])[1]?.content).toBe('a\n\nb');
   expect(dropped).toContain('/messages: what one side says in a row is one message here');
   const calm = [user, prefill, user];
   expect(withinRules({ messages: calm }, rules, []).messages).toBe(calm);

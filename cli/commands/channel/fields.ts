@@ -137,10 +137,11 @@ function wordOf(flags: FlagValues, name: string, flag: string, words: readonly s
 export function settingOf(flags: FlagValues, before: string): string | undefined {
   const tiers = wordOf(flags, 'allowTiers', 'allow-tiers', ['on', 'off']);
   const marks = wordOf(flags, 'cacheMarks', 'cache-marks', ['on', 'off']);
+  const order = wordOf(flags, 'systemMessages', 'system-messages', ['first', 'anywhere', 'default']);
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
-  if ([tiers, marks, ids, region, spoken].every((setting) => setting === undefined)) return undefined;
+  if ([tiers, marks, order, ids, region, spoken].every((setting) => setting === undefined)) return undefined;
   const next = JSON.parse(before || '{}') as Record<string, unknown>;
   const put = (name: string, setting: string | undefined, value: unknown) => {
     if (setting === undefined) return;
@@ -150,6 +151,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   put('dialect', spoken, spoken === 'auto' ? undefined : spoken);
   put('allow_tiers', tiers, tiers === 'on' ? true : undefined);
   put('cache_marks', marks, marks === 'on' ? true : undefined);
+  put('system_messages', order, order === 'default' ? undefined : order);
   put('unknown_ids', ids, ids === 'default' ? undefined : ids);
   put('region', region, region === '' ? undefined : region);
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next);

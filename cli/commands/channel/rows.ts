@@ -29,6 +29,11 @@ const fields: readonly Flag[] = [
     en: 'the upstream takes cache_control marks',
   },
   {
+    flag: '--system-messages <mode>',
+    zh: '上游可接受系统消息的位置：first、anywhere、default',
+    en: 'where the upstream takes system messages: first, anywhere, default',
+  },
+  {
     flag: '--unknown-ids <mode>',
     zh: '归属未知的编号：allow、refuse、default',
     en: 'ids of unknown owners: allow, refuse, default',

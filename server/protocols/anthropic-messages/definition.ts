@@ -31,6 +31,7 @@ export const definition: ProtocolDefinition = {
     names: ['max_tokens'],
     thoughts: thoughtBudgets,
   },
+  instructions: { turns: 'messages', apart: 'system' },
   matches: {
     turns: 'messages',
     members: [

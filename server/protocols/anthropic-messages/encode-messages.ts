@@ -1,6 +1,7 @@
-/** The conversation as Messages turns: alternating, results first, every call answered, nothing shown that another provider signed. */
+/** The conversation as Messages turns: alternating, begun by the user, nothing shown that another provider signed. */
 import type { ChatRequest, Media, Part, ProtocolId } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { opening, withQuestion } from '../shared/conversation-order.ts';
 import { present } from '../shared/json.ts';
 import { argumentsObject, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { encodeCitations } from './citations.ts';
@@ -20,9 +21,10 @@ export const cacheMark = (cache: '5m' | '1h' | undefined): unknown =>
   cache === undefined ? undefined : cache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' };
 
 export function encodeMessages(
-  { messages, dialect }: ChatRequest,
+  { messages: given, dialect }: ChatRequest,
   dropped: Dropped,
 ): { readonly system: Block[]; readonly messages: Turn[] } {
+  const messages = withQuestion(given, dropped);
   const context = { dialect, dropped };
   const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = firstTurn < 0 ? messages : messages.slice(0, firstTurn);
@@ -41,40 +43,21 @@ export function encodeMessages(
     else if (message.role === 'system' || message.role === 'developer') add('user', asReminder(blocks));
     else add('user', blocks);
   }
-  for (const turn of turns) if (turn.role === 'user') turn.content.sort((a, b) => rank(a) - rank(b));
+  if (turns[0]?.role === 'assistant') {
+    dropped.push(opening.reason);
+    turns.unshift({ role: 'user', content: [{ type: 'text', text: opening.text }] });
+  }
   return {
     system: leading.flatMap(({ parts }, at) =>
       parts.flatMap((part, n) => encodePart(part, `/system/${at}/${n}`, context)),
     ),
-    messages: answered(turns).map(trimmed),
+    messages: turns.map(trimmed),
   };
 }
-
-/** Results come first in their turn. Sorting keeps the order of equals. */
-const rank = (block: Block): number => (block.type === 'tool_result' ? 0 : 1);
 
 /** Instructions in the middle keep their place, marked as what they are. */
 const asReminder = (blocks: Block[]): Block[] =>
   blocks.map((block) => (block.type === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block));
-
-/** Every call needs its result in the next turn; a lost one is replaced by a note instead of sending a history that is refused. */
-function answered(turns: readonly Turn[]): Turn[] {
-  const whole: Turn[] = [];
-  for (const [at, turn] of turns.entries()) {
-    whole.push(turn);
-    const calls = turn.role === 'assistant' ? turn.content.filter(({ type }) => type === 'tool_use') : [];
-    if (calls.length === 0) continue;
-    const next = turns[at + 1];
-    const results = new Set(next?.content.map((block) => block.tool_use_id));
-    const missing = calls
-      .filter(({ id }) => !results.has(id))
-      .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'No result was given', is_error: true }));
-    if (missing.length === 0) continue;
-    if (next?.role === 'user') next.content.unshift(...missing);
-    else whole.push({ role: 'user', content: missing });
-  }
-  return whole;
-}
 
 /** A last word of the assistant's may not end in blanks. */
 function trimmed(turn: Turn, at: number, all: readonly Turn[]): Turn {

@@ -1,13 +1,14 @@
 /** The common form as a generateContent request. The model and the wish for a stream stand in the path. */
 import type { ChatRequest, Media, Message, Part, ProtocolId, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
+import { opening, withQuestion } from '../shared/conversation-order.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
 import { guardedLookup, present, record } from '../shared/json.ts';
 import { withinLimits } from '../shared/model-limits.ts';
 import { isWebSearch, reportSearchLimits } from '../shared/search.ts';
-import { argumentsObject, customSchema, notPassed, portableName, wrapCustom } from '../shared/tools.ts';
+import { argumentsObject, customSchema, notPassed, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const sharedFields: SharedFields = {
@@ -124,20 +125,20 @@ function cleaned(schema: unknown): unknown {
 
 function encodeMessages(
   request: ChatRequest,
-  { signedCalls }: Target,
+  { signedCalls, callIds }: Target,
   dropped: Dropped,
 ): { system: Block[]; contents: Block[] } {
-  const { messages } = request;
+  const messages = withQuestion(request.messages, dropped);
   const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = firstTurn < 0 ? messages.length : firstTurn;
-  const names = callNames(messages);
+  const place = { dropped, names: callNames(messages), signedCalls, callIds: callIds === true };
   const contents: { role: string; parts: Block[] }[] = [];
   for (const [at, message] of messages.entries()) {
     if (at < leading) continue;
     const role = message.role === 'assistant' ? 'model' : 'user';
     const inside = message.role === 'system' || message.role === 'developer';
     const parts = message.parts.flatMap((part, index) =>
-      encodePart(part, { path: `/messages/${at}/content/${index}`, dropped, names, signedCalls }),
+      encodePart(part, { ...place, path: `/messages/${at}/content/${index}` }),
     );
     const instructions = inside
       ? parts.map((part) => ({ ...part, text: `<system>\n${String(part.text)}\n</system>` }))
@@ -148,11 +149,18 @@ function encodeMessages(
   }
   const system = messages
     .slice(0, leading)
-    .flatMap(({ parts }, at) =>
-      parts.flatMap((part) => encodePart(part, { path: `/system/${at}`, dropped, names, signedCalls })),
-    );
+    .flatMap(({ parts }, at) => parts.flatMap((part) => encodePart(part, { ...place, path: `/system/${at}` })));
+  if (contents[0]?.role === 'model') {
+    dropped.push(opening.reason);
+    contents.unshift({ role: 'user', parts: [{ text: opening.text }] });
+  }
+  // Where they bear no ids results belong to the calls of their place: pictures in them come behind all.
+  for (const { parts } of contents) parts.sort((one, other) => rank(one) - rank(other));
   return { system, contents };
 }
+
+/** Sorting keeps the order of equals. */
+const rank = (block: Block): number => (block.functionResponse === undefined ? 1 : 0);
 
 /** Results are matched by the name of their call. */
 function callNames(messages: readonly Message[]): ReadonlyMap<string, string> {
@@ -168,6 +176,8 @@ interface Place {
   readonly names: ReadonlyMap<string, string>;
   /** The model refuses calls without a signature. */
   readonly signedCalls: boolean;
+  /** The model has ids for calls, and wants them with the results. */
+  readonly callIds: boolean;
 }
 
 const mediaBlock = (source: Media, fallback: string): Block =>
@@ -202,7 +212,7 @@ function encodePart(part: Part, place: Place): Block[] {
       const signature = own ?? (place.signedCalls ? lostSignature : null);
       return [
         {
-          functionCall: { name: portableName(part.name), args: argumentsObject(words) },
+          functionCall: { ...idOf(part, place), name: portableName(part.name), args: argumentsObject(words) },
           ...(signature === null ? {} : { thoughtSignature: signature }),
         },
       ];
@@ -226,5 +236,9 @@ function encodeResult(part: Extract<Part, { type: 'tool-result' }>, place: Place
   }
   const name = portableName(part.name ?? place.names.get(part.id) ?? 'tool');
   const output = words.join('\n');
-  return [{ functionResponse: { name, response: part.isError ? { error: output } : { output } } }, ...paired];
+  const response = part.isError ? { error: output } : { output };
+  return [{ functionResponse: { ...idOf(part, place), name, response } }, ...paired];
 }
+
+const idOf = ({ id }: { readonly id: string }, { callIds }: Place): { id?: string } =>
+  callIds ? { id: portableId(id) } : {};

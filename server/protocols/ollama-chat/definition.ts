@@ -25,6 +25,7 @@ export const definition: ProtocolDefinition = {
     operation: 'ollama_embeddings',
     common: { toRequest: embedToOpenAi, fromAnswer: embedFromOpenAi },
   },
+  instructions: { turns: 'messages', isRisky: true },
   chatOperation: 'ollama_chat',
   limit: { names: [], nested: { objects: ['options'], names: ['num_predict'], choices: [] }, thoughts: [] },
   gate: { names: ['format', 'think', 'images'], objects: [], inObjects: ['num_ctx'] },

@@ -26,6 +26,7 @@ export const definition: ProtocolDefinition = {
     thoughts: thoughtBudgets,
   },
   gate: { names: ['enable_thinking', 'thinking_budget'], objects: [], inObjects: [] },
+  instructions: { turns: 'messages', isRisky: true },
   matches: {
     turns: 'messages',
     members: [

@@ -43,7 +43,7 @@ export function encodeMessages(request: ChatRequest, dropped: Dropped, target: T
     // A run of the other side's messages is one turn: all its results come before anything else it says.
     const first = at - 1;
     while (isTurn(request.messages[at])) at++;
-    found.push(...encodeTurn(request.messages.slice(first, at), first, callsOf(request.messages[first - 1]), context));
+    found.push(...encodeTurn(request.messages.slice(first, at), first, context));
   }
   return found;
 }
@@ -51,25 +51,15 @@ export function encodeMessages(request: ChatRequest, dropped: Dropped, target: T
 const isTurn = (message: Message | undefined): boolean => message?.role === 'user' || message?.role === 'tool';
 const holdsResult = (message: Message | undefined): boolean =>
   message?.parts.some(({ type }) => type === 'tool-result') === true;
-const callsOf = (message: Message | undefined): readonly Call[] =>
-  message?.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call') : [];
 
-/** A call whose result was lost gets a note as its result; a history without one would be refused. */
-function encodeTurn(
-  messages: readonly Message[],
-  first: number,
-  calls: readonly Call[],
-  context: EncodeContext,
-): Item[] {
+function encodeTurn(messages: readonly Message[], first: number, context: EncodeContext): Item[] {
   const results: Item[] = [];
   const output: Item[] = [];
-  const answered = new Set<string>();
   for (const [offset, message] of messages.entries()) {
     const path = `/messages/${first + offset}`;
     const images: Part[] = [];
     for (const part of message.parts) {
       if (part.type !== 'tool-result') continue;
-      answered.add(part.id);
       results.push(encodeResult(part, path, images, context));
     }
     const rest = [...images, ...message.parts.filter((part) => part.type !== 'tool-result')];
@@ -80,13 +70,10 @@ function encodeTurn(
     if (rest.length === 0 || !isNothing(content) || rest.some(({ type }) => type !== 'unknown'))
       output.push({ role: 'user', content, ...named });
   }
-  const lost = calls.filter(({ id }) => !answered.has(id));
-  return [...results, ...lost.map(({ id }) => toolMessage(id, 'Error: no result was given')), ...output];
+  return [...results, ...output];
 }
 
 const isNothing = (content: unknown): boolean => content === '' || (Array.isArray(content) && content.length === 0);
-
-const toolMessage = (id: string, content: string): Item => ({ role: 'tool', tool_call_id: portableId(id), content });
 
 /** A tool message holds text alone; pictures follow in a message of the user's. */
 function encodeResult(part: Result, path: string, images: Part[], { dropped }: EncodeContext): Item {
@@ -98,7 +85,11 @@ function encodeResult(part: Result, path: string, images: Part[], { dropped }: E
   }
   if (words.length === 0 && images.length > 0) words.push('(see the attachment below)');
   const content = words.join('\n');
-  return toolMessage(part.id, part.isError ? `Error: ${content}` : content);
+  return {
+    role: 'tool',
+    tool_call_id: portableId(part.id),
+    content: part.isError ? `Error: ${content}` : content,
+  };
 }
 
 function encodeAssistant(parts: readonly Part[], path: string, context: EncodeContext): Item {

@@ -23,6 +23,7 @@ export const definition: ProtocolDefinition = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  instructions: { turns: 'input', apart: 'instructions' },
   matches: {
     turns: 'input',
     members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],

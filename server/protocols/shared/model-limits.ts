@@ -1,7 +1,8 @@
-/** Brings a request within what its model takes: what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
+/** Brings a request within what its model takes: turns come in order, what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
 import type { ChatRequest, Message, Part, Reasoning, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
+import { inOrder } from './conversation-order.ts';
 import { budgetOf, closestEffort, effortOf } from './effort.ts';
 import { inWords } from './format-words.ts';
 import { objectSchema } from './tools.ts';
@@ -22,7 +23,9 @@ export interface Forms {
 }
 
 /** @returns the same request where nothing had to be changed. */
-export function withinLimits(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
+export function withinLimits(requested: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
+  const messages = inOrder(requested.messages, dropped);
+  const request = messages === requested.messages ? requested : { ...requested, messages };
   if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
   const reasoning = unlessForced(request, reasoningWithinLimits(request.reasoning, target, dropped), target, dropped);
   const rejected = rejectedBy(target, isThinkingEnabled(reasoning, target), forms);

@@ -1,6 +1,7 @@
 /** The common form as a Converse request. */
 import type { ChatRequest, Message, Part, Tool } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
+import { opening, withQuestion } from '../../protocols/shared/conversation-order.ts';
 import { reportDropped } from '../../protocols/shared/dropped-fields.ts';
 import { copyExtraFields } from '../../protocols/shared/extra-fields.ts';
 import { inWords } from '../../protocols/shared/format-words.ts';
@@ -23,13 +24,16 @@ interface Turn {
 export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<string, unknown> {
   const request = requested.responseFormat === null ? requested : inWords(requested, requested.responseFormat);
   const system: Block[] = [];
-  const turns: Turn[] = [];
-  for (const [index, message] of request.messages.entries()) {
+  const messages: Turn[] = [];
+  for (const [index, message] of withQuestion(request.messages, dropped).entries()) {
     const blocks = message.parts.flatMap((part) => encodePart(part, `/messages/${index}`, dropped));
     if (message.role === 'system' || message.role === 'developer') system.push(...blocks);
-    else add(turns, message, blocks);
+    else add(messages, message, blocks);
   }
-  const messages = answered(turns);
+  if (messages[0]?.role === 'assistant') {
+    dropped.push(opening.reason);
+    messages.unshift({ role: 'user', content: [{ text: opening.text }] });
+  }
   reportUnsupported(request, dropped);
   copyExtraFields(request, {}, dropped);
   return present({
@@ -114,29 +118,6 @@ function add(turns: Turn[], message: Message, blocks: Block[]): void {
 const resultOf = (id: string, content: Block[], status: string): Block => ({
   toolResult: { toolUseId: id, content, status },
 });
-
-/** Every call needs its result in the next turn, in front of what else that says; a lost one is replaced by a note. */
-function answered(turns: readonly Turn[]): Turn[] {
-  const whole: Turn[] = [];
-  for (const [at, turn] of turns.entries()) {
-    if (turn.role === 'user') turn.content.sort((a, b) => Number('toolResult' in b) - Number('toolResult' in a));
-    whole.push(turn);
-    const calls = turn.content.flatMap(
-      ({ toolUse }) => (toolUse as { toolUseId?: string } | undefined)?.toolUseId ?? [],
-    );
-    if (calls.length === 0) continue;
-    const next = turns[at + 1];
-    const results = new Set(
-      next?.content.map(({ toolResult }) => (toolResult as { toolUseId?: string } | undefined)?.toolUseId),
-    );
-    const missing = calls
-      .filter((id) => !results.has(id))
-      .map((id) => resultOf(id, [{ text: 'No result was given' }], 'error'));
-    if (next?.role === 'user') next.content.unshift(...missing);
-    else if (missing.length > 0) whole.push({ role: 'user', content: missing });
-  }
-  return whole;
-}
 
 function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
   switch (part.type) {

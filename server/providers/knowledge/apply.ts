@@ -4,6 +4,15 @@ import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { guardedLookup, record } from '../../protocols/shared/json.ts';
+import {
+  isSystemFirst,
+  JoinedTurns,
+  joinedContent,
+  ownOrder,
+  type SystemOrder,
+  safeOrder,
+  withSystemFirst,
+} from './message-order.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ProviderRow } from './row.ts';
 
@@ -47,8 +56,7 @@ function compile(rows: readonly ProviderRow[]): Compiled {
   const compiled = new Map<string, Rules>();
   for (const row of rows) {
     const key = `${row.provider} ${row.dialect}`;
-    const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
-    const rule = { row, path, top: path[0]?.key ?? '' };
+    const rule = ruleOf(row);
     const before = compiled.get(key);
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
@@ -56,11 +64,16 @@ function compile(rows: readonly ProviderRow[]): Compiled {
       tops: new Set([
         ...(before?.tops ?? []),
         rule.top,
-        ...(row.demand.kind === 'present' && path.length === 1 ? [row.onlyWith ?? rule.top] : []),
+        ...(row.demand.kind === 'present' && rule.path.length === 1 ? [row.onlyWith ?? rule.top] : []),
       ]),
     });
   }
   return compiled;
+}
+
+function ruleOf(row: ProviderRow): Rule {
+  const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
+  return { row, path, top: path[0]?.key ?? '' };
 }
 
 const providerRules = compile(providerRows);
@@ -70,13 +83,36 @@ const ofPassed = compile(providerRows.filter(({ translatedOnly }) => translatedO
  * @param provider slug of the catalogue.
  * @param translated whether the request is translated; else it passes as its client wrote it.
  * @param model as the upstream calls it.
+ * @param order where the channel's host takes instructions.
  * @returns undefined where the provider takes what its dialect takes.
  */
-export function rulesFor(provider: string, dialect: ProtocolId, translated: boolean, model: string): Rules | undefined {
+export function rulesFor(
+  provider: string,
+  dialect: ProtocolId,
+  translated: boolean,
+  model: string,
+  order: SystemOrder = 'default',
+): Rules | undefined {
   const all = (translated ? providerRules : ofPassed).get(`${provider} ${dialect}`);
   const name = bareName(model);
-  const list = all?.list.filter(({ row: { models } }) => models === undefined || models.test(name)) ?? [];
-  return all === undefined || list.length === 0 ? undefined : { list, tops: all.tops };
+  const known = all?.list.filter(({ row: { models } }) => models === undefined || models.test(name)) ?? [];
+  const list = withOrder(known, order, { provider, dialect, translated });
+  if (list.length === 0) return undefined;
+  return { list, tops: new Set([...(all?.tops ?? []), ...list.map(({ top }) => top)]) };
+}
+
+const isOrder = ({ row: { demand } }: Rule): boolean => demand.kind === 'systemFirst';
+
+/** What is said of the order of turns comes before the rules that look at it. */
+function withOrder(
+  known: readonly Rule[],
+  order: SystemOrder,
+  { provider, dialect, translated }: { provider: string; dialect: ProtocolId; translated: boolean },
+): readonly Rule[] {
+  if (order === 'anywhere') return known.some(isOrder) ? known.filter((rule) => !isOrder(rule)) : known;
+  if (known.some(isOrder)) return known;
+  const rows = order === 'first' ? ownOrder(provider, dialect) : translated ? safeOrder(provider, dialect) : [];
+  return rows.length === 0 ? known : [...rows.map(ruleOf), ...known];
 }
 
 /** Whether a member of this name is refused as a whole. */
@@ -128,6 +164,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (demand.kind === 'notNull') return value === null;
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
+  if (demand.kind === 'systemFirst') return Array.isArray(value) && !isSystemFirst(value, demand.apart, object);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
   if (demand.kind === 'without') return Array.isArray(value) && value.some((word) => demand.words.includes(word));
   return true;
@@ -201,11 +238,13 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
     case 'mentions':
       if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
       reasons.push('a word that the upstream demands is put before them');
-      return { ...object, [key]: [demand.by, ...value] };
+      return { ...object, [key]: led(demand.by, value) };
     case 'parted':
       return parted(object, key, demand, reasons);
     case 'alternating':
       return alternating(object, key, reasons);
+    case 'systemFirst':
+      return withSystemFirst(object, key, demand.apart, reasons);
     case 'atMost':
     case 'atLeast': {
       if (Array.isArray(value) && demand.kind === 'atMost') {
@@ -241,6 +280,13 @@ function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'on
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
 }
 
+/** A host may take one system message alone. */
+function led(by: { readonly role: string; readonly content: string }, turns: readonly unknown[]): readonly unknown[] {
+  const first = record(turns[0]);
+  if (first?.role !== by.role) return [by, ...turns];
+  return [{ ...first, content: joinedContent([by.content, first.content], 'text') }, ...turns.slice(1)];
+}
+
 function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'parted' }>, reasons: string[]): Members {
   const value = object[key];
   if (!Array.isArray(value)) return object;
@@ -253,39 +299,22 @@ function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'p
   return { ...object, [key]: apart };
 }
 
-const partsOf = (content: unknown): readonly unknown[] =>
-  Array.isArray(content) ? content : [{ type: 'text', text: String(content ?? '') }];
-
 /** Words stay words where both are. Calls and their results stand for themselves. */
 function alternating(object: Members, key: string, reasons: string[]): Members {
   const value = object[key];
   if (!Array.isArray(value)) return object;
-  const joined: unknown[] = [];
-  // Parts of the last message, where it is one of ours: a list that grows in place.
-  let parts: unknown[] | null = null;
+  const joined = new JoinedTurns('text');
   for (const item of value) {
-    const [last, next] = [record(joined.at(-1)), record(item)];
+    const [last, next] = [joined.last, record(item)];
     const speaks = next?.role === 'user' || next?.role === 'assistant';
     const plain = (message: Members | null) => message?.tool_calls == null;
-    if (!speaks || last === null || last.role !== next.role || !plain(last) || !plain(next)) {
-      joined.push(item);
-      parts = null;
-      continue;
-    }
-    const [before, after] = [last.content, next.content];
-    if (typeof before === 'string' && typeof after === 'string') {
-      joined[joined.length - 1] = { ...last, content: `${before}\n\n${after}` };
-      continue;
-    }
-    if (parts === null) {
-      parts = [...partsOf(before)];
-      joined[joined.length - 1] = { ...last, content: parts };
-    }
-    for (const part of partsOf(after)) parts.push(part);
+    if (!speaks || last?.role !== next.role || !plain(last) || !plain(next)) joined.add(item);
+    else joined.join(next.content);
   }
-  if (joined.length === value.length) return object;
+  const turns = joined.all();
+  if (turns.length === value.length) return object;
   reasons.push('what one side says in a row is one message here');
-  return { ...object, [key]: joined };
+  return { ...object, [key]: turns };
 }
 
 function without(object: Members, key: string): Members {

@@ -62,6 +62,7 @@ const demandFields = (demand: Demand): unknown => {
     case 'absent':
     case 'notNull':
     case 'alternating':
+    case 'systemFirst':
       return null;
     case 'renamed':
       return demand.to;

@@ -1,4 +1,6 @@
 /** Everything that is said of single providers' wires, whatever the model. */
+
+import { messageOrderRows } from './message-order.ts';
 import type { Demand, ProviderRow } from './row.ts';
 import { unsupportedFieldRows } from './unsupported-fields.ts';
 
@@ -316,6 +318,8 @@ const together = of('together', 'openai-chat', [
 ]);
 
 export const providerRows: readonly ProviderRow[] = [
+  // Other rows about messages look at the order that these make.
+  ...messageOrderRows,
   ...openai,
   ...openaiResponses,
   ...codexMembers,

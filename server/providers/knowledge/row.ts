@@ -42,6 +42,8 @@ export type Demand =
   | { readonly kind: 'without'; readonly words: readonly string[] }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
+  /** Of turns: one system message, and it comes first. `apart`: the member beside them where the dialect has the instructions. */
+  | { readonly kind: 'systemFirst'; readonly apart?: 'instructions' | 'system' }
   /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */
   | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it, and for an empty text where that is refused too. */

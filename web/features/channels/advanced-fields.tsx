@@ -104,6 +104,26 @@ function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider
   );
 }
 
+function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const selected = setting?.system_messages;
+  return (
+    <SelectField
+      label={t('channels.systemMessages')}
+      help={t('channels.systemMessagesHelp')}
+      value={selected === 'first' || selected === 'anywhere' ? selected : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.systemMessagesUsual')],
+        ['first', t('channels.systemMessagesFirst')],
+        ['anywhere', t('channels.systemMessagesAnywhere')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'system_messages', value) })}
+    />
+  );
+}
+
 /** A word of the setting. */
 function SettingField({
   name,
@@ -196,6 +216,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
         <ChannelOptions form={form} onChange={onChange} />
         <DialectField form={form} provider={provider} onChange={onChange} />
+        <SystemMessagesField {...both} />
         <UnknownIdsField {...both} />
       </Part>
       <Part title={t('channels.partUpstream')}>

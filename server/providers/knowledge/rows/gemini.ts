@@ -39,6 +39,16 @@ export const geminiModels: readonly ModelRow[] = [
   },
   {
     models: /^gemini-(?:[3-9]|.*latest)/,
+    callIds: true,
+    source: 'https://ai.google.dev/gemini-api/docs/function-calling',
+  },
+  {
+    models: /^gemini-(?:3\.[6-9]|[4-9]|.*latest)/,
+    unsupported: ['prefill'],
+    source: 'https://github.com/maximhq/bifrost/issues/6334',
+  },
+  {
+    models: /^gemini-(?:[3-9]|.*latest)/,
     unsupported: ['candidates'],
     source: 'https://github.com/googleapis/js-genai/issues/1609',
   },
