@@ -20,7 +20,23 @@ test.each([
     'if (a < 2) f();',
     ['if (!(a < 2)) f();', 'if (a <= 2) f();', 'if (a < (3)) f();', 'if (a < (1)) f();', 'if (a < 2) void 0;'],
   ],
-  ['const a = b && c === d;', ['const a = b || c === d;', 'const a = b && c !== d;']],
+  [
+    'const a = b && c === d;',
+    ['const a = b || c === d;', 'const a = b && c !== d;', 'const a = (c === d);', 'const a = (b);'],
+  ],
+  // Each of a chain is left out once, whatever stands in parentheses.
+  [
+    'const a = b && (c || d) && e;',
+    [
+      ...['const a = b || (c || d) && e;', 'const a = b && (c || d) || e;', 'const a = b && (c && d) && e;'],
+      ...['const a = (c || d) && (e);', 'const a = (b) && (e);', 'const a = (b) && (c || d);'],
+    ],
+  ],
+  ['const a = { ...b, ...c };', ['const a = { ...c, ...b };']],
+  ['const a = { d, ...b, e };', ['const a = { ...b, d, e };', 'const a = { d, e, ...b };']],
+  ['const a = [b, ...c, ...d];', ['const a = [b, ...d, ...c];']],
+  ['const a = f(b, c);', ['const a = f(c, c);', 'const a = f(b, b);']],
+  ['const a = new F(b, () => c, b, ...d);', []],
   [
     'const a = b > c ? d - e : f * g;',
     [
@@ -49,7 +65,7 @@ test.each([
 
 test.each([
   [
-    'const f = (a, b) => a < b && a !== 3;',
+    'const f = (a, b) => (a < b && a !== 3 ? { ...{ a }, ...{ a: Math.max(a, b) } } : a);',
     [
       [1, 2],
       [2, 2],

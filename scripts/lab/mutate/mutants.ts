@@ -107,7 +107,54 @@ function ofStatement(node: Node): Change[] {
   return isWork.includes(expression.type) ? [['statement', node.start, node.end, 'void 0;']] : [];
 }
 
-function changesOf(node: Node, text: string): Change[] {
+const sliceOf = (text: string, { start, end }: Node): string => text.slice(start, end);
+
+/** What is joined by `&&`, without parentheses around it. */
+function conjunctsOf(node: Node): Node[] {
+  if (node.type !== 'LogicalExpression' || node.operator !== '&&') return [node];
+  return [node.left, node.right].flatMap((side) => (isNode(side) ? conjunctsOf(side) : []));
+}
+
+/** A condition of several loses one of them: the whole chain at once, so that each is left out once. */
+function ofChain(node: Node, parent: Node | null, text: string): Change[] {
+  const isInner = parent?.type === 'LogicalExpression' && parent.operator === '&&';
+  if (isInner || node.operator !== '&&') return [];
+  const all = conjunctsOf(node);
+  return all.map((_, dropped): Change => {
+    const left = all.filter((_one, index) => index !== dropped);
+    return ['conjunct', node.start, node.end, left.map((one) => `(${sliceOf(text, one)})`).join(' && ')];
+  });
+}
+
+/** Of two neighbours, one of them a spread, the other one wins. */
+function ofSpreads(node: Node, text: string): Change[] {
+  const list = node.type === 'ObjectExpression' ? node.properties : node.elements;
+  const members = Array.isArray(list) ? list.filter(isNode) : [];
+  const isSpread = ({ type }: Node): boolean => type === 'SpreadElement';
+  return members.flatMap((one, index): Change[] => {
+    const other = members[index + 1];
+    if (other === undefined || !(isSpread(one) || isSpread(other))) return [];
+    if (node.type === 'ArrayExpression' && !(isSpread(one) && isSpread(other))) return [];
+    const [first, second] = [sliceOf(text, one), sliceOf(text, other)];
+    if (first === second) return [];
+    return [['spread', one.start, other.end, second + text.slice(one.end, other.start) + first]];
+  });
+}
+
+/** An argument is its neighbour; the type checker refuses those of another type. */
+function ofArguments(node: Node, text: string): Change[] {
+  const given = Array.isArray(node.arguments) ? node.arguments.filter(isNode) : [];
+  const isPlain = ({ type }: Node): boolean => !/Function|^SpreadElement$|^AwaitExpression$/.test(type);
+  return given.flatMap((one, index): Change[] =>
+    [given[index - 1], given[index + 1]].flatMap((other): Change[] =>
+      other === undefined || !isPlain(one) || !isPlain(other) || sliceOf(text, one) === sliceOf(text, other)
+        ? []
+        : [['argument', one.start, one.end, sliceOf(text, other)]],
+    ),
+  );
+}
+
+function changesOf(node: Node, parent: Node | null, text: string): Change[] {
   switch (node.type) {
     case 'IfStatement':
     case 'ConditionalExpression': {
@@ -115,8 +162,15 @@ function changesOf(node: Node, text: string): Change[] {
       return isNode(test) ? [['condition', test.start, test.end, `!(${text.slice(test.start, test.end)})`]] : [];
     }
     case 'BinaryExpression':
-    case 'LogicalExpression':
       return ofOperator(node, text);
+    case 'LogicalExpression':
+      return [...ofOperator(node, text), ...ofChain(node, parent, text)];
+    case 'ObjectExpression':
+    case 'ArrayExpression':
+      return ofSpreads(node, text);
+    case 'CallExpression':
+    case 'NewExpression':
+      return ofArguments(node, text);
     case 'Literal':
       return ofLiteral(node);
     case 'ReturnStatement':
@@ -155,8 +209,8 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   const walk = (node: Node, parent: Node | null, isOnLoad: boolean): void => {
     if (isSilent(node.type) || isMessage(node)) return;
     const isKey = parent !== null && parent.key === node && parent.computed !== true;
-    const isOperation = node.type === 'BinaryExpression' || node.type === 'LogicalExpression';
-    for (const [operator, start, end, change] of changesOf(node, text)) {
+    const isWhole = /^(?:Binary|Logical|Object|Array)Expression$/.test(node.type);
+    for (const [operator, start, end, change] of changesOf(node, parent, text)) {
       // A number that names a member stands in no parentheses.
       const after = isKey ? change.replace(/^\((.*)\)$/, '[$1]') : change;
       const lineStart = text.lastIndexOf('\n', start) + 1;
@@ -167,7 +221,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       seen.set(base, nth + 1);
       const line = text.slice(0, start).split('\n').length;
       const before = text.slice(start, end);
-      const whole = isOperation ? ([node.start, node.end] as const) : ([start, end] as const);
+      const whole = isWhole ? ([node.start, node.end] as const) : ([start, end] as const);
       const id = nth === 0 ? base : `${base}#${nth}`;
       found.push({ id, file, line, start, end, before, after, operator, whole, isKey, isOnLoad });
     }

@@ -1,7 +1,7 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` and the presses of the console's controls notice.
- * Flags: --seed TEXT, --count N (of the sample), --from N, --only PATHS, --tests PATHS (asked alone; both with commas), --surface (console,
+ * Flags: --seed TEXT, --count N (of the sample), --from N, --operators NAMES and --within PATHS (what is drawn from), --only PATHS, --tests PATHS (asked alone; both with commas), --surface (console,
  * commands, HTTP and database instead), --minutes N (stops then; the next call goes on), --files N (test files asked at
  * most), --out FILE, --named (those of named.ts, over PostgreSQL and Redis where they are installed), --again
  * (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that these did
@@ -67,7 +67,11 @@ const filesOf = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSyn
 
 function sample(): readonly Mutant[] {
   const files = filesOf('{server,web,cli,db}/**/*.{ts,tsx}').filter((file) => scope.test(file));
-  const all = files.flatMap((file) => mutantsOf(file, textOf(file)));
+  const operators = textFlag('operators', '').split(',');
+  const isDrawn = ({ operator }: Mutant): boolean => operators[0] === '' || operators.includes(operator);
+  const all = files
+    .filter((file) => isBelow(file, textFlag('within', '')))
+    .flatMap((file) => mutantsOf(file, textOf(file)).filter(isDrawn));
   const seeded = sampled(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
   return seeded.filter(({ file }) => isBelow(file, textFlag('only', '')));
 }
