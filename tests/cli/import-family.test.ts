@@ -546,6 +546,18 @@ test('who had notices by a way that is not here gets them by mail, and can save 
   ]);
 });
 
+test('who had no password at the source is not taken for one who has', async () => {
+  await moveIn({ users: [user(1, 'root'), user(2, 'code', { password: '' }), user(3, 'pass')] });
+  const raw = new BetterSqlite(join(dir, 'data', 'gateway.db'));
+  const rows = raw.prepare('SELECT username, password_made FROM users ORDER BY id').all();
+  raw.close();
+  expect(rows).toEqual([
+    { username: 'root', password_made: 0 },
+    { username: 'code', password_made: 1 },
+    { username: 'pass', password_made: 0 },
+  ]);
+});
+
 test('nothing is written before the plan is confirmed', async () => {
   const file = fileOf(site({ checkins: [{ id: 1, user_id: 1 }] }));
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'input_needed' });

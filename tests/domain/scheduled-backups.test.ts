@@ -54,6 +54,19 @@ async function whatIsIn(file: string) {
   return { sound, users };
 }
 
+test('two that are ordered at once are one', async () => {
+  let made = 0;
+  spoil = ({ source }) => {
+    if (source !== null) made++;
+  };
+  const both = await Promise.all([gateway.services.backups.run(), gateway.services.backups.run()]);
+  expect([made, files().length]).toEqual([1, 1]);
+  expect(both[0]).toBe(both[1]);
+  now += hourMs;
+  await gateway.services.backups.run();
+  expect([made, files().length]).toEqual([2, 2]);
+});
+
 test('off by default; then by the interval, the newest kept, readable by their owner alone', async () => {
   await tickAt(0);
   expect(files()).toEqual([]);

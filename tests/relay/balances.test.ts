@@ -57,6 +57,14 @@ test('a hold takes of the budgets, the key and the balance, or of none of them',
   expect(left()).toEqual([490, 90]);
 });
 
+test('what a user owes to overrun is known from the first request after a start on', () => {
+  const balances = new Balances();
+  balances.money.accounts.observeUser({ ...user(1, 100), overrun: 70 });
+  expect(balances.account(1, 0).overrun()).toBe(70);
+  balances.money.accounts.credit({ kind: 'balance', userId: 1, delta: 0, overrun: 5, version: 1 } as never);
+  expect(balances.account(1, 0).overrun()).toBe(75);
+});
+
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser(user(1, 1005));

@@ -20,6 +20,7 @@ const priced = [
   'o3-mini',
   'claude-opus-5',
   'claude-sonnet-4-5',
+  'claude-sonnet-4-5-thinking',
   'gemini-3-pro-preview',
   'deepseek-reasoner',
   'my-model',
@@ -456,6 +457,24 @@ test.each([
   } else await cancelled();
   const log = await lastLog();
   expect(log?.completion_tokens).toBe(drained ? 4 + thought : 2);
+});
+
+test('a model that is asked to think by the end of its name is read on for', async () => {
+  const name = 'claude-sonnet-4-5-thinking';
+  await addChannel('anthropic-messages', name);
+  const wire = wires['anthropic-messages'];
+  const stream = playing();
+  const { requested, leave } = post(featuresIn['anthropic-messages'](name));
+  const up = await stream;
+  up.write(wire.begin + wire.first);
+  const { text } = reading(await requested);
+  await expect.poll(text).toContain('one two ');
+  leave();
+  await soon();
+  expect(upstream.requests[0]?.closed).toBe(false);
+  up.write(wire.finish + wire.usage + wire.terminal);
+  up.end();
+  expect(await lastLog()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
 });
 
 test('a model of an unknown name is read on for where it is asked to think', async () => {

@@ -4,6 +4,7 @@ import {
   type Condition,
   candidateList,
   candidatesOf,
+  mapModel,
   type Routable,
   traceOf,
 } from '../../server/routing/candidates.ts';
@@ -183,4 +184,11 @@ test('a trace names the first hundred channels', () => {
   const trace = traceOf(list, candidatesOf(list, randomOf(3), health, 9), health, 9);
   expect(trace).toMatch(/^order=9 p0 1% same-conversation > \d+ p0 1% > .* > and 30 more$/);
   expect(trace.split(' > ')).toHaveLength(101);
+});
+
+test('a mapping to nothing, or to what is no name, ends where it stands', () => {
+  expect(mapModel({ a: '' }, 'a')).toBe('a');
+  expect(mapModel({ a: 'b', b: '' }, 'a')).toBe('b');
+  expect(mapModel({ a: 'b', b: 7 }, 'a')).toBe('b');
+  expect(mapModel({ a: 'b', b: 'c' }, 'a')).toBe('c');
 });

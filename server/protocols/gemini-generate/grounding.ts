@@ -28,7 +28,8 @@ function unitsOf(offsets: Uint32Array | null, bytes: number): number {
     if ((offsets[middle] ?? 0) < bytes) low = middle + 1;
     else high = middle;
   }
-  return low;
+  // Between the halves of a pair nothing begins and nothing ends.
+  return low + 1 < offsets.length && offsets[low + 1] === offsets[low] ? low + 1 : low;
 }
 
 const bytesOf = (offsets: Uint32Array | null, words: string, unit: number): number => {
