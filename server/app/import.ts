@@ -179,7 +179,7 @@ function readLitellm(file: string): unknown {
 /** PyYAML, which LiteLLM reads with, knows merge keys (`<<`). @throws AppError import_failed */
 function yamlIn(file: string): Record<string, unknown> {
   try {
-    const value: unknown = parse(readFileSync(file, 'utf8'), { merge: true });
+    const value: unknown = parse(readFileSync(file, 'utf8'), { merge: true, uniqueKeys: false });
     return typeof value === 'object' && value !== null ? { ...value } : {};
   } catch (error) {
     throw new AppError('import_failed', { detail: `${file}: ${error instanceof Error ? error.message : ''}` }, error);

@@ -385,6 +385,9 @@ test('LiteLLM: every member acts or is named, what is free stays free, and files
     file,
     `include: [more.yaml]
 environment_variables: {OPENAI_KEY: sk-canary-of-the-file}
+# PyYAML takes the last of two.
+general_settings: {}
+general_settings: {}
 model_list:
   - model_name: gpt-4o
     litellm_params: {model: openai/gpt-4o, api_key: os.environ/OPENAI_KEY, api_base: 'http://127.0.0.1:9/v1'}
