@@ -215,6 +215,8 @@ export function createUsersRepository({ query, dialect }: Database) {
       select()
         .where('deleted_at', 'is', null)
         .where((eb) => eb.or([eb('username', '=', login), eb.and([eb('email', '=', login), eb('email', '<>', '')])]))
+        // A name that looks like the address of another: older sites may have one.
+        .orderBy((eb) => eb.case().when('username', '=', login).then(0).else(1).end())
         .executeTakeFirst(),
     findByAccessToken: (hash: string): Promise<UserRow | undefined> =>
       select().where('access_token_hash', '=', hash).where('deleted_at', 'is', null).executeTakeFirst(),

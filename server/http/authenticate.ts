@@ -143,7 +143,12 @@ function checkOrigin(request: Request, services: Services): void {
   if (host === '' || !ours.includes(host)) throw new AppError('cross_site');
 }
 
-const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : '');
+/** An origin has no name and password in front of its host. */
+function hostOf(address: string): string {
+  if (!URL.canParse(address)) return '';
+  const { host, username, password } = new URL(address);
+  return username === '' && password === '' ? host : '';
+}
 
 function cookieOf(header: string, name: string): string | null {
   for (const part of header.split(';')) {

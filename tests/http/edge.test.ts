@@ -100,6 +100,8 @@ test('without Sec-Fetch-Site the origin must be ours', async () => {
     (await api.send('PUT', '/api/user/self', { display_name: 'x' }, { ...old, ...extra })).body;
   expect(await put({ origin: 'https://evil.example' })).toMatchObject({ code: 'cross_site' });
   expect(await put({ origin: 'null' })).toMatchObject({ code: 'cross_site' });
+  for (const before of ['evil@', ':evil@', 'http:evil@'])
+    expect(await put({ origin: api.base.replace('//', `//${before}`) })).toMatchObject({ code: 'cross_site' });
   expect(await put({ origin: api.base })).toMatchObject({ success: true });
   expect(await put({ origin: 'https://gw.example' })).toMatchObject({ code: 'cross_site' });
   await api.gateway.option('ServerAddress', 'https://gw.example');
@@ -152,7 +154,7 @@ test('the owner of the data directory may act as a user, with that user’s righ
     const headers = { 'x-gateway-as-user': name };
     expect((await api.send('GET', '/api/user/self', undefined, headers)).body.data).toMatchObject({ id });
     expect((await api.send('GET', '/api/user/', undefined, headers)).body.code).toBe('role_too_low');
-    expect((await api.send('GET', '/api/local/ledger/verify', undefined, headers)).body.code).toBe('role_too_low');
+    expect((await api.send('GET', '/api/local/ledger/verify', undefined, headers)).body.code).toBe('local_only');
   }
   expect((await api.send('GET', '/api/user/self', undefined, { 'x-gateway-as-user': 'nobody' })).body.code).toBe(
     'not_found',

@@ -185,3 +185,19 @@ test('what failed and was given back lowers the bill of its user, key and tag, a
   expect((await get(`token=${keys.ci}`)).lines.some(({ refund }) => refund)).toBe(false);
   expect((await get(`user=${ann.id}&check=true`)).check).toEqual({ checked: 6, unequal: 0 });
 });
+
+test('the bills of who ranks as high are not read by an administrator, not by the key either', async () => {
+  const admin = await api.addUser('admin', 10);
+  const first = await api.gateway.services.users.findByLogin('root');
+  const { id: key } = await api.gateway.services.tokens.create(first?.id ?? 0, { name: 'secret' });
+  const { id: peerKey } = await api.gateway.services.tokens.create(admin.id, { name: 'own' });
+  const ask = async (query: string, headers: Headers) =>
+    (await api.send('GET', `/api/statement/?${query}`, undefined, headers)).body;
+  const other = await api.addUser('other-admin', 10);
+  for (const query of [`user=${first?.id}`, `token=${key}`, `user=${other.id}`])
+    expect(await ask(query, admin.headers)).toMatchObject({ success: false, code: 'user_rank_read' });
+  for (const query of [`user=${admin.id}`, `token=${peerKey}`, `user=${ann.id}`, `token=${keys.laptop}`, 'tag=cheap'])
+    expect(await ask(query, admin.headers)).toMatchObject({ success: true });
+  for (const query of [`user=${admin.id}`, `token=${key}`])
+    expect(await ask(query, root)).toMatchObject({ success: true });
+});

@@ -273,3 +273,23 @@ test('no sequence of actions raises anybody to the actor’s level', () => {
     expect(people.filter((one) => one.role === 100)).toHaveLength(1);
   }
 });
+
+test('a new name has no @, and where an older one reads like an address, it is the name that logs in', async () => {
+  const made = await api.send('POST', '/api/user/', { username: 'v@x.co', password: 'password1' }, root);
+  expect(made.body).toMatchObject({ success: false, code: 'input_invalid' });
+  const renamed = await api.send('PUT', '/api/user/', { id: plainId, username: 'v@x.co' }, root);
+  expect(renamed.body).toMatchObject({ success: false, code: 'input_invalid' });
+  const { users } = api.gateway.services;
+  const { database } = api.gateway;
+  // The address belongs to whom came first, then to whom came last.
+  for (const [named, addressed] of [
+    [adminId, plainId],
+    [plainId, adminId],
+  ] as const) {
+    const set = (id: number, change: object) =>
+      database.query.updateTable('users').set(change).where('id', '=', id).execute();
+    await set(addressed, { username: `u${addressed}`, email: 'v@x.co' });
+    await set(named, { username: 'v@x.co', email: '' });
+    expect((await users.findByLogin('v@x.co'))?.id).toBe(named);
+  }
+});

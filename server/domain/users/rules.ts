@@ -24,6 +24,8 @@ export const checkKnownUsername = (given: string): string => checkName(given, ma
 /** @returns the name without surrounding space. @throws AppError input_invalid */
 export function checkUsername(given: string): string {
   const name = checkName(given, maxUsernameLength);
+  // At the login a name and an address are typed into the same field.
+  if (name.includes('@')) reject('用户名不能包含 @', 'the username must not contain @');
   // Wide letters, ligatures and circled numbers are read as the plain ones: such a name is the double of another.
   if (name.normalize('NFKC') !== name)
     reject(

@@ -14,7 +14,7 @@ interface StatementSubject {
   readonly tag?: string | undefined;
 }
 
-/** @throws AppError params_invalid, role_too_low, not_found */
+/** @throws AppError params_invalid, role_too_low, user_rank_read, not_found */
 async function subjectOf(call: Call<StatementSubject>): Promise<StatementOf> {
   const { actor, input, services } = call;
   const { user: userId, token: tokenId } = input;
@@ -25,7 +25,10 @@ async function subjectOf(call: Call<StatementSubject>): Promise<StatementOf> {
   if (!all && (tag !== undefined || (userId !== undefined && userId !== actor.userId)))
     throw new AppError('role_too_low');
   // Another's key does not exist for a user.
-  if (tokenId !== undefined && !all) await services.tokens.get(tokenId, actor.userId);
+  const token = tokenId === undefined ? null : await services.tokens.get(tokenId, all ? null : actor.userId);
+  const owner = token?.user_id ?? userId;
+  // Whose account an administrator may not look at, his bills he may not either.
+  if (owner !== undefined && actor.via !== 'local') await services.userManagement.mayRead(actor, owner);
   return tokenId === undefined && tag === undefined ? { userId: userId ?? (await creator(call)) } : { tokenId, tag };
 }
 
