@@ -176,8 +176,8 @@ export const operationOptions = {
     panel: 'words',
     label: { zh: '检测到屏蔽词时停止生成', en: 'Stop when a blocked word appears' },
     help: {
-      zh: '流式回答的文字中一出现屏蔽词即停止，引用来源与对数概率不检查；已送出的部分照常计费。',
-      en: 'Ends a streaming response before the word is complete in its text; citations and log probabilities are not searched. What was delivered is charged.',
+      zh: '流式回答的文字中一出现屏蔽词即停止；已送出的部分照常计费。',
+      en: 'Ends a stream before the word is complete in its text. What was delivered is charged.',
     },
   }),
   SensitiveWords: option({
