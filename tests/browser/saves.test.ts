@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { en } from '../../web/locales/en.ts';
 import { setUp } from '../binary/support.ts';
+import { inShare } from '../support/often.ts';
 import { enter, fail, failures, json, mount, withFaults } from './faults.ts';
 import { openStage, type Stage } from './support.ts';
 
@@ -336,7 +337,9 @@ test.each(Object.keys(saves))(
     await mount(page, save.path, null);
     for (const step of save.fill ?? []) await step();
     const wrong: string[] = [];
-    for (const [kind, how] of Object.entries(failures)) wrong.push(...(await attempts(`${name}: ${kind}`, save, how)));
+    const index = Object.keys(saves).indexOf(name);
+    const kinds = Object.entries(failures).filter((_, at) => inShare(index, at));
+    for (const [kind, how] of kinds) wrong.push(...(await attempts(`${name}: ${kind}`, save, how)));
     wrong.push(...(await endedSession(`${name}: 401`, save)));
     expect(wrong).toEqual([]);
   },
