@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { type ApiFixture, createApiFixture } from '../support/api.ts';
+import { inShare, isLong } from '../support/often.ts';
 
 let api: ApiFixture;
 const reported: unknown[] = [];
@@ -65,9 +66,10 @@ test('no field of these calls can make them fail: they answer or refuse', async 
   let { headers } = await api.addUser('root', 100);
   let calls = 0;
   const failed: string[] = [];
-  for (const row of (endpoints as readonly Endpoint[]).filter((one) => attempts.test(one.id))) {
-    for (const field of fieldsOf(row)) {
-      for (const value of values) {
+  const rows = (endpoints as readonly Endpoint[]).filter((one) => attempts.test(one.id));
+  for (const [at, row] of rows.entries()) {
+    for (const [index, field] of fieldsOf(row).entries()) {
+      for (const value of values.filter((_, of) => inShare(at + index, of))) {
         const fields: Record<string, unknown> = {};
         for (const name of fieldsOf(row)) if (valid[name] !== undefined) fields[name] = valid[name];
         fields[field] = value;
@@ -89,7 +91,7 @@ test('no field of these calls can make them fail: they answer or refuse', async 
   }
   expect(failed).toEqual([]);
   expect(reported).toEqual([]);
-  expect(calls).toBeGreaterThan(500);
+  expect(calls).toBeGreaterThan(isLong ? 500 : 160);
 });
 
 test.each([

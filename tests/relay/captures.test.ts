@@ -8,6 +8,7 @@ import { agentHeaders } from '../../server/providers/knowledge/agent-headers.ts'
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { inShare } from '../support/often.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /** Requests recorded from real agents and SDKs, where they are at hand: they are not part of the project; one of our own is always there. */
@@ -152,23 +153,23 @@ function lossesOf(capture: Capture, from: ProtocolId, to: ProtocolId): string[] 
   return dropped;
 }
 
-test.each(captures.flatMap((capture) => dialects.map((dialect) => [capture.file, dialect, capture] as const)))(
-  '%s is answered by an upstream of %s',
-  async (_file, dialect, capture) => {
-    const token = await gateway.token({ group: dialect });
-    const response = await send(capture, token.key, headersOf(capture));
-    expect(await response.text()).toContain('practice');
-    expect(response.status).toBe(200);
-    // The log lists what the translation lost, as the dialect's own halves list it.
-    const from = relayRouteFor(pathOf(capture))?.route.protocol ?? 'openai-chat';
-    const [log] = await gateway.logs();
-    const listed = (JSON.parse(log?.other ?? '{}') as { dropped?: string[] }).dropped ?? [];
-    expect(log?.token_id).toBe(token.id);
-    const line = withoutAgentLine(capture) === capture.body ? [] : [expect.stringContaining('billing-header')];
-    if (from === dialect) expect(listed).toEqual(line);
-    else expect(listed).toEqual([...line, ...lossesOf(capture, from, dialect)]);
-  },
+const answered = captures.flatMap((capture, at) =>
+  dialects.filter((_, index) => inShare(at, index)).map((dialect) => [capture.file, dialect, capture] as const),
 );
+test.each(answered)('%s is answered by an upstream of %s', async (_file, dialect, capture) => {
+  const token = await gateway.token({ group: dialect });
+  const response = await send(capture, token.key, headersOf(capture));
+  expect(await response.text()).toContain('practice');
+  expect(response.status).toBe(200);
+  // The log lists what the translation lost, as the dialect's own halves list it.
+  const from = relayRouteFor(pathOf(capture))?.route.protocol ?? 'openai-chat';
+  const [log] = await gateway.logs();
+  const listed = (JSON.parse(log?.other ?? '{}') as { dropped?: string[] }).dropped ?? [];
+  expect(log?.token_id).toBe(token.id);
+  const line = withoutAgentLine(capture) === capture.body ? [] : [expect.stringContaining('billing-header')];
+  if (from === dialect) expect(listed).toEqual(line);
+  else expect(listed).toEqual([...line, ...lossesOf(capture, from, dialect)]);
+});
 
 test.each(captures.map((capture) => [capture.file, capture] as const))(
   '%s reaches a channel that maps its model with that alone changed',
