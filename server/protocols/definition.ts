@@ -113,6 +113,8 @@ export interface SuffixRules {
 export interface Embeddings {
   /** What a provider calls the operation. */
   readonly operation: string;
+  /** Set where clients call it by several methods with bodies of their own: the provider's address of the one that was called. */
+  readonly called?: (address: string, requested: string) => string;
   readonly common: null | {
     toRequest(body: Members, model: string): Record<string, unknown>;
     /** @param requested the client's request. */

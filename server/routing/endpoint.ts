@@ -71,10 +71,12 @@ function urlFor(
   const operator = provider.protocol === null ? undefined : codecFor(provider.protocol).definition.operator;
   const other = channel.other || (operator?.version?.(options, model) ?? '');
   const path = form?.path === undefined ? {} : { path: form.path };
-  const { passesQuery, streamOperation } = codecFor(dialect).definition;
+  const { passesQuery, streamOperation, embeddings } = codecFor(dialect).definition;
   const chat = operation === 'chat';
   const called = chat && stream ? (streamOperation ?? row) : row;
   const url = rowEndpoint(provider, called, { ...parts, other, ...path });
+  const method = operation === 'embeddings' && request.protocol === dialect ? embeddings?.called : undefined;
+  if (url !== null && method !== undefined) return (requested) => method(url, requested.url);
   if (url === null || !chat || passesQuery !== true || request.protocol !== dialect) return url;
   return (requested) => withQuery(url, requested.url);
 }

@@ -62,6 +62,8 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ...['canonical', 'codec', 'definition', 'registry', 'target'].map(
     (name) => [`protocols/${name}.ts`, 'types and tables'] as const,
   ),
+  ['protocols/shared/answer-losses.ts', 'looks at each event once, and keeps a list with a bound'],
+  ['providers/knowledge/own-hosts.ts', 'names and addresses that the operator configured'],
   ['protocols/shared/model-card.ts', 'names of models that the operator configured'],
   ['protocols/shared/simple-wire.ts', 'feeds each frame to the reader of a wire once'],
   ['protocols/shared/wait-hint.ts', 'members of one error, and spans of 40 characters'],

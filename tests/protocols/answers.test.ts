@@ -387,7 +387,7 @@ test('Messages: doubled starts, pings, unknown blocks, corrected counts', () => 
       toolCalls: { web_search: 2 },
     },
   });
-  expect(events.at(-1)).toEqual({ type: 'finish', reason: { unified: 'other', raw: 'pause_turn' } });
+  expect(events.at(-1)).toEqual({ type: 'finish', reason: { unified: 'length', raw: 'pause_turn' } });
   const raw = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } };
   expect(events).toContainEqual({ type: 'unknown', dialect: 'anthropic-messages', raw });
   expect(messages.translation.encodeResponse(events, context)).toMatchObject({
@@ -649,4 +649,44 @@ test('Responses: a refusal that names no place of its own ends the text before i
     'response-start',
     'finish',
   ]);
+});
+
+const thinking: ChatEvent[] = [
+  { type: 'response-start', id: 'r', model: 'm', created: 1 },
+  { type: 'reasoning-start', index: 0 },
+  { type: 'reasoning-delta', index: 0, text: 'hm' },
+  { type: 'reasoning-end', index: 0, signature: null, redacted: null },
+];
+
+test('thoughts of Responses clients say where they stand, and the usage what was written to caches', () => {
+  const responses = codecs['openai-responses'];
+  const usage = responses.upstream.readUsage({ usage: { input_tokens: 3, output_tokens: 2 } });
+  const events: ChatEvent[] = [...thinking, ...(usage === null ? [] : [{ type: 'usage' as const, usage }]), finish];
+  const whole = responses.translation.encodeResponse(events, context) as Record<string, unknown>;
+  expect(whole).toMatchObject({
+    output: [{ type: 'reasoning', status: 'completed' }],
+    usage: { input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 } },
+  });
+  const frames = streamOf(responses, events)
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []));
+  const statuses = frames.flatMap(({ item }) => (item?.type === 'reasoning' ? [item.status] : []));
+  expect(statuses).toEqual(['in_progress', 'completed']);
+});
+
+test('what Google’s screening stopped is filtered, and a turn of Anthropic’s that pauses is not over', () => {
+  const stopped = codecs['gemini-generate'].upstream.decodeResponse({
+    candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'MODEL_ARMOR' }],
+  });
+  expect(stopped.at(-1)).toEqual({ type: 'finish', reason: { unified: 'content_filter', raw: 'MODEL_ARMOR' } });
+  const paused = messages.upstream.decodeResponse({
+    id: 'msg_1',
+    content: [{ type: 'text', text: 'hi' }],
+    stop_reason: 'pause_turn',
+  });
+  expect(chat.translation.encodeResponse(paused, context)).toMatchObject({ choices: [{ finish_reason: 'length' }] });
+  expect(codecs['openai-responses'].translation.encodeResponse(paused, context)).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+  });
 });

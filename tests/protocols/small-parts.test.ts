@@ -109,8 +109,14 @@ test.each([
       output_tokens: 0,
     },
   ],
-  [{ toolCalls: { web_search: 1 } }, { ...plain, output_tokens: 0, server_tool_use: { web_search_requests: 1 } }],
-  [{ toolCalls: { google_search: 2 } }, { ...plain, output_tokens: 0, server_tool_use: { web_search_requests: 2 } }],
+  [
+    { toolCalls: { web_search: 1 } },
+    { ...plain, output_tokens: 0, server_tool_use: { web_fetch_requests: 0, web_search_requests: 1 } },
+  ],
+  [
+    { toolCalls: { google_search: 2 } },
+    { ...plain, output_tokens: 0, server_tool_use: { web_fetch_requests: 0, web_search_requests: 2 } },
+  ],
   [{ toolCalls: { web_search: 0 } }, { ...plain, output_tokens: 0 }],
 ])('%j in Anthropic’s words is %j', (usage, expected) => {
   expect(encodeUsage({ ...emptyUsage, ...usage } as Usage)).toEqual(expected);

@@ -3,6 +3,7 @@ import { GoogleGenAI } from '@google/genai';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { HttpServer } from '../../server/http/http-server.ts';
+import { forgivenPath, isUnimplemented, relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -187,4 +188,24 @@ test('an overloaded upstream is 529 to clients that know the status, 503 to all 
     body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }),
   });
   expect([gemini.status, ((await gemini.json()) as { error: { code: number } }).error.code]).toEqual([503, 503]);
+});
+
+test.each([
+  ...['/v1/files', '/v1/conversations', '/v1/conversations/conv_1/items', '/v1/videos', '/v1/messages/batches'],
+  ...['/v1/responses/resp_1', '/v1/responses/resp_1/cancel', '/v1/realtime/client_secrets', '/v1/fim/completions'],
+  ...['/v1beta/files', '/v1beta/cachedContents', '/v1beta/models/imagen-4:predict', '/v2/embed'],
+])('%s is documented by its vendor and not served: 501, with words', (path) => {
+  expect(relayRouteFor(path)).toBeUndefined();
+  expect(isUnimplemented(path)).toBe(true);
+});
+
+test.each([
+  ...['/v1/responses', '/v1/messages', '/v1/fil', '/v1/responses/a/b', '/v1beta/models/gemini-3:generateContent'],
+  ...['/v1/models/x:predictions', '/v2/rerank'],
+])('%s is no such path', (path) => expect(isUnimplemented(path)).toBe(false));
+
+test('the address of a maker for beginnings and suffixes leads to the same calls', () => {
+  expect(forgivenPath('/beta/completions')).toBe('/v1/completions');
+  expect(forgivenPath('/beta/chat/completions')).toBe('/v1/chat/completions');
+  expect(forgivenPath('/beta/other')).toBe('/beta/other');
 });

@@ -304,9 +304,73 @@ describe('members that choose who serves it', () => {
     expect(JSON.parse(sent())).toMatchObject(members);
   });
 
+  test.each([
+    ['vllm', 109, true],
+    ['OpenRouter', 20, false],
+    ['an address of the operator’s', 8, false],
+    ['a maker’s API behind such an address', 43, false],
+  ])('%s: read where somebody chooses among hosts alone', async (_name, type, isServed) => {
+    await channel({ type });
+    expect((await chat({ provider: { order: ['dear'] } })).status).toBe(isServed ? 200 : 400);
+    expect(upstream.requests).toHaveLength(isServed ? 1 : 0);
+  });
+
+  test('a translation leaves it out', async () => {
+    await gateway.channel(upstream.url, { type: 14, models: 'gpt-4.1' });
+    const answer = { type: 'message', content: [{ type: 'text', text: 'hi' }], stop_reason: 'end_turn' };
+    upstream.script((reply) => sendJson(reply, { ...answer, usage: { input_tokens: 3, output_tokens: 2 } }));
+    expect((await chat({ provider: { order: ['dear'] } })).status).toBe(200);
+    expect(sent()).not.toContain('dear');
+    expect((await lastLog()).other.dropped).toContain('/provider: not known to the upstream');
+  });
+
+  test('of two channels the one that does not read it serves', async () => {
+    await channel({ type: 20, priority: 5 });
+    const id = await channel({ type: 109 });
+    expect((await chat({ provider: { order: ['dear'] } })).status).toBe(200);
+    expect((await lastLog()).other.admin_info).toMatchObject({ use_channel: [String(id)] });
+  });
+
   test('what only keeps data private passes', async () => {
     await channel();
     expect((await chat({ provider: { data_collection: 'deny', zdr: true } })).status).toBe(200);
+  });
+});
+
+describe('what an answer holds and its client has no place for', () => {
+  const hologram = { type: 'hologram', depth: 1 };
+  const events = [
+    { type: 'message_start', message: { id: 'msg_1', model: 'm', usage: { input_tokens: 3, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: hologram },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'text', text: 'hi' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'glow_delta' } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ];
+  const listed = (...kinds: string[]) => kinds.map((kind) => `/output: ${kind} has no place in the client's format`);
+
+  test('stands in the log, streamed and whole, and costs nothing besides', async () => {
+    await gateway.channel(upstream.url, { type: 14, models: 'gpt-4.1' });
+    upstream.script((reply) =>
+      sendStream(
+        reply,
+        events.map((event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)),
+      ),
+    );
+    expect((await chat({ stream: true })).text).toContain('hi');
+    const streamed = await lastLog();
+    expect(streamed.other.dropped).toEqual(listed('hologram', 'glow_delta'));
+    upstream.script((reply) =>
+      sendJson(reply, {
+        ...{ type: 'message', content: [hologram, { type: 'text', text: 'hi' }], stop_reason: 'end_turn' },
+        usage: { input_tokens: 3, output_tokens: 2 },
+      }),
+    );
+    expect((await chat({})).text).toContain('hi');
+    const whole = await lastLog();
+    expect([whole.other.dropped, whole.quota]).toEqual([listed('hologram'), streamed.quota]);
   });
 });
 

@@ -59,6 +59,23 @@ test('a body of the upstream’s own dialect needs no edit, a streamed one that 
   expect(requested({ include_usage: false, more: 1 })).toEqual([['stream_options', '{"include_usage":true,"more":1}']]);
 });
 
+test('embeddings of Gemini clients are asked for by the method that was called, those of others by the list', () => {
+  const embeddings = { operation: 'embeddings', model: 'gemini-embedding-001' };
+  const asked = (request: Partial<CallRequest>, url: string) => {
+    const { url: address } = compiled('gemini', { ...embeddings, ...request });
+    return typeof address === 'string' ? address : address({ key: 'k', url, path: '' });
+  };
+  const base = 'https://generativelanguage.googleapis.com/v1beta/models/gemini-embedding-001';
+  const own = { protocol: 'gemini-generate' } as const;
+  for (const version of ['v1', 'v1beta']) {
+    const called = `http://gateway/${version}/models/gemini-embedding-001`;
+    expect(asked(own, `${called}:embedContent`)).toBe(`${base}:embedContent`);
+    expect(asked(own, `${called}:embedContent?alt=json`)).toBe(`${base}:embedContent`);
+    expect(asked(own, `${called}:batchEmbedContents`)).toBe(`${base}:batchEmbedContents`);
+  }
+  expect(asked({}, 'http://gateway/v1/embeddings')).toBe(`${base}:batchEmbedContents`);
+});
+
 test('members that a provider refuses inside of messages are looked for where a request has one', () => {
   const [thought, rules] = compiled('openai', { model: 'gpt-4o' }).edits;
   expect(rules?.features).toBe(Feature.strays);

@@ -19,7 +19,8 @@ export const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
   refusal: 'refusal',
-  pause_turn: 'other',
+  // The turn is not over: other dialects have no nearer word. Source: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+  pause_turn: 'length',
   compaction: 'other',
 };
 
@@ -229,6 +230,9 @@ class AnthropicReader implements StreamReader {
       }
       case 'citations_delta':
         for (const citation of readCitations([change.citation])) block.citations.push(citation);
+        return;
+      default:
+        events.push({ type: 'omitted', what: text(change.type) ?? 'a delta' });
     }
   }
 

@@ -95,6 +95,6 @@ export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<strin
       : {}),
     output_tokens: usage === null ? 1 : completionTokensOf(usage),
     ...(usage !== null && usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
-    ...(searches > 0 ? { server_tool_use: { web_search_requests: searches } } : {}),
+    ...(searches > 0 ? { server_tool_use: { web_fetch_requests: 0, web_search_requests: searches } } : {}),
   };
 }

@@ -178,6 +178,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return `${out}${send('message_delta', `,"delta":{"stop_reason":"${reason}","stop_sequence":null},"usage":${counted}`)}${send('message_stop', '')}`;
         }
         case 'error':
+        case 'omitted':
         case 'other-choice':
         case 'media-draft':
           return '';

@@ -37,6 +37,8 @@ function citationsIn(raw: Item): Citation[] {
   });
 }
 
+const contentKinds: ReadonlySet<string> = new Set(['text', 'thinking', 'image_url']);
+
 type Kind = 'text' | 'reasoning' | 'tool-call';
 
 const last = 'message-end';
@@ -82,6 +84,8 @@ export function createReader(): StreamReader {
     emit('reasoning', text(block?.thinking), events);
     emit('text', text(block?.text), events);
     const url = text(record(block?.image_url)?.url);
+    const kind = text(block?.type);
+    if (url === null && kind !== null && !contentKinds.has(kind)) events.push({ type: 'omitted', what: kind });
     if (url === null) return;
     close(events);
     settle(events);

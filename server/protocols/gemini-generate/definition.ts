@@ -29,6 +29,9 @@ export const definition: ProtocolDefinition = {
   streamOperation: 'stream',
   embeddings: {
     operation: 'embed_contents',
+    // The one method has a content for its body, the other a list of requests. Source: https://ai.google.dev/api/embeddings
+    called: (address, requested) =>
+      requested.includes('batchEmbedContents') ? address : address.replace('batchEmbedContents', 'embedContent'),
     // The batch form is asked for, whichever the client used.
     common: {
       toRequest: embedRequestToOpenAi,

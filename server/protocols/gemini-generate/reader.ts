@@ -22,6 +22,8 @@ const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   BLOCKLIST: 'content_filter',
   PROHIBITED_CONTENT: 'content_filter',
   SPII: 'content_filter',
+  // Google's screening of prompts and answers. Source: FinishReason and BlockedReason of @google/genai 3.3.
+  MODEL_ARMOR: 'content_filter',
   IMAGE_SAFETY: 'content_filter',
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',

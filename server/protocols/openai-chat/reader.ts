@@ -416,10 +416,19 @@ class OpenAiChatReader implements StreamReader {
       if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
         this.readToolCall({ index: 0, id: legacy.name, function: legacy }, events);
     }
+    for (const name in delta)
+      if (!deltaMembers.has(name) && record(delta[name]) !== null) events.push({ type: 'omitted', what: name });
   }
 
   /** Some relatives send a list of parts, thoughts among them. */
   private readPart(part: Record<string, unknown>, events: ChatEvent[]): void {
+    const before = events.length;
+    this.readKnownPart(part, events);
+    if (events.length === before && part.text === undefined && part.thinking === undefined)
+      events.push({ type: 'omitted', what: text(part.type) ?? 'a part' });
+  }
+
+  private readKnownPart(part: Record<string, unknown>, events: ChatEvent[]): void {
     if (part.type !== 'thinking') this.readText(text(part.text) ?? '', events);
     this.readMedia(part, events);
     for (const chunk of records(part.thinking)) {
@@ -504,6 +513,12 @@ class OpenAiChatReader implements StreamReader {
     if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
   }
 }
+
+/** What is read of a delta or message, and what hosts say of themselves beside it. */
+const deltaMembers: ReadonlySet<string> = new Set([
+  ...['role', 'content', 'refusal', 'annotations', 'audio', 'images', 'tool_calls', 'function_call'],
+  ...['reasoning', 'reasoning_content', 'reasoning_details', 'provider_specific_fields', 'extra_content'],
+]);
 
 export const createReader = (): StreamReader => new OpenAiChatReader();
 

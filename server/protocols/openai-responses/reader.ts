@@ -24,6 +24,9 @@ export const markers = new Markers([
   { word: '"usage"', unless: [':null', ': null'] },
 ]);
 
+/** Small steps of items that come whole at their end. */
+const repeated = /^response\.(?:mcp_call_arguments|code_interpreter_call_code|web_search_call|file_search_call)\./;
+
 interface Block {
   readonly index: number;
   readonly kind: 'text' | 'reasoning' | 'tool-call';
@@ -75,7 +78,10 @@ export function createReader(): StreamReader {
         for (const [at, part] of records(item.content).entries()) {
           const place = `${output}:${at}`;
           if (part.type === 'refusal' && !blocks.has(place)) chunkOf(place, 'refusal', text(part.refusal), events);
-          if (part.type !== 'output_text') continue;
+          if (part.type !== 'output_text') {
+            if (part.type !== 'refusal') events.push({ type: 'omitted', what: text(part.type) ?? 'a part' });
+            continue;
+          }
           const block = openBlock(place, 'text', events);
           if (!block.isSent && text(part.text) !== null) chunkOf(place, 'text', text(part.text), events);
           endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
@@ -275,6 +281,8 @@ export function createReader(): StreamReader {
             error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
           });
           break;
+        default:
+          if (type.endsWith('.delta') && !repeated.test(type)) events.push({ type: 'omitted', what: type });
       }
       return events;
     },

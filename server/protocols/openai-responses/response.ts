@@ -81,11 +81,13 @@ export const textPart = (text: string, citations: readonly Citation[] = []): Ite
   logprobs: [],
 });
 
-export function thoughtItem(id: string, part: Extract<Part, { type: 'reasoning' }>): Item {
+/** Its status is optional at OpenAI; @ai-sdk/xai 4 refuses a response whose thoughts have none. */
+export function thoughtItem(id: string, part: Extract<Part, { type: 'reasoning' }>, status = 'completed'): Item {
   const signature = part.redacted ?? part.signature;
   return {
     id: part.id ?? id,
     type: 'reasoning',
+    status,
     summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
     ...(signature === null ? {} : { encrypted_content: markSignature(signature, part.origin, 'openai-responses') }),
   };

@@ -63,7 +63,8 @@ export function encodeUsage(usage: Usage): Record<string, unknown> {
   const output = completionTokensOf(usage);
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: usage.cacheRead, ...(written > 0 ? { cache_write_tokens: written } : {}) },
+    // OpenAI's types demand both.
+    input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: written },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: input + output,

@@ -18,7 +18,7 @@ type Open =
 /** As far as it came: a call that is not over names no arguments. */
 function unfinished(entry: Open): Item | null {
   if (entry.kind === 'tool-call') return null;
-  if (entry.kind === 'reasoning') return thoughtItem(entry.id, entry.part);
+  if (entry.kind === 'reasoning') return thoughtItem(entry.id, entry.part, 'incomplete');
   const part = entry.kind === 'text' ? textPart(entry.text) : { type: 'refusal', refusal: entry.text };
   return messageItem(entry.id, [part], 'incomplete');
 }
@@ -161,7 +161,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'reasoning-start': {
           const id = event.id ?? idOf('rs');
           const part: Thought = { type: 'reasoning', text: '', signature: null, redacted: null, id };
-          const out = added({ id, type: 'reasoning', summary: [] });
+          const out = added({ id, type: 'reasoning', status: 'in_progress', summary: [] });
           open.set(event.index, { kind: 'reasoning', output: output.length - 1, id, part, summarised: false });
           return out;
         }

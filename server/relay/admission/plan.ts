@@ -5,6 +5,7 @@ import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { OtherModel } from '../../providers/knowledge/builtin-tools.ts';
+import { servesByItself } from '../../providers/knowledge/own-hosts.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/features.ts';
 import { allowsModifiers } from '../../routing/offers.ts';
@@ -44,7 +45,7 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   if (continued.unknown && !settings.selfUse) route = allowingUnknown(route);
   if (route.offers.refuseFiles && (prompt.features & Feature.files) !== 0) route = allowingFiles(route, parsed);
   const requested = requestedOf(parsed);
-  if (requested.hosts.length > 0) route = allowingHosts(route, requested, settings);
+  if (requested.hosts.length > 0) route = allowingHosts(route, requested, parsed, settings);
   const prices = route.pricesFor(requested);
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
@@ -155,9 +156,19 @@ function allowingFiles(route: RoutePlan, { body }: ParsedRequest): RoutePlan {
   return some;
 }
 
-/** Channels that pass on what the request says of the upstream's own hosts. @throws AppError member_not_allowed. */
-function allowingHosts(route: RoutePlan, { hosts }: RequestedFeatures, settings: RelaySettings): RoutePlan {
-  const some = route.filter((channel) => allowsModifiers(channel, settings));
+/** Channels that may pass on what the request says of the upstream's own hosts, or where nobody reads it: a translation leaves it out. @throws AppError member_not_allowed. */
+function allowingHosts(
+  route: RoutePlan,
+  { hosts }: RequestedFeatures,
+  parsed: ParsedRequest,
+  settings: RelaySettings,
+): RoutePlan {
+  const request = { ...parsed, session: parsed.route.session === true, ordered: false };
+  const isUnread = (channel: ChannelSnapshot): boolean => {
+    const call = callDetails(channel, request, settings, 'secret');
+    return call !== null && (call.translated || servesByItself(call.provider, channel.baseUrl));
+  };
+  const some = route.filter((channel) => allowsModifiers(channel, settings) || isUnread(channel));
   if (some.list.length === 0) throw new AppError('member_not_allowed', { name: hosts.join(', ') });
   return some;
 }

@@ -3,6 +3,7 @@ import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import type { StreamTransform } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
@@ -171,7 +172,7 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
     convert !== null
       ? JSON.stringify(convert(body))
       : translateResponse
-        ? translatedBody(one, changed(events, changeFor(prepared)), core.now())
+        ? translatedBody(one, changed(events, changeFor(prepared)), core.now(), prepared.dropped)
         : null;
   if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
   // All that can go wrong with the response comes before its bill.
@@ -223,9 +224,19 @@ function inForm<T extends string | Uint8Array<ArrayBuffer>>({ parsed }: Reservat
 const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeFor>): readonly ChatEvent[] =>
   change === undefined ? events : events.flatMap(change);
 
-/** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
-export function translatedBody(one: Reservation, events: readonly ChatEvent[], nowMs: number): string {
+/**
+ * Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one.
+ * @param dropped receives what has no place there.
+ */
+export function translatedBody(
+  one: Reservation,
+  events: readonly ChatEvent[],
+  nowMs: number,
+  dropped: string[],
+): string {
   const { parsed } = one;
+  const note = lossesInto(dropped, parsed.protocol);
+  for (const event of events) note(event);
   const { translation, definition } = codecFor(parsed.protocol);
   const context = contextOf(one, nowMs);
   if (!parsed.stream) {
@@ -272,7 +283,7 @@ async function collected(
     ? ''
     : body !== undefined
       ? JSON.stringify(body)
-      : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now()));
+      : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now(), outcome.prepared.dropped));
   const headers = broken ? null : ownHeaders(one, outcome.attempts);
   const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts, body }, end);
   disconnect.upstream.abort();

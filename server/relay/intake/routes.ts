@@ -142,7 +142,9 @@ const versionless: ReadonlyMap<string, string> = new Map(
   ['/chat/completions', '/completions', '/embeddings', '/messages', '/messages/count_tokens', '/responses']
     .concat(['/responses/compact', '/moderations', '/images/generations', '/images/edits', '/audio/speech'])
     .concat(['/audio/transcriptions', '/audio/translations', '/models', '/realtime'])
-    .map((path) => [path, `/v1${path}`]),
+    .map((path): [string, string] => [path, `/v1${path}`])
+    // DeepSeek's address for prefixes and suffixes. Source: https://api-docs.deepseek.com/guides/chat_prefix_completion
+    .concat(['/chat/completions', '/completions'].map((path) => [`/beta${path}`, `/v1${path}`])),
 );
 
 /** A base address with the version in it before a path that has one too: `/v1/v1/messages`, `/v1/v1beta/models`. */
@@ -180,7 +182,18 @@ const isDialectPath = (path: string): boolean => dialectPaths.has(path.endsWith(
 const absentPaths: ReadonlySet<string> = new Set(allCodecs.flatMap(({ definition }) => definition.absent ?? []));
 
 /** Documented, and not served. */
-export const isUnimplemented = (path: string): boolean => unimplementedPaths.test(path) || absentPaths.has(path);
+export const isUnimplemented = (path: string): boolean =>
+  absentPaths.has(path) || unimplementedPaths.some((pattern) => pattern.test(path));
 
-/** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
-const unimplementedPaths = /^\/v1\/(edits|files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;
+/** Paths of providers' state that no channel can be picked for, and calls of the vendors that are not served: answered, not forgotten. */
+const unimplementedPaths: readonly RegExp[] = [
+  /^\/v1\/(edits|files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/,
+  // Sources: the paths of OpenAI's openapi.yaml 2.3.0, docs.claude.com/en/api, ai.google.dev/api, docs.cohere.com/reference, docs.mistral.ai/api.
+  /^\/v1\/(conversations|videos|containers|evals|chatkit|skills|fim|ocr|agents|messages\/batches)(\/|$)/,
+  /^\/v1\/responses\/[^/]+(\/(cancel|input_items))?$/,
+  /^\/v1\/realtime\/(client_secrets|sessions|transcription_sessions|calls)(\/|$)/,
+  /^\/v1beta\/(files|cachedContents|batches|tunedModels|corpora|fileSearchStores|interactions)(\/|$)/,
+  /^\/v1(?:beta)?\/models\/[^:]+:(predict|predictLongRunning|batchGenerateContent|asyncBatchEmbedContent|generateAnswer)$/,
+  /^\/v2\/embed$/,
+  /^\/v1\/(embed-jobs|datasets|connectors|tokenize|detokenize|classify)(\/|$)/,
+];

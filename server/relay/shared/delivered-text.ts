@@ -218,6 +218,7 @@ export class DeliveredTextTally implements DeliveredText {
       case 'media-draft':
         return this.takePart(event.part, true);
       case 'response-start':
+      case 'omitted':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':

@@ -1,8 +1,9 @@
 /** One attempt at an upstream: the call, and what its response is: a stream, a whole response, or bytes. */
 import type { ChatEvent, UpstreamError } from '../../protocols/canonical.ts';
-import type { ResponseContext } from '../../protocols/codec.ts';
+import type { ResponseContext, StreamWriter } from '../../protocols/codec.ts';
 import { operationEvents } from '../../protocols/openai-chat/operation-events.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
+import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { type Framing, SseSplitter } from '../../protocols/shared/sse.ts';
 import { providerByType } from '../../providers/catalogue.ts';
@@ -273,12 +274,20 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
   const { writer } = codecFor(parsed.protocol).translation;
   return new TranslatingRelay(
     upstream,
-    writer(contextOf(reservation, now())),
+    noting(writer(contextOf(reservation, now())), lossesInto(prepared.dropped, parsed.protocol)),
     now,
     changeFor(prepared),
     soundForm(parsed),
   );
 }
+
+/** @param note sees each event before it is written. */
+const noting = (writer: StreamWriter, note: (event: ChatEvent) => void): StreamWriter => ({
+  write(event) {
+    note(event);
+    return writer.write(event);
+  },
+});
 
 /** Streamed speech does not say what it is: the request does. @returns null = it names no form. */
 export function soundForm({ body }: Pick<ParsedRequest, 'body'>): string | null {

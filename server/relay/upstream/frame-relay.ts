@@ -128,6 +128,7 @@ export abstract class FrameRelay {
       case 'other-choice':
         this.note(event.event);
         return;
+      case 'omitted':
       case 'text-start':
       case 'text-end':
       case 'reasoning-end':

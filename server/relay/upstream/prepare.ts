@@ -59,8 +59,8 @@ export interface Prepared {
   readonly namesKept: boolean;
   /** The request carries our own wish for a usage frame. */
   readonly usageRequested: boolean;
-  /** What the translation could not carry over. */
-  readonly dropped: readonly string[];
+  /** What the translation could not carry over; what the response loses is added as it comes. */
+  readonly dropped: string[];
   /** Which of the members that change the price went upstream. */
   readonly modifiers: SentModifiers;
   readonly auth: Adapter['auth'];

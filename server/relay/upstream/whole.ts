@@ -109,6 +109,7 @@ export function isEmpty(events: readonly ChatEvent[], usage: Usage | null): bool
         break;
       case 'response-start':
       case 'usage':
+      case 'omitted':
       case 'text-start':
       case 'text-end':
       case 'error':

@@ -1,0 +1,15 @@
+/** Providers that serve every model by themselves: a request's words about which of several hosts shall serve it (`provider.order`) mean nothing there and raise no price. */
+import type { Provider } from '../provider.ts';
+
+/** Makers and clouds, at their own addresses. Behind an address of the operator's there may be a router of hosts. */
+const makers: ReadonlySet<string> = new Set([
+  ...['openai', 'anthropic', 'gemini', 'azure', 'aws', 'vertex', 'cohere', 'mistral', 'xai', 'groq', 'cerebras'],
+  ...['deepseek', 'moonshot', 'zhipu-v4', 'minimax', 'ali', 'volcengine', 'tencent'],
+]);
+
+/** Programs that load models themselves, wherever they run. */
+const runtimes: ReadonlySet<string> = new Set(['ollama', 'vllm', 'lm-studio', 'xinference']);
+
+/** @param baseUrl that the operator gave the channel; '' = the provider's own. */
+export const servesByItself = ({ slug }: Provider, baseUrl: string): boolean =>
+  runtimes.has(slug) || (baseUrl === '' && makers.has(slug));
