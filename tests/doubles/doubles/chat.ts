@@ -50,9 +50,19 @@ export const chatDouble = (details: ChatFacts): Double => ({
   complain: details.complain ?? openaiBody,
 });
 
+interface MessagesHost {
+  /** What it refuses in words of its own. */
+  readonly first?: readonly Rule[];
+  readonly roles?: readonly [string, ...string[]];
+}
+
 /** Anthropic's dialect at somebody else's: its form and order, thoughts that this provider signed. */
-/** @param first what this host refuses in words of its own. */
-export const messagesDoor = (name: string, path: string, source: string, first: readonly Rule[] = []): Door => ({
+export const messagesDoor = (
+  name: string,
+  path: string,
+  source: string,
+  { first = [], roles = ['user', 'assistant'] }: MessagesHost = {},
+): Door => ({
   path,
   wire: messagesWire,
   rules: [
@@ -60,7 +70,7 @@ export const messagesDoor = (name: string, path: string, source: string, first: 
     messagesShape(`${name}/messages-form`, source, {
       more: 'cache_control container context_management mcp_servers output_config service_tier',
       model: true,
-      roles: ['user', 'assistant'],
+      roles,
     }),
     ...messagesBasics,
     signedThoughts,

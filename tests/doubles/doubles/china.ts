@@ -69,46 +69,48 @@ export const deepseek: Double = chatDouble({
     paired('deepseek', 'https://api-docs.deepseek.com/guides/function_calling'),
   ],
   doors: [
-    messagesDoor('deepseek', '/anthropic/v1/messages', 'https://api-docs.deepseek.com/guides/anthropic_api', [
-      {
-        id: 'deepseek/messages-system',
-        source: 'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/639',
-        reject({ body }) {
-          const at = turnsOf(body).findIndex(({ role }) => role === 'system');
-          return at < 0
-            ? null
-            : invalid(
-                `Failed to deserialize the JSON body into the target type: messages[${at}].role: unknown variant \`system\`, expected \`user\` or \`assistant\``,
-                { code: 'invalid_request_error' },
-              );
+    messagesDoor('deepseek', '/anthropic/v1/messages', 'https://api-docs.deepseek.com/guides/anthropic_api', {
+      first: [
+        {
+          id: 'deepseek/messages-system',
+          source: 'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/639',
+          reject({ body }) {
+            const at = turnsOf(body).findIndex(({ role }) => role === 'system');
+            return at < 0
+              ? null
+              : invalid(
+                  `Failed to deserialize the JSON body into the target type: messages[${at}].role: unknown variant \`system\`, expected \`user\` or \`assistant\``,
+                  { code: 'invalid_request_error' },
+                );
+          },
         },
-      },
-      when(
-        'deepseek/messages-thoughts',
-        'https://github.com/OEvortex/aether/issues/31',
-        ({ body, model }) =>
-          deepseekThinks.test(model) &&
-          record(body.thinking)?.type !== 'disabled' &&
-          turnsOf(body).some(
-            ({ role, blocks }) =>
-              role === 'assistant' &&
-              blocks.some(({ type }) => type === 'tool_use') &&
-              !blocks.some(({ type }) => type === 'thinking'),
-          ),
-        invalid('The `content[].thinking` in the thinking mode must be passed back to the API.', {
-          code: 'invalid_request_error',
-        }),
-      ),
-      when(
-        'deepseek/messages-forced-tool',
-        'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/606',
-        ({ body, model }) =>
-          deepseekThinks.test(model) &&
-          record(body.thinking)?.type !== 'disabled' &&
-          ['any', 'tool'].includes(String(valueAt(body, 'tool_choice.type'))),
-        ({ model }) => invalid(`${model} does not support this tool_choice`, { code: 'invalid_request_error' }),
-      ),
-    ]),
+        when(
+          'deepseek/messages-thoughts',
+          'https://github.com/OEvortex/aether/issues/31',
+          ({ body, model }) =>
+            deepseekThinks.test(model) &&
+            record(body.thinking)?.type !== 'disabled' &&
+            turnsOf(body).some(
+              ({ role, blocks }) =>
+                role === 'assistant' &&
+                blocks.some(({ type }) => type === 'tool_use') &&
+                !blocks.some(({ type }) => type === 'thinking'),
+            ),
+          invalid('The `content[].thinking` in the thinking mode must be passed back to the API.', {
+            code: 'invalid_request_error',
+          }),
+        ),
+        when(
+          'deepseek/messages-forced-tool',
+          'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/606',
+          ({ body, model }) =>
+            deepseekThinks.test(model) &&
+            record(body.thinking)?.type !== 'disabled' &&
+            ['any', 'tool'].includes(String(valueAt(body, 'tool_choice.type'))),
+          ({ model }) => invalid(`${model} does not support this tool_choice`, { code: 'invalid_request_error' }),
+        ),
+      ],
+    }),
   ],
 });
 
@@ -354,14 +356,16 @@ export const minimax: Double = chatDouble({
       'minimax',
       '/anthropic/v1/messages',
       'https://platform.minimax.io/docs/api-reference/text-anthropic-api',
-      [
-        when(
-          'minimax/messages-system',
-          'https://github.com/MiniMax-AI/MiniMax-M2.7/issues/43',
-          ({ body }) => turnsOf(body).some(({ role }) => role === 'system'),
-          invalid('invalid params, chat content has invalid message role: system (2013)'),
-        ),
-      ],
+      {
+        first: [
+          when(
+            'minimax/messages-system',
+            'https://github.com/MiniMax-AI/MiniMax-M2.7/issues/43',
+            ({ body }) => turnsOf(body).some(({ role }) => role === 'system'),
+            invalid('invalid params, chat content has invalid message role: system (2013)'),
+          ),
+        ],
+      },
     ),
   ],
 });

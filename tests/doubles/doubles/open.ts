@@ -238,6 +238,8 @@ export const openrouter: Double = chatDouble({
       'openrouter',
       '/api/v1/messages',
       'https://openrouter.ai/docs/api/api-reference/anthropic-messages/create-messages',
+      // Its published schema names three.
+      { roles: ['user', 'assistant', 'system'] },
     ),
   ],
 });
