@@ -100,7 +100,7 @@ export function callDetails(
     baseUrl: (channel.baseUrl || provider.baseUrl).replace(/\/+$/, ''),
     other: channel.other,
   };
-  const order = systemOrderAt(provider.slug, place.baseUrl, channel.setting.system_messages);
+  const order = systemOrderAt(provider.slug, dialect, place.baseUrl, channel.setting.system_messages);
   return {
     channel,
     request,

@@ -98,13 +98,13 @@ test.each([
   ['xai', 'https://api.x.ai', 'anywhere'],
   ['vllm', 'https://api.openai.com', 'default'],
 ])('%s at %s: %s', (provider, address, order) => {
-  expect(systemOrderAt(provider, address, undefined)).toBe(order);
+  expect(systemOrderAt(provider, 'openai-chat', address, undefined)).toBe(order);
 });
 
 test('what the channel says of its host wins over rows and address, other words say nothing', () => {
-  expect(systemOrderAt('vllm', 'http://127.0.0.1:8000', 'anywhere')).toBe('anywhere');
-  expect(systemOrderAt('openai', 'https://api.openai.com', 'first')).toBe('first');
-  expect(systemOrderAt('vllm', 'http://127.0.0.1:8000', true)).toBe('default');
+  expect(systemOrderAt('vllm', 'openai-chat', 'http://127.0.0.1:8000', 'anywhere')).toBe('anywhere');
+  expect(systemOrderAt('openai', 'openai-chat', 'https://api.openai.com', 'first')).toBe('first');
+  expect(systemOrderAt('vllm', 'openai-chat', 'http://127.0.0.1:8000', true)).toBe('default');
   const body = {
     messages: [
       { role: 'user', content: 'hi' },
@@ -274,4 +274,25 @@ test('what the rule leaves is as the rule wants it', () => {
     expect(isSystemFirst(turns, undefined, {}), JSON.stringify(rolesOf(messages))).toBe(true);
     for (const { content } of messages) expect(JSON.stringify(turns)).toContain(content);
   }
+});
+
+test.each(['deepseek', 'minimax', 'ali', 'moonshot', 'zhipu-v4'])(
+  '%s takes no instructions between the turns of Anthropic’s dialect',
+  (provider) => {
+    const where = host(provider, 'anthropic-messages', 'm');
+    const { turns, within, dropped } = passed(where, firstTurn);
+    const text = (words: string) => ({ type: 'text', text: words });
+    expect(turns).toEqual([{ role: 'user', content: [text('hi'), text('<system>\nenvironment\n</system>')] }]);
+    expect(within.system).toBe('S');
+    expect(dropped).toHaveLength(1);
+    const calm = { system: 'S', messages: [{ role: 'user', content: 'hi' }] };
+    expect(passed(where, calm).within).toBe(calm);
+  },
+);
+
+test('what a host takes in OpenAI’s dialect says nothing of its other one', () => {
+  const address = 'https://api.deepseek.com';
+  expect(systemOrderAt('deepseek', 'openai-chat', address, undefined)).toBe('anywhere');
+  expect(systemOrderAt('deepseek', 'anthropic-messages', address, undefined)).toBe('default');
+  expect(systemOrderAt('deepseek', 'anthropic-messages', address, 'anywhere')).toBe('anywhere');
 });

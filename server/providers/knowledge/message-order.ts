@@ -42,6 +42,20 @@ const strictHosts: readonly StrictHost[] = [
   { provider: 'fireworks', dialects: [chat], source: 'https://github.com/BerriAI/litellm/pull/39852' },
   { provider: 'nvidia', dialects: [chat], source: 'https://github.com/BerriAI/litellm/pull/37351' },
   { provider: 'ali', dialects: [chat], source: 'https://github.com/can1357/oh-my-pi/issues/958' },
+  // The dialect of Anthropic at other makers: "unknown variant `system`, expected `user` or `assistant`" and the like.
+  {
+    provider: 'deepseek',
+    dialects: [messages],
+    source: 'https://github.com/deepseek-ai/awesome-deepseek-integration/issues/639',
+  },
+  { provider: 'minimax', dialects: [messages], source: 'https://github.com/MiniMax-AI/MiniMax-M2.7/issues/43' },
+  { provider: 'ali', dialects: [messages], source: 'https://github.com/QwenLM/Qwen/issues/2244' },
+  ...['moonshot', 'zhipu-v4'].map((provider) => ({
+    provider,
+    dialects: [messages] as const,
+    source: 'https://github.com/QwenLM/Qwen/issues/2244',
+    assumed: true as const,
+  })),
   // "role 'system' is not supported on this model", in every position.
   ...['anthropic', 'aws', 'vertex'].map((provider) => ({
     provider,
@@ -77,7 +91,7 @@ export function ownOrder(provider: string, dialect: ProtocolId): readonly Provid
   return demanded === null ? [] : [{ provider, dialect, ...demanded, source: 'setting.system_messages' }];
 }
 
-/** Hosts that take several system messages, wherever they stand. @property address only there. */
+/** Hosts that take several system messages in OpenAI's dialects, wherever they stand. @property address only there. */
 const freeHosts: readonly (WithSource & { readonly provider: string; readonly address: RegExp })[] = [
   {
     provider: 'openai',
@@ -98,9 +112,10 @@ const freeHosts: readonly (WithSource & { readonly provider: string; readonly ad
 ];
 
 /** @param baseUrl of the channel. @param setting what its operator says; unknown words say nothing. */
-export function systemOrderAt(provider: string, baseUrl: string, setting: unknown): SystemOrder {
+export function systemOrderAt(provider: string, dialect: ProtocolId, baseUrl: string, setting: unknown): SystemOrder {
   if (setting === 'first' || setting === 'anywhere') return setting;
-  const isFree = freeHosts.some((host) => host.provider === provider && host.address.test(baseUrl));
+  const isOpenAi = dialect === chat || dialect === responses;
+  const isFree = isOpenAi && freeHosts.some((host) => host.provider === provider && host.address.test(baseUrl));
   return isFree ? 'anywhere' : 'default';
 }
 
