@@ -16,6 +16,8 @@ export interface Proof {
   /** What is added to the base. */
   readonly breaks: Json;
   readonly passes: Json;
+  /** The model of the request that passes, where the model breaks it. */
+  readonly instead?: string;
   /** Headers in place of the base's, for the request that breaks. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -119,6 +121,9 @@ const enabled = { thinking: { type: 'enabled', budget_tokens: 1024 } };
 const spoken = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x', annotations: [] }] };
 
 const openai = [
+  // What is asked is right: the model is at the wrong place.
+  ...at(chat('openai', 'gpt-5-codex'), { 'openai/responses-alone': { breaks: {}, instead: 'gpt-5' } }),
+  ...at(responses('openai', 'gpt-4o-search-preview'), { 'responses/chat-alone': { breaks: {}, instead: 'gpt-4o' } }),
   ...at(chat('openai', 'gpt-4o'), {
     'openai/chat-form': { breaks: { top_k: 3 }, passes: { top_p: 0.5 } },
     'openai/effort': { breaks: { reasoning_effort: 'low' } },
@@ -345,7 +350,9 @@ const claude = [
       passes: picture('image/png'),
     },
   }),
-  ...at(bedrock('claude-haiku-4-5'), { 'bedrock/names': { breaks: {} } }),
+  ...at(bedrock('claude-haiku-4-5'), {
+    'bedrock/names': { breaks: {}, instead: 'us.anthropic.claude-haiku-4-5-20251001-v1:0' },
+  }),
   ...at(converse, {
     'converse/form': { breaks: { inferenceConfig: { top_k: 3 } }, passes: { inferenceConfig: { topP: 0.5 } } },
     'converse/first-turn': { breaks: { messages: [{ role: 'assistant', content: [{ text: 'x' }] }] } },

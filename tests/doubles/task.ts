@@ -120,12 +120,17 @@ export function planTask(
       ...base,
       words: [heard.tools.length > 0 || (heard.texts ?? []).length > 0 ? doneWords : wordsFor(text, task)],
     };
-  task.calls++;
+  // The first calls of a longer task come together.
+  const together = task.calls === 0 && task.reads > 2 && heard.parallel ? 2 : 1;
+  const calls = Array.from({ length: together }, () => {
+    task.calls++;
+    return { id: callId(`${task.calls} ${text}`, call.name), ...call };
+  });
   const isLong = task.grows && !task.shortened && task.calls > task.reads / 2;
   return {
     ...base,
     usage: isLong ? { ...base.usage, prompt: longPrompt } : base.usage,
     words: ['I will ', 'look.'],
-    calls: [{ id: callId(`${task.calls} ${text}`, call.name), ...call }],
+    calls,
   };
 }

@@ -28,11 +28,13 @@ async function ask(place: Place, more: object, headers = place.headers): Promise
 
 test.each(proofs.map((proof) => [proof.rule, proof] as const))(
   '%s refuses what its source says, and nothing beside it',
-  async (rule, { place, breaks, passes, headers }) => {
+  async (rule, { place, breaks, passes, headers, instead }) => {
     const refused = await ask(place, breaks, headers);
     expect(refused?.[0]).toBe(rule);
     expect(refused?.[1]).toBeGreaterThanOrEqual(400);
-    if (rule !== 'bedrock/names') expect(await ask(place, passes)).toBeNull();
+    const good = instead === undefined ? place : { ...place, path: place.path.replace(place.model, instead) };
+    const model = instead === undefined || !('model' in place.base) ? {} : { model: instead };
+    expect(await ask(good, { ...passes, ...model })).toBeNull();
   },
 );
 

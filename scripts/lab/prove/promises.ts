@@ -36,8 +36,8 @@ export const promises: readonly PromiseRow[] = [
     commands: ['gateway model explain'],
   },
   {
-    en: 'Official SDKs work with strict doubles of twenty-four providers, and a conversation can move between them.',
-    zh: '官方 SDK 能与二十四家服务商的严格替身配合，对话可以在它们之间切换。',
+    en: 'Official SDKs work with strict doubles of twenty-six providers, and a conversation can move between them.',
+    zh: '官方 SDK 能与二十六家服务商的严格替身配合，对话可以在它们之间切换。',
     tests: ['tests/practice'],
     commands: ['npm run grid', 'npm run walk', 'npm run flip-rows'],
   },

@@ -105,6 +105,17 @@ const strictSchemas: Rule = {
 const unsupported = (member: string) => `Unsupported parameter: '${member}' is not supported with this model.`;
 
 const chatRules: readonly Rule[] = [
+  when(
+    'openai/responses-alone',
+    'https://github.com/alvinunreal/tmuxai/issues/82',
+    ({ model }) => /codex|^(?:o[13]|gpt-[5-9](?:\.\d)?)-pro/.test(model),
+    {
+      status: 404,
+      message: 'This model is only supported in v1/responses and not in v1/chat/completions.',
+      type: 'invalid_request_error',
+      param: 'model',
+    },
+  ),
   shapeRule('openai/chat-form', reference, form, openaiFault),
   rejected(
     'openai/max-tokens',

@@ -248,6 +248,18 @@ const guide = 'https://platform.openai.com/docs/guides/reasoning';
 export const responsesBasics: readonly Rule[] = [shapeRule('responses/form', reference, form, error), sealed, paired];
 
 export const responsesRules: readonly Rule[] = [
+  when(
+    'responses/chat-alone',
+    'https://github.com/Laisky/one-api/issues/88',
+    ({ model }) => /search-preview/.test(model),
+    ({ model }) => ({
+      status: 404,
+      message: `The requested model '${model}' is not supported with the Responses API.`,
+      type: 'invalid_request_error',
+      param: 'model',
+      code: 'model_not_found',
+    }),
+  ),
   ...responsesBasics,
   followed,
   rejected('responses/sampling', guide, { models: reasoning, members: 'temperature top_p', but: 1 }, unsupported),

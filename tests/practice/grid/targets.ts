@@ -19,7 +19,9 @@ const chat = (double: string, model: string, efforts = '', lacks: GridTarget['la
   model,
   own: {
     'openai-chat': words(efforts),
-    ...(['groq', 'xai', 'openrouter'].includes(double) ? { 'openai-responses': words(efforts) } : {}),
+    ...(['groq', 'xai', 'openrouter', 'vllm', 'lm-studio'].includes(double)
+      ? { 'openai-responses': words(efforts) }
+      : {}),
   },
   lacks,
 });
@@ -104,6 +106,8 @@ export const gridTargets: readonly GridTarget[] = [
   chat('siliconflow', 'Qwen/Qwen3-32B'),
   chat('volcengine', 'doubao-seed-1-6-251015', 'minimal low medium high'),
   chat('zhipu-signed', 'glm-4.6', '', ['schema']),
+  chat('vllm', 'Qwen/Qwen3.6-27B'),
+  chat('lm-studio', 'qwen/qwen3.6-35b-a3b'),
 ];
 
 export const aliasOf = ({ double, model, as }: GridTarget): string =>
