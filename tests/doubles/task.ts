@@ -24,8 +24,8 @@ const writers = /^(?:write|write_file)$/i;
 /** How agents ask for a summary of a conversation that has become long. */
 const shortening = /context checkpoint compaction|detailed summary of (?:the|our) conversation|state_snapshot/i;
 
-/** Tokens: nearly the window that programs take models of unknown names to have. */
-const longPrompt = 195_000;
+/** Tokens: most of a small window, so that programs make the conversation short. */
+const longPrompt = 100_000;
 
 const resultTypes = new Set(['tool_result', 'function_call_output', 'custom_tool_call_output']);
 
@@ -38,6 +38,10 @@ function resultsIn(value: unknown): readonly string[] {
   if (isResult || nested !== undefined) return [JSON.stringify(nested ?? one)];
   return Object.values(one).flatMap(resultsIn);
 }
+
+/** What is read by the call of this number: programs stop a model that asks the same again and again. */
+export const pageOf = ({ source }: Pick<Task, 'source'>, call: number): string =>
+  call === 0 ? source : source.replace(/\.txt$/, `-${call}.txt`);
 
 const turnsIn = (body: Json): readonly unknown[] => list(body.messages ?? body.contents ?? body.input);
 
@@ -86,8 +90,8 @@ function nextCall(
   };
   const found = secret.exec(results.join(' '))?.[0] ?? secret.exec(text)?.[0] ?? 'nothing was read';
   if (task.calls < task.reads) {
-    if (reader !== undefined) return onPath(reader, task.source);
-    return run(`cat '${task.source}'`);
+    const file = pageOf(task, task.calls);
+    return reader !== undefined ? onPath(reader, file) : run(`cat '${file}'`);
   }
   if (task.calls > task.reads) return null;
   if (writer !== undefined) return onPath(writer, task.target, found);
@@ -114,7 +118,8 @@ export function planTask(
     const found = secret.exec(text)?.[0] ?? 'nothing';
     return { ...base, words: [`So far ${found} was read from ${task.source}; it goes to ${task.target}.`] };
   }
-  const call = nextCall(heard, text, resultsIn(turnsIn(body)), task);
+  const results = resultsIn(turnsIn(body));
+  const call = nextCall(heard, text, results, task);
   if (call === null)
     return {
       ...base,
@@ -122,10 +127,12 @@ export function planTask(
     };
   // The first calls of a longer task come together.
   const together = task.calls === 0 && task.reads > 2 && heard.parallel ? 2 : 1;
-  const calls = Array.from({ length: together }, () => {
+  const calls: SaidCall[] = [];
+  for (let next: Call | null = call; next !== null && calls.length < together; ) {
     task.calls++;
-    return { id: callId(`${task.calls} ${text}`, call.name), ...call };
-  });
+    calls.push({ id: callId(`${task.calls} ${text}`, next.name), ...next });
+    next = nextCall(heard, text, results, task);
+  }
   const isLong = task.grows && !task.shortened && task.calls > task.reads / 2;
   return {
     ...base,

@@ -12,7 +12,7 @@ import { prepareRun } from '../../../cli/parts/agent-run.ts';
 import { type Agent, agents } from '../../../server/contract/agents.ts';
 import { createDouble, type Exchange } from '../../../tests/doubles/serve.ts';
 import { doubles } from '../../../tests/doubles/table.ts';
-import { planTask, type Task } from '../../../tests/doubles/task.ts';
+import { pageOf, planTask, type Task } from '../../../tests/doubles/task.ts';
 import { gatewayIn } from '../../run-gateway.ts';
 import { asking, type Ended, homeEnvironment, programsIn, runFor } from './programs.ts';
 import { type StrictProvider, strictProviders } from './providers.ts';
@@ -104,13 +104,13 @@ async function runCell(agent: Agent, provider: StrictProvider, url: string, key:
   };
   const round: Round = { task, exchanges: [] };
   rounds.push(round);
-  writeFileSync(task.source, `${secret}\n`);
+  for (let call = 0; call < task.reads; call++) writeFileSync(pageOf(task, call), `${secret}\n`);
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
   const model = provider.alias ?? provider.model;
   const run = prepareRun(agent, { url, key, models: [model], model }, home);
   const words = asking[agent.name]?.(prompt) ?? [prompt];
   const env = { ...homeEnvironment(home, programs.path), ...run.environment };
-  const shortening = task.grows && agent.name === 'codex' ? ['-c', 'model_auto_compact_token_limit=150000'] : [];
+  const shortening = task.grows && agent.name === 'codex' ? ['-c', 'model_auto_compact_token_limit=80000'] : [];
   const command = [agent.program, ...run.arguments, ...shortening, ...words];
   const ended = await runFor(command, env, work, limitMs);
   // Asked once, it never makes a conversation short by itself.
