@@ -11,13 +11,6 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
-    file: 'server/protocols/anthropic-messages/encode-messages.ts',
-    line: "const rank = (block: Block): number => (block.type === 'tool_result' ? 0 : 1);",
-    before: '0',
-    after: '(-1)',
-    reason: 'of two ranks the smaller one stays the smaller',
-  },
-  {
     file: 'server/relay/endpoints/tasks/midjourney.ts',
     line: "const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
     before: "'SEED'",
