@@ -5,6 +5,7 @@ import { languageFor } from '../contract/language.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { ClientError } from '../protocols/codec.ts';
 import { Feature } from '../routing/features.ts';
+import { checkWords } from './admission/blocked-words.ts';
 import type { Admission } from './admission/limits.ts';
 import { unlimited } from './admission/limits.ts';
 import type { Seen } from './admission/observer.ts';
@@ -256,9 +257,20 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
 
   /** Plan and reserve. What is refused never ran. @throws AppError model_not_allowed, sensitive_words, channel_*, model_price_unset, limit_*, *_exhausted. */
   reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
+    const { core, requestId } = this;
+    this.isRead = true;
+    core.authorize.allowModel(principal, parsed.model);
+    const searched = checkWords(core.state.settings, parsed.prompt);
+    if (searched === undefined) return this.reserveNow(parsed, principal);
+    return searched.then(() => {
+      core.works(requestId);
+      return this.reserveNow(parsed, principal);
+    });
+  }
+
+  private reserveNow(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
     const { core, admission } = this;
     const free = this.isTest;
-    this.isRead = true;
     const plan = planFor(core, parsed, principal, free);
     const input = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
     const reservation = new Reservation(core, input);

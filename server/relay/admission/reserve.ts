@@ -11,7 +11,6 @@ import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
-import { checkWords } from './blocked-words.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
 import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, maxLeases, refusalAfter } from './lease-client.ts';
@@ -27,10 +26,8 @@ export interface ReserveCore extends ReservationCore {
   readonly authorize: Pick<Authorize, 'allowModel'>;
 }
 
-/** The step before: where the request may go and what it may cost. @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset. */
+/** The step before, of a request whose model the caller may use: where it may go and what it may cost. @throws AppError model_not_allowed, storage_unavailable, channel_*, model_price_unset. */
 export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Principal, free: boolean): Plan {
-  core.authorize.allowModel(principal, parsed.model);
-  checkWords(core.state.settings, parsed.prompt);
   checkStorage(core.ledger);
   const plan = makePlan(core.planDeps, parsed, principal, free);
   for (const { model } of plan.others) core.authorize.allowModel(principal, model);

@@ -1,10 +1,11 @@
 /** Finds a word of the operator's list in a response, also where it is split over chunks. */
 import type { DeliveredText } from '../shared/delivered-text.ts';
+import { wordCase } from '../state/settings.ts';
 
 /** @returns whether what came since the last call completes a word. */
 export type WordWatch = (content: DeliveredText) => boolean;
 
-/** @param words lower case. @returns null = there is nothing to look for. */
+/** @param words in `wordCase`. @returns null = there is nothing to look for. */
 export function createWordWatch(words: readonly string[]): WordWatch | null {
   if (words.length === 0) return null;
   const maxLength = Math.max(...words.map((word) => word.length));
@@ -20,7 +21,7 @@ export function createWordWatch(words: readonly string[]): WordWatch | null {
     }
     let found = false;
     for (const [choice, text] of fresh) {
-      const content = text.toLowerCase();
+      const content = wordCase(text);
       tails.set(choice, content.slice(Math.max(0, content.length - maxLength + 1)));
       found ||= words.some((word) => content.includes(word));
     }

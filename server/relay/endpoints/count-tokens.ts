@@ -80,15 +80,16 @@ export class TokenCounts {
     parsed: ParsedRequest,
     principal: Principal,
   ): Promise<Uint8Array<ArrayBuffer> | string | null> {
-    const prepared = this.atOnce < maxAtOnce && this.mayLeave(parsed) ? this.preparedFor(parsed, principal) : null;
+    const prepared =
+      this.atOnce < maxAtOnce && (await this.mayLeave(parsed)) ? this.preparedFor(parsed, principal) : null;
     return prepared === null ? null : this.requested(prepared, parsed);
   }
 
   /** What is not sent to an upstream for an answer is not sent to one for a count. */
-  private mayLeave({ protocol, body, prompt }: ParsedRequest): boolean {
+  private async mayLeave({ protocol, body, prompt }: ParsedRequest): Promise<boolean> {
     if ((codecFor(protocol).definition.kept?.requested(body) ?? []).length > 0) return false;
     try {
-      checkWords(this.core.state.settings, prompt);
+      await checkWords(this.core.state.settings, prompt);
       return true;
     } catch (error) {
       if (isOurs(error)) throw error;

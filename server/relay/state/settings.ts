@@ -84,6 +84,9 @@ export interface RelaySettings extends OperatorSettings {
 /** Extending a hold in smaller steps would cost more than it frees. */
 const minHoldAhead = 4096;
 
+/** How words are compared. Which of two letters a sigma becomes depends on what comes after it, and that may be in the next piece of a text. */
+export const wordCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+
 /**
  * @param stored option texts that differ from their defaults.
  * @param now epoch milliseconds: prices with dates hold on that day.
@@ -104,7 +107,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
     disableKeywords: optionValue(stored, 'AutomaticDisableKeywords').flatMap((word) =>
       word.trim() === '' ? [] : [word.trim().toLowerCase()],
     ),
-    blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
+    blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map(wordCase) : [],
     stopWords:
       optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'StopOnSensitiveEnabled')
         ? optionValue(stored, 'SensitiveWords').flatMap((word) =>

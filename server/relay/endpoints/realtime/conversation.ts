@@ -212,15 +212,25 @@ export class RealtimeConversation implements Conversation {
       if (model !== parsed.model) throw new AppError('realtime_model_fixed', { model: String(model) });
     for (const model of writing) authorize.allowModel(this.#principal, String(model));
     if (type === 'input_audio_buffer.append') return this.#admitSound(event, data);
-    if (state.settings.blockedWords.length > 0)
-      checkWords(state.settings, readPrompt({ ...event, item: withoutSound(event.item) }));
+    if (state.settings.blockedWords.length > 0) {
+      const searched = checkWords(state.settings, readPrompt({ ...event, item: withoutSound(event.item) }));
+      if (searched !== undefined)
+        return searched.then(() => (this.#isEnding ? null : this.#admitWords(event, data, speaking.length > 0)));
+    }
+    return this.#admitWords(event, data, speaking.length > 0);
+  }
+
+  /** @param isNamed it names the model. */
+  #admitWords(event: Json, data: Frame, isNamed: boolean): Frame | null | Promise<Frame | null> {
+    const { parsed } = this.#reservation;
+    const type = text(event.type);
     if (type === 'response.create') {
       if (!this.#mayContinue()) return null;
       this.#admitTurn();
     }
     this.#turns.sent(event);
     const { upstreamModel } = this.#parties.prepared;
-    const mapped = speaking.length > 0 && upstreamModel !== parsed.model ? withModel(event, upstreamModel) : null;
+    const mapped = isNamed && upstreamModel !== parsed.model ? withModel(event, upstreamModel) : null;
     return type === 'response.create'
       ? this.#admitAnswer(mapped ?? event, mapped === null ? data : JSON.stringify(mapped))
       : mapped === null

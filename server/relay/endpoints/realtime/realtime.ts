@@ -116,6 +116,7 @@ function reserveWriter(
     throw error;
   };
   try {
+    core.authorize.allowModel(principal, model);
     const plan = planFor(core, parsed, principal, false);
     const one = new Reservation(core, { parsed, principal, plan, admission, free: false, owner: null });
     const waiting = reserve(core, one);
