@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { epaySign } from '../../server/domain/wallet/epay.ts';
 import { moneyOf, moneyText, quoteTopUp } from '../../server/domain/wallet/quote.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
 
 let api: ApiFixture;
@@ -244,7 +245,7 @@ test('an unpaid order expires; a payment that comes later counts all the same', 
   expect(await balance()).toBe(5_000_000);
 });
 
-test('2,000 forged or altered callbacks credit nothing', async () => {
+test('forged or altered callbacks credit nothing', async () => {
   const { data: form } = await pay();
   const right = paid(form);
   const names = Object.keys(right).filter((name) => name !== 'sign_type' && name !== 'sign');
@@ -288,7 +289,7 @@ test('2,000 forged or altered callbacks credit nothing', async () => {
         ),
       ),
   ];
-  for (let n = 0; n < 2000; n += 20) {
+  for (let n = 0; n < often(400, 2000); n += 20) {
     const answers = Array.from({ length: 20 }, (_, one) => notify((forge[(n + one) % forge.length] ?? (() => ''))()));
     await Promise.all(answers);
   }
@@ -355,7 +356,7 @@ test('Stripe: a paid session is credited once, an altered or old one never', asy
   expect(await balance()).toBe(1_500_000);
 });
 
-test('Stripe: 500 forged or altered events credit nothing', async () => {
+test('Stripe: forged or altered events credit nothing', async () => {
   const tradeNo = await stripeOrder();
   const body = event(tradeNo);
   const now = Math.floor(Date.now() / 1000);
@@ -375,7 +376,7 @@ test('Stripe: 500 forged or altered events credit nothing', async () => {
     () => [body, `t=${now - 302},v1=${sign(body, now - 302)}`],
     () => [body, ''],
   ];
-  for (let n = 0; n < 500; n++) {
+  for (let n = 0; n < often(150, 500); n++) {
     const [text, signature] = (forge[n % forge.length] ?? (() => ['', ''] as const))();
     const headers = { 'stripe-signature': signature };
     const answer = await fetch(`${api.base}/api/stripe/webhook`, { method: 'POST', headers, body: text });
