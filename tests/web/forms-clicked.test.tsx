@@ -39,6 +39,51 @@ test('a registration sends what was typed, once both passwords are the same and 
   });
 });
 
+test('where an invitation is required, its code is asked for, kept from the link, and sent', async () => {
+  const { RegisterPage } = await import('../../web/features/account/register-page.tsx');
+  const page = await mounted(() => <RegisterPage />, {
+    path: '/register?aff=fromLink',
+    answers: {
+      'status.get': { ...status, email_verification: false, invitation_required: true },
+      'account.register': null,
+    },
+  });
+  await page.until(() => expect(page.text()).toContain('邀请码'));
+  expect([...document.querySelectorAll('input')].some(({ value }) => value === 'fromLink')).toBe(true);
+  await page.type(/^邀请码/, ' typed ');
+  await page.type(/^用户名/, 'mira');
+  await page.type(/^密码/, 'password1');
+  await page.type(/^确认密码/, 'password1');
+  await page.press('注册账户');
+  await page.until(() => expect(page.calls.filter(([id]) => id === 'account.register')).toHaveLength(1));
+  expect(page.calls.find(([id]) => id === 'account.register')?.[1]).toMatchObject({ aff_code: 'typed' });
+});
+
+test('a key with an address that is none is not sent: the field says which, and takes the right one', async () => {
+  const { TokenDrawer } = await import('../../web/features/tokens/token-drawer.tsx');
+  const details = { quotaPerUnit: 500_000, inCurrency: true } as never;
+  const page = await mounted(
+    () => <TokenDrawer token={null} details={details} onClose={() => undefined} onSaved={() => undefined} />,
+    {
+      answers: {
+        'status.get': { ...status, quota_per_unit: 500_000, display_in_currency: true },
+        'token.create': { id: 1 },
+      },
+    },
+  );
+  const sent = () => page.calls.filter(([id]) => id === 'token.create').map(([, fields]) => fields);
+  const send = () => act(async () => document.querySelector<HTMLFormElement>('#token-form')?.requestSubmit());
+  await page.type(i18next.t('tokens.name'), 'ci');
+  await page.type(i18next.t('tokens.ips'), '10.0.0.1\n203.0.113.300');
+  await send();
+  expect(page.text()).toContain(i18next.t('tokens.wrongAddress', { address: '203.0.113.300' }));
+  expect(sent()).toEqual([]);
+  await page.type(i18next.t('tokens.ips'), '10.0.0.1\n203.0.113.0/24');
+  await send();
+  await page.until(() => expect(sent()).toHaveLength(1));
+  expect(sent()[0]).toMatchObject({ allow_ips: '10.0.0.1\n203.0.113.0/24' });
+});
+
 test('a code is asked for once in half a minute, and again at once where it could not be sent', async () => {
   const { CodeButton } = await import('../../web/features/account/code-button.tsx');
   let works = false;

@@ -26,8 +26,10 @@ export function RegisterPage() {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  storeInviteCode(query.get('aff'));
-  const [invitation, setInvitation] = useState(inviteCode);
+  const [invitation, setInvitation] = useState(() => {
+    storeInviteCode(query.get('aff'));
+    return inviteCode();
+  });
   const ready = (): boolean => {
     if (!bot.isReady()) setError(t('account.botWait'));
     return bot.isReady();
