@@ -295,6 +295,8 @@ function violates(demand: Demand, value: unknown): boolean {
       return typeof value === 'number' && value < demand.value;
     case 'oneOf':
       return typeof value === 'string' && !demand.words.includes(value);
+    case 'pictured':
+      return value === 'image/jpg';
     case 'without':
       return list(value).some((word) => typeof word === 'string' && demand.words.includes(word));
     case 'shaped':

@@ -111,10 +111,12 @@ function targetEdits(call: CallDetails): readonly BodyEdit[] {
   const fitting = fittingEdit(call);
   if (rules === undefined) return fitting === null ? [] : [fitting];
   if (fitting === null || fitting.reads !== null) {
-    const features = featuresOf(rules);
-    const run: BodyEdit['run'] = (body, dropped) => ruledEdits(body, rules, dropped);
-    const ruled: BodyEdit = { reads: [...rules.tops], ...(features === 0 ? {} : { features }), run };
-    return fitting === null ? [ruled] : [fitting, ruled];
+    const ruled = apart(rules).map((part): BodyEdit => {
+      const features = featuresOf(part);
+      const run: BodyEdit['run'] = (body, dropped) => ruledEdits(body, part, dropped);
+      return { reads: [...part.tops], ...(features === 0 ? {} : { features }), run };
+    });
+    return fitting === null ? ruled : [fitting, ...ruled];
   }
   const run: BodyEdit['run'] = (body, dropped) => {
     const wins = touches(rules, body.members) ? ruledEdits(body, rules, dropped) : noEdits;
@@ -123,13 +125,29 @@ function targetEdits(call: CallDetails): readonly BodyEdit[] {
   return [{ reads: null, run }];
 }
 
+type Rule = Rules['list'][number];
+
+/** Its member leaves a trace among the features of a request. */
+const isStray = ({ row: { demand }, path }: Rule): boolean =>
+  (demand.kind === 'absent' || demand.kind === 'pictured') &&
+  (featureOf(path.at(-1)?.key ?? '') & Feature.strays) !== 0;
+
 /** @returns features without which no rule applies; 0 = they do not decide. */
-const featuresOf = ({ list }: Rules): number =>
-  list.every(
-    ({ row, path }) => row.demand.kind === 'absent' && (featureOf(path.at(-1)?.key ?? '') & Feature.strays) !== 0,
-  )
-    ? Feature.strays
-    : 0;
+const featuresOf = ({ list }: Rules): number => (list.every(isStray) ? Feature.strays : 0);
+
+/** Rules that features decide about and the others, where these are about other members: a conversation is not walked for them. */
+function apart(rules: Rules): readonly Rules[] {
+  const strays = rules.list.filter(isStray);
+  const others = rules.list.filter((rule) => !isStray(rule));
+  const topsOf = (list: readonly Rule[]): ReadonlySet<string> => new Set(list.map(({ top }) => top));
+  const [ofStrays, ofOthers] = [topsOf(strays), topsOf(others)];
+  const isSplit = strays.length > 0 && others.length > 0 && ofStrays.isDisjointFrom(ofOthers);
+  if (!isSplit || others.some(({ row }) => row.demand.kind === 'present')) return [rules];
+  return [
+    { list: strays, tops: ofStrays },
+    { list: others, tops: ofOthers },
+  ];
+}
 
 function ruledEdits(body: EditedBody, rules: Rules, dropped: Dropped): MemberEdits {
   const { members, foreign } = body;

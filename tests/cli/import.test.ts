@@ -313,6 +313,25 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   expect(readFileSync(join(dir, 'data', 'gateway.db')).includes('canary')).toBe(false);
 });
 
+test('LiteLLM: a row has the key and address of the credential that it names, and its own first', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(
+    file,
+    `model_list:
+  - {model_name: a, litellm_params: {model: deepseek/deepseek-chat, litellm_credential_name: mine}}
+  - {model_name: b, litellm_params: {model: openai/gpt-4o, litellm_credential_name: mine, api_key: sk-own}}
+  - {model_name: c, litellm_params: {model: openai/gpt-4o, litellm_credential_name: lost}}
+credential_list:
+  - {credential_name: mine, credential_values: {api_key: os.environ/OPENAI_KEY}}
+`,
+  );
+  expect(await runner.json(['import', 'litellm', file, '--yes'])).toMatchObject({
+    counts: { models: { taken: 2, skipped: 1 }, channels: { taken: 2, skipped: 0 } },
+    notes: expect.arrayContaining(['models c: its credential lost is not in the file (credential_list)']),
+    losses: [],
+  });
+});
+
 test('LiteLLM: servers without keys, AWS keys, aliases, weights, mapped prices; the rest is named', async () => {
   const file = join(dir, 'config.yaml');
   writeFileSync(

@@ -234,6 +234,10 @@ test('model explain: what a model takes somewhere, what is changed in requests, 
     provider: 'openai',
     facts: expect.arrayContaining([expect.objectContaining({ member: 'limitMember', value: 'max_completion_tokens' })]),
   });
+  // What has several members is told member by member.
+  const grok = await runner.run(['model', 'explain', 'grok-4.6', '--provider', 'xai']);
+  expect(grok).toContain('thinking that no limit counts: most 32768');
+  expect(grok).toContain('words for effort: low medium high xhigh');
   await expect(runner.run(['model', 'explain', 'm', '--provider', 'nowhere'])).rejects.toMatchObject({
     code: 'not_found',
   });

@@ -136,7 +136,15 @@ test.each([
 test.each([
   [{ response_format: { type: 'json_object' } }, ['/response_format: JSON is asked for in words']],
   [{ response_format: { type: 'text' } }, []],
-  [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } }, []],
+  [
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', schema: { type: 'object', properties: { b: { type: 'string' } } } },
+      },
+    },
+    [],
+  ],
   [{ n: 2 }, ['/n: one answer only']],
   [{ n: 1 }, []],
   [{ seed: 0 }, ['/seed: not known to the upstream']],

@@ -85,7 +85,9 @@ describe('a schema that no member takes', () => {
     expect(plain.words).toContain('Answer with JSON only.');
     const newer = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], schemaRequest);
     expect(newer.words).not.toContain('Answer with JSON');
-    expect(newer.made.output_config).toEqual({ format: { type: 'json_schema', schema } });
+    expect(newer.made.output_config).toEqual({
+      format: { type: 'json_schema', schema: { ...schema, additionalProperties: false } },
+    });
   });
 });
 

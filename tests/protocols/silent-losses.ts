@@ -48,6 +48,7 @@ export const harmless: Reasons = [
     /^toolConfig\.functionCallingConfig\.allowedFunctionNames$/,
     'calls cannot be forced while thinking, which is listed',
   ],
+  [/[sS]chema\.(.*\.)?additionalProperties$/, 'objects are closed, whatever a schema says'],
   [/(json_schema|format)\.(name|strict)$/, 'schemas are enforced and need no name'],
   [/^(parallel_tool_calls|tool_choice|toolConfig)$/, 'the default'],
   [/\.strict$/, 'the default'],

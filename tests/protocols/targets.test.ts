@@ -283,7 +283,8 @@ describe('what cannot be asked together', () => {
     const { made, dropped } = translated('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], requested);
     expect(made.generationConfig).toBeUndefined();
     expect(dropped).toEqual(['/presence_penalty: not taken by this model', '/n: one answer only']);
-    expect(translated('gemini-generate', ['gemini', 'gemini-2.0-flash'], requested).made.generationConfig).toEqual({
+    const own = { ...requested, dialect: 'gemini-generate' as const };
+    expect(translated('gemini-generate', ['gemini', 'gemini-2.0-flash'], own).made.generationConfig).toEqual({
       candidateCount: 2,
       presencePenalty: 0.5,
       frequencyPenalty: 0,

@@ -36,7 +36,7 @@ describe('rows', () => {
   const requested = () => {
     const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
     const more =
-      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 gpt-6-astra gpt-6-sol grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
+      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-4.6 gpt-6-astra gpt-6-sol grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
         ' ',
       );
     const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
@@ -113,6 +113,11 @@ describe('targets', () => {
     ['groq', 'llama-3.3-70b-versatile', []],
     ['xai', 'grok-4-0709', []],
     ['xai', 'grok-4.3', ['none', 'low', 'medium', 'high']],
+    ['xai', 'grok-4.6', ['low', 'medium', 'high', 'xhigh']],
+    ['xai', 'grok-4.20-0309-reasoning', []],
+    ['moonshot', 'k3', ['low', 'high', 'max']],
+    ['custom', 'k3-256k', ['low', 'high', 'max']],
+    ['moonshot', 'kimi-for-coding', []],
     ['mistral', 'mistral-large-latest', []],
     ['mistral', 'mistral-small-latest', ['none', 'high']],
     ['anthropic', 'claude-opus-4-6', ['low', 'medium', 'high', 'max']],
@@ -397,7 +402,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('anthropic', 'anthropic-messages', false, 'claude-opus-4-8')).toBeUndefined();
+    expect(rulesFor('deepseek', 'anthropic-messages', false, 'deepseek-v4-pro')).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {

@@ -197,18 +197,30 @@ describe('where a call has a price, each answer or text of a request is a call',
     ['a member whose name begins like the number of answers', { 'n-x': 1 }],
     ['one that reads like the note of a translation', { 'n: one answer only': 1 }],
   ])('%s makes none of the streamed answers free', async (_name, more) => {
-    await open(rich, { type: 24 });
+    await open(rich);
     upstream.script((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const index of [0, 1, 2, 3])
         response.write(
-          `data: ${JSON.stringify({ candidates: [{ index, content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' }] })}\n\n`,
+          `data: ${JSON.stringify({ choices: [{ index, delta: { content: 'hi' }, finish_reason: 'stop' }] })}\n\n`,
         );
-      response.end();
+      response.end('data: [DONE]\n\n');
     });
     expect((await ask(chat, { model: 'called', ...hello, n: 4, stream: true, ...more }, false)).status).toBe(200);
-    expect(sent()).toMatchObject({ generationConfig: { candidateCount: 4 } });
+    expect(sent()).toMatchObject({ n: 4 });
     expect(await charged()).toBe(4000);
+  });
+
+  test('of several answers that a translation would not deliver one is ordered and paid', async () => {
+    await open(rich, { type: 24 });
+    upstream.script((response) => {
+      const candidate = { index: 0, content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`data: ${JSON.stringify({ candidates: [candidate] })}\n\n`);
+    });
+    expect((await ask(chat, { model: 'called', ...hello, n: 4, stream: true }, false)).status).toBe(200);
+    expect(sent()).not.toHaveProperty('generationConfig.candidateCount');
+    expect(await charged()).toBe(1000);
   });
 
   test('embeddings that are paid by tokens cost their tokens', async () => {

@@ -318,3 +318,111 @@ test.each(['openai', 'azure'])(
     expect(sent().text).toBe(JSON.stringify(functions));
   },
 );
+
+const label = (mimeType: string) => {
+  const data = Buffer.from('\x89PNG\r\n\x1a\nxxxxxxxx', 'latin1').toString('base64');
+  return { mimeType, data };
+};
+
+test('a wrong label of a picture is corrected for clients of Gemini and Anthropic, a right one stays byte for byte', async () => {
+  await open('gemini', 'gemini-2.5-pro');
+  await open('anthropic', 'claude-sonnet-4-5');
+  bench.upstream.script((out, { path }) =>
+    path.includes('generateContent')
+      ? sendJson(out, { candidates: [{ content: { parts: [{ text: 'yes' }] }, finishReason: 'STOP' }] })
+      : sendJson(out, {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'text', text: 'yes' }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 1, output_tokens: 1 },
+        }),
+  );
+  const gemini = (mimeType: string) => ({ contents: [{ role: 'user', parts: [{ inlineData: label(mimeType) }] }] });
+  await ask('/v1beta/models/gemini-2.5-pro:generateContent', gemini('image/jpg'));
+  expect(sent().body).toEqual(gemini('image/png'));
+  await ask('/v1beta/models/gemini-2.5-pro:generateContent', gemini('image/png'));
+  expect(sent().text).toBe(JSON.stringify(gemini('image/png')));
+  const messages = (mimeType: string) => {
+    const { data } = label(mimeType);
+    const image = { type: 'image', source: { type: 'base64', media_type: mimeType, data } };
+    const content = [image, { type: 'tool_result', tool_use_id: 't', content: [image] }];
+    return { model: 'claude-sonnet-4-5', max_tokens: 9, messages: [{ role: 'user', content }] };
+  };
+  await ask('/v1/messages', messages('image/jpeg'));
+  expect(sent().body).toEqual(messages('image/png'));
+});
+
+test('members that the makers refuse or require are seen to for clients of the same dialect', async () => {
+  await open('minimax', 'MiniMax-M3');
+  await open('moonshot', 'kimi-k2.7-code');
+  await open('zhipu-v4', 'glm-5');
+  const call = (more: object) => ({
+    messages: [
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '' } }],
+        ...more,
+      },
+    ],
+  });
+  await ask('/v1/chat/completions', {
+    model: 'MiniMax-M3',
+    ...call({}),
+    tools: [{ type: 'function', function: { name: 'f' } }],
+  });
+  expect(sent().body).toMatchObject({
+    messages: [{ tool_calls: [{ function: { arguments: '{}' } }] }],
+    tools: [{ function: { name: 'f', parameters: { type: 'object', properties: {} } } }],
+  });
+  await ask('/v1/chat/completions', {
+    model: 'kimi-k2.7-code',
+    messages: hi,
+    thinking: { type: 'disabled' },
+    temperature: 0.3,
+  });
+  expect(sent().body).toEqual({ model: 'kimi-k2.7-code', messages: hi, thinking: { type: 'enabled' } });
+  const marked = [
+    { role: 'user', content: [{ type: 'text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }] },
+  ];
+  await ask('/v1/chat/completions', { model: 'glm-5', messages: marked, prompt_cache_options: { ttl: '30m' } });
+  expect(sent().body).toEqual({
+    model: 'glm-5',
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+  });
+});
+
+test('a thought that was lost is stood in for where hosts of DeepSeek’s models demand one', async () => {
+  for (const slug of ['openrouter', 'fireworks']) {
+    await open(slug, `deepseek/deepseek-v4-pro-${slug}`, { setting: '{"dialect":"openai-chat"}' });
+    const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }];
+    await ask('/v1/chat/completions', {
+      model: `deepseek/deepseek-v4-pro-${slug}`,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: '', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'c', content: 'x' },
+      ],
+    });
+    expect(sent().body.messages[1].reasoning_content).toBe(' ');
+    expect(sent().body.messages[0]).not.toHaveProperty('reasoning_content');
+  }
+});
+
+test('embeddings that were asked for in base64 come in base64, and as they came where they are', async () => {
+  await open('custom', 'e');
+  const entry = (embedding: unknown) => ({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding }],
+    model: 'e',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  });
+  const embed = (encoding_format?: string) => ask('/v1/embeddings', { model: 'e', input: 'hi', encoding_format });
+  bench.upstream.script((out) => sendJson(out, entry([0.5, -2])));
+  const packed = Buffer.from(new Float32Array([0.5, -2]).buffer).toString('base64');
+  expect(await embed('base64')).toEqual(entry(packed));
+  expect(await embed()).toEqual(entry([0.5, -2]));
+  bench.upstream.script((out) => sendJson(out, entry(packed)));
+  expect(await embed('base64')).toEqual(entry(packed));
+});

@@ -21,6 +21,8 @@ const labels: Readonly<Record<string, Words>> = {
   signedCalls: { zh: '历史中的工具调用须带签名', en: 'calls in the history must be signed' },
   inputs: { zh: '输入', en: 'input besides text' },
   outputs: { zh: '输出', en: 'output' },
+  apartThought: { zh: '长度上限不计入的思考', en: 'thinking that no limit counts' },
+  tokensPerSecond: { zh: '每秒 token 数', en: 'tokens a second' },
 };
 
 const refusals: readonly (readonly [prefix: string, words: Words])[] = [
@@ -38,10 +40,18 @@ const kinds: Readonly<Record<string, Words>> = {
   present: { zh: '缺少时补上', en: 'is put in where it is missing:' },
   mentions: { zh: '须提到', en: 'must mention' },
   parted: { zh: '改为此顺序', en: 'is put into the order' },
+  without: { zh: '其中删除', en: 'loses' },
+  pictured: { zh: '按图片的首字节改写', en: 'is what the first bytes say, of' },
 };
 
-const formatValue = (value: unknown): string =>
-  value === null ? '' : Array.isArray(value) ? value.join(' ') || '–' : String(value);
+function formatValue(value: unknown): string {
+  if (value === null) return '';
+  if (Array.isArray(value)) return value.join(' ') || '–';
+  if (typeof value !== 'object') return String(value);
+  return Object.entries(value)
+    .map(([name, held]) => `${name} ${formatValue(held)}`)
+    .join(', ');
+}
 
 export const known: CommandRun = async (context, flags, model) => {
   const client = await context.client();

@@ -26,6 +26,7 @@ interface Settings {
 
 interface Document {
   readonly model_list?: unknown;
+  readonly credential_list?: unknown;
   readonly router_settings?: Settings & Params;
   readonly litellm_settings?: Params;
   readonly general_settings?: Params;
@@ -46,7 +47,7 @@ interface Group extends Omit<Place, 'upstream'> {
 /** Members that act here; prices are told by `isPriceMember`. */
 const acts: Readonly<Record<'litellm_params' | 'model_info', ReadonlySet<string>>> = {
   litellm_params: new Set(
-    'model custom_llm_provider use_litellm_proxy api_key api_base base_url organization api_version weight order aws_access_key_id aws_secret_access_key aws_region_name aws_bedrock_runtime_endpoint vertex_location vertex_credentials vertex_project base_model'.split(
+    'model custom_llm_provider use_litellm_proxy api_key api_base base_url organization api_version weight order aws_access_key_id aws_secret_access_key aws_region_name aws_bedrock_runtime_endpoint vertex_location vertex_credentials vertex_project base_model litellm_credential_name'.split(
       ' ',
     ),
   ),
@@ -125,8 +126,11 @@ export async function importLitellm(
     losses.set(what, { what, rows, quota: 0, zh, en });
   };
 
-  for (const { model_name, litellm_params, model_info, ...others } of document.model_list.map(modelRow)) {
-    const rejected = refusal(model_name, litellm_params);
+  const credentials = credentialsOf(document);
+  for (const { model_name, litellm_params: own, model_info, ...others } of document.model_list.map(modelRow)) {
+    const credential = credentials.get(String(own.litellm_credential_name ?? ''));
+    const litellm_params = { ...credential, ...own };
+    const rejected = refusal(model_name, litellm_params, credential !== undefined);
     const place = rejected === null ? placeOf(litellm_params, model_info, env) : { rejected };
     if ('rejected' in place) {
       reporter.skipped('models', model_name || String(litellm_params.model), place.rejected);
@@ -191,8 +195,20 @@ const readIn = (variables: Params, env: Readonly<Record<string, string | undefin
 const saysNothing = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
-/** Why a row makes no channel, whatever it is served by; null = it may. */
-function refusal(name: string, row: Params): Words | null {
+/** What rows name by `litellm_credential_name`; what a row says itself wins. Source: https://docs.litellm.ai/docs/proxy/ui_credentials */
+function credentialsOf({ credential_list: list }: Document): ReadonlyMap<string, Params> {
+  const named = (Array.isArray(list) ? list : []).map(recordOf);
+  return new Map(named.map((one) => [String(one.credential_name), recordOf(one.credential_values)]));
+}
+
+/** Why a row makes no channel, whatever it is served by; null = it may. @param known the credential that it names is in the file. */
+function refusal(name: string, row: Params, known: boolean): Words | null {
+  const { litellm_credential_name: credential } = row;
+  if (!known && typeof credential === 'string' && credential !== '')
+    return {
+      zh: `文件中没有凭证 ${credential}（credential_list）`,
+      en: `its credential ${credential} is not in the file (credential_list)`,
+    };
   if (name === '') return { zh: '没有名称', en: 'it has no name' };
   if (name.includes('*') || String(row.model).includes('*'))
     return {
@@ -237,6 +253,7 @@ function dropSections(document: Document, fail: (what: string, words: Words) => 
     'litellm_settings',
     'general_settings',
     'environment_variables',
+    'credential_list',
   ]);
   for (const name of Object.keys(document)) if (!known.has(name)) fail(name, section);
 }

@@ -1,6 +1,7 @@
 import type { ChatRequest, Message, Part, SearchLimits, Tool, ToolChoice } from '../canonical.ts';
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
+import { pictureType } from '../shared/media.ts';
 import { isWebSearch, searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import { turnsOf } from '../shared/turns.ts';
@@ -153,11 +154,10 @@ const documentText = (block: Record<string, unknown>, words: string): string => 
 
 function sourceOf(source: Record<string, unknown> | null, fallback: string) {
   if (source?.type === 'base64') {
-    return {
-      kind: 'base64' as const,
-      data: text(source.data) ?? '',
-      mimeType: text(source.media_type) ?? fallback,
-    };
+    const data = text(source.data) ?? '';
+    const stated = text(source.media_type) ?? fallback;
+    const mimeType = stated.startsWith('image/') ? pictureType(data, stated) : stated;
+    return { kind: 'base64' as const, data, mimeType };
   }
   if (source?.type === 'url') return { kind: 'url' as const, url: text(source.url) ?? '', mimeType: null };
   return source?.type === 'file' ? { kind: 'id' as const, id: text(source.file_id) ?? '' } : null;

@@ -4,11 +4,13 @@ import type { Dropped } from '../codec.ts';
 import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
+import { inWords } from '../shared/format-words.ts';
 import { present } from '../shared/json.ts';
 import { forcedInstead, isForced, isThinkingEnabled, oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
 import { customSchema, notPassed, objectSchema, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
+import { heldSchema } from './answer-schema.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
 /** A service tier is not among them: the dialects' words for it differ. */
@@ -32,7 +34,7 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = withinLimits(requested, target, dropped, { json: false });
+  const request = withHeldAnswer(withinLimits(requested, target, dropped, { json: false }), dropped);
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
   reportDropped(request, { dialect: 'anthropic-messages', names: true, strict: true, cacheMarks: true }, dropped);
@@ -60,13 +62,33 @@ export function encodeRequest(
     stream: request.stream ? true : undefined,
     tools: marked.tools.length === 0 ? undefined : marked.tools,
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, thinking.on, dropped),
-    stop_sequences: request.stop.length === 0 ? undefined : request.stop,
+    stop_sequences: encodeStop(request, dropped),
     ...sampling,
     thinking: thinking.member,
     output_config: Object.keys(config).length === 0 ? undefined : config,
     metadata: request.user === null ? undefined : { user_id: request.user },
     ...(request.dialect === 'anthropic-messages' ? request.extra : copyExtraFields(request, sharedFields, dropped)),
   });
+}
+
+/** The form of the answer as the maker holds to it, else in words. */
+function withHeldAnswer(request: ChatRequest, dropped: Dropped): ChatRequest {
+  const { responseFormat, dialect } = request;
+  if (responseFormat?.type !== 'schema' || dialect === 'anthropic-messages') return request;
+  const held = heldSchema(responseFormat.schema);
+  if (held === null) {
+    dropped.push('/response_format: a schema that is open or refers to itself is asked for in words');
+    return { ...inWords(request, responseFormat), responseFormat: null };
+  }
+  if (held.moved) dropped.push('/response_format: bounds that are not held to are told in descriptions');
+  return { ...request, responseFormat: { ...responseFormat, schema: held.schema } };
+}
+
+/** Blank ones are refused. Source: https://github.com/BerriAI/litellm/issues/3286 */
+function encodeStop({ stop, dialect }: ChatRequest, dropped: Dropped): readonly string[] | undefined {
+  const kept = dialect === 'anthropic-messages' ? stop : stop.filter((word) => word.trim() !== '');
+  if (kept.length < stop.length) dropped.push('/stop: blank words are not taken');
+  return kept.length === 0 ? undefined : kept;
 }
 
 function encodeSampling(request: ChatRequest, isThinking: boolean, dropped: Dropped): Record<string, unknown> {

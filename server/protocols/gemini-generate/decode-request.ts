@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
-import { audioFormat, mediaFrom } from '../shared/media.ts';
+import { audioFormat, mediaFrom, pictureType } from '../shared/media.ts';
 import { OpenCalls } from '../shared/open-calls.ts';
 import { searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
@@ -167,8 +167,10 @@ function decodePart(part: Record<string, unknown>): Part {
   if (words !== null) return { type: 'text', text: words };
   const inline = record(part.inlineData);
   if (inline !== null) {
-    const mimeType = text(inline.mimeType) ?? 'application/octet-stream';
-    return mediaPart({ kind: 'base64', data: text(inline.data) ?? '', mimeType }, mimeType, text(inline.displayName));
+    const stated = text(inline.mimeType) ?? 'application/octet-stream';
+    const data = text(inline.data) ?? '';
+    const mimeType = stated.startsWith('image/') ? pictureType(data, stated) : stated;
+    return mediaPart({ kind: 'base64', data, mimeType }, mimeType, text(inline.displayName));
   }
   const file = record(part.fileData);
   const address = text(file?.fileUri);

@@ -1,6 +1,7 @@
 /** Embeddings between OpenAI's form and Gemini's, requests and answers, both ways. */
 import { AppError } from '../../contract/errors.ts';
 import { type Json, number, present, record, records, text } from '../shared/json.ts';
+import { packedNumbers } from '../shared/media.ts';
 
 const textOfContent = (content: unknown): string =>
   records(record(content)?.parts)
@@ -52,7 +53,4 @@ export function embedAnswerToOpenAi(body: unknown, model: string, format: unknow
 
 /** @param format the client's `encoding_format`. */
 export const embeddingIn = (format: unknown, values: unknown): unknown =>
-  format === 'base64' ? base64Of(values) : values;
-
-const base64Of = (values: unknown): string =>
-  Buffer.from(new Float32Array(Array.isArray(values) ? values.map(Number) : []).buffer).toString('base64');
+  format === 'base64' ? packedNumbers(values) : values;

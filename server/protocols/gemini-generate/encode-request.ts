@@ -6,7 +6,8 @@ import { reportDropped } from '../shared/dropped-fields.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields } from '../shared/extra-fields.ts';
 import { guardedLookup, present, record } from '../shared/json.ts';
-import { withinLimits } from '../shared/model-limits.ts';
+import { typeOfAddress } from '../shared/media.ts';
+import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
 import { isWebSearch, reportSearchLimits } from '../shared/search.ts';
 import { argumentsObject, customSchema, notPassed, portableId, portableName, wrapCustom } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
@@ -44,7 +45,7 @@ export function encodeRequest(
     seed: request.seed,
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
-    candidateCount: request.candidates > 1 ? request.candidates : undefined,
+    candidateCount: candidatesOf(request, dropped, 'gemini-generate'),
     ...encodeFormat(request.responseFormat),
     responseModalities: request.modalities?.map((name) => name.toUpperCase()),
     thinkingConfig: encodeThinking(request, target),
@@ -183,7 +184,7 @@ interface Place {
 const mediaBlock = (source: Media, fallback: string): Block =>
   source.kind === 'base64'
     ? { inlineData: { mimeType: source.mimeType, data: source.data } }
-    : { fileData: { mimeType: source.mimeType ?? fallback, fileUri: source.url } };
+    : { fileData: { mimeType: source.mimeType ?? typeOfAddress(source.url) ?? fallback, fileUri: source.url } };
 
 function encodePart(part: Part, place: Place): Block[] {
   switch (part.type) {

@@ -147,7 +147,8 @@ function createAnswerReader(): AnswerReader {
     if (call.willContinue !== true) endCall(events);
   };
   const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
-    const signature = text(part.thoughtSignature);
+    // Relays in front of it may write its other spelling.
+    const signature = text(part.thoughtSignature) ?? text(part.thought_signature);
     const call = record(part.functionCall);
     const content = text(part.text);
     if (call !== null) return takeCall(call, signature, events);

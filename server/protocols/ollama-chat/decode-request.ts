@@ -1,6 +1,7 @@
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import { extraFieldsOf } from '../shared/extra-fields.ts';
 import { type Json, list, number, record, records, text } from '../shared/json.ts';
+import { pictureType } from '../shared/media.ts';
 import { OpenCalls } from '../shared/open-calls.ts';
 import { functionTool } from '../shared/tools.ts';
 import { turnsOf } from '../shared/turns.ts';
@@ -106,19 +107,12 @@ function decodeMessages(messages: readonly Json[]): Message[] {
   });
 }
 
-/** Beginnings of pictures in base64; their kind is given nowhere else. */
-const kinds: readonly (readonly [start: string, mimeType: string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['R0lG', 'image/gif'],
-  ['UklG', 'image/webp'],
-];
-
 function decodeContent(message: Json): Part[] {
   const words = text(message.content);
   const images = list(message.images).flatMap((data): Part[] => {
     if (typeof data !== 'string') return [];
-    const mimeType = kinds.find(([start]) => data.startsWith(start))?.[1] ?? 'image/png';
-    return [{ type: 'image', source: { kind: 'base64', data, mimeType } }];
+    // Its kind is given nowhere else.
+    return [{ type: 'image', source: { kind: 'base64', data, mimeType: pictureType(data, 'image/png') } }];
   });
   return [...(words === null ? [] : [{ type: 'text' as const, text: words }]), ...images];
 }

@@ -5,7 +5,7 @@ import { reportDropped, userFor } from '../shared/dropped-fields.ts';
 import { budgetOf, effortWord } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
-import { withinLimits } from '../shared/model-limits.ts';
+import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
 import { customSchema, notPassed, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -60,7 +60,7 @@ export function encodeRequest(
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
     top_k: same ? request.topK : undefined,
-    n: request.candidates > 1 ? request.candidates : undefined,
+    n: candidatesOf(request, dropped, 'openai-chat'),
     stop: encodeStop(request, dropped),
     seed: request.seed,
     tools: tools.length === 0 ? undefined : tools,

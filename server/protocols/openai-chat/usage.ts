@@ -53,7 +53,11 @@ export function readOpenAiUsage(value: unknown, tier?: unknown, stated?: StatedU
   const cached = Math.min(
     prompt,
     detailCount(
-      statedCount(promptDetails?.cached_tokens, statedCount(usage.prompt_cache_hit_tokens, usage.cached_tokens)),
+      statedCount(
+        // Zed's own host has the second name.
+        statedCount(promptDetails?.cached_tokens, promptDetails?.cache_read_tokens),
+        statedCount(usage.prompt_cache_hit_tokens, usage.cached_tokens),
+      ),
     ),
   );
   let written = 0;

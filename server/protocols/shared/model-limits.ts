@@ -1,5 +1,5 @@
 /** Brings a request within what its model takes: turns come in order, what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
-import type { ChatRequest, Message, Part, Reasoning, Tool } from '../canonical.ts';
+import type { ChatRequest, Message, Part, ProtocolId, Reasoning, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
 import { inOrder } from './conversation-order.ts';
@@ -46,6 +46,18 @@ export const isForced = ({ toolChoice }: Pick<ChatRequest, 'toolChoice'>): boole
 export const forcedInstead = '/reasoning: no tool can be forced while thinking, and one is';
 /** The upstream writes one answer, whatever the request asks for. Bills compare the whole note: a client writes the names in others. */
 export const oneAnswerOnly = '/n: one answer only';
+
+/** Answers beside the first one reach a client of the same dialect alone: for others one is bought. */
+export function candidatesOf(
+  { candidates, dialect }: ChatRequest,
+  dropped: Dropped,
+  own: ProtocolId,
+): number | undefined {
+  if (candidates <= 1) return undefined;
+  if (dialect === own) return candidates;
+  dropped.push(oneAnswerOnly);
+  return undefined;
+}
 
 /** Of a thought and a call that must be made a program waits for the call. */
 function unlessForced(
@@ -270,8 +282,10 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   if (off && !words.includes('none') && !target.thinkingRequired && switched) return reasoning;
   const closest = closestEffort(word, words);
   if (closest === null) {
+    const isFixed = off && target.thinkingRequired;
     if (!off) dropped.push('/reasoning: this model takes no degrees of thinking');
-    return { ...reasoning, effort: null, budget: off ? 0 : null };
+    else if (isFixed) dropped.push('/reasoning: cannot be switched off here');
+    return { ...reasoning, effort: null, budget: off && !isFixed ? 0 : null };
   }
   if (off && closest !== 'none') dropped.push('/reasoning: cannot be switched off here');
   else if (closest !== word) dropped.push(`/reasoning: ${closest} instead of ${word}`);

@@ -4,6 +4,7 @@ import { bareName } from '../../contract/model-limits.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { guardedLookup, record } from '../../protocols/shared/json.ts';
+import { pictureType } from '../../protocols/shared/media.ts';
 import {
   isSystemFirst,
   JoinedTurns,
@@ -166,6 +167,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
   if (demand.kind === 'systemFirst') return Array.isArray(value) && !isSystemFirst(value, demand.apart, object);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
+  if (demand.kind === 'pictured') return pictureAt(object, key, demand.data) !== value;
   if (demand.kind === 'without') return Array.isArray(value) && value.some((word) => demand.words.includes(word));
   return true;
 }
@@ -260,6 +262,10 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
     }
     case 'oneOf':
       return oneOf(object, key, demand, reasons);
+    case 'pictured': {
+      const type = pictureAt(object, key, demand.data);
+      return type === value ? object : { ...object, [key]: type };
+    }
     case 'without': {
       const left = Array.isArray(value) ? value.filter((word) => !demand.words.includes(word)) : value;
       return Array.isArray(left) && left.length === 0 ? without(object, key) : { ...object, [key]: left };
@@ -270,6 +276,13 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
         ? object
         : { ...object, [key]: shortHash(value, demand.length) };
   }
+}
+
+/** What the picture beside the label is; what is no picture's label stays. */
+function pictureAt(object: Members, key: string, data: string): unknown {
+  const [label, bytes] = [object[key], object[data]];
+  const isLabelled = typeof label === 'string' && label.startsWith('image/') && typeof bytes === 'string';
+  return isLabelled ? pictureType(bytes, label) : label;
 }
 
 function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, reasons: string[]): Members {

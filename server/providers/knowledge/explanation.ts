@@ -73,7 +73,9 @@ const demandFields = (demand: Demand): unknown => {
     case 'without':
       return demand.words;
     case 'present':
-      return demand.value;
+      return typeof demand.value === 'object' ? JSON.stringify(demand.value) : demand.value;
+    case 'pictured':
+      return demand.data;
     case 'mentions':
       return demand.word.source;
     case 'parted':

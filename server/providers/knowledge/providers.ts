@@ -133,7 +133,13 @@ const moonshot = of('moonshot', 'openai-chat', [
     'messages[].reasoning_content',
     noThought,
     'https://github.com/n8n-io/n8n/issues/29142',
-    { onlyWith: 'tool_calls', models: /^kimi-k(?:2\.[5-9]|2-thinking|[3-9])/ },
+    { onlyWith: 'tool_calls', models: /^(?:kimi-k(?:2\.[5-9]|2-thinking|[3-9])|k3(?:-\d+k)?$|kimi-for-coding)/ },
+  ],
+  [
+    'thinking.type',
+    { kind: 'oneOf', words: ['enabled'], instead: { disabled: 'enabled' } },
+    'https://github.com/ltmoerdani/opencode-copilot-chat/pull/45',
+    { models: /^kimi-(?:k2\.[7-9]|for-coding)/ },
   ],
   ['temperature', { kind: 'atMost', value: 1 }, 'https://platform.kimi.ai/docs/api/chat'],
 ]);
@@ -305,6 +311,55 @@ const minimax = of('minimax', 'openai-chat', [
   ],
 ]);
 
+/** Hosts of DeepSeek's models want the thoughts back as it does. */
+const deepseekElsewhere = ['openrouter', 'fireworks'].flatMap((provider) =>
+  of(provider, 'openai-chat', [
+    [
+      'messages[].reasoning_content',
+      noThought,
+      'https://github.com/danny-avila/LibreChat/issues/13366',
+      { onlyWith: 'tool_calls', models: /^deepseek-v[4-9]/ },
+    ],
+  ]),
+);
+
+/** A cache is marked by the newest models' requests alone; others refuse the marks. */
+const cacheMarks = (provider: string, dialect: ProviderRow['dialect'], turns: string, models?: RegExp) =>
+  of(
+    provider,
+    dialect,
+    ['prompt_cache_options', `${turns}[].content[].prompt_cache_breakpoint`].map((member) => [
+      member,
+      absent,
+      'https://github.com/anomalyco/opencode/issues/36315',
+      models === undefined ? { assumed: true } : { models },
+    ]),
+  );
+const older = /^(?:gpt-(?:[34]|5(?!\.[6-9]))|chatgpt|o\d)/;
+const markedCaches = [
+  ...['openai', 'azure'].flatMap((provider) => [
+    ...cacheMarks(provider, 'openai-chat', 'messages', older),
+    ...cacheMarks(provider, 'openai-responses', 'input', older),
+  ]),
+  ...['zhipu', 'zhipu-v4', 'fireworks', 'mistral', 'groq', 'cerebras'].flatMap((provider) =>
+    cacheMarks(provider, 'openai-chat', 'messages'),
+  ),
+];
+
+const pictured: Demand = { kind: 'pictured', data: 'data' };
+const wrongLabel = 'https://github.com/NousResearch/hermes-agent/issues/55432';
+/** Both compare a picture with its label. */
+const pictures = [
+  ...of('anthropic', 'anthropic-messages', [
+    ['messages[].content[].source.media_type', pictured, wrongLabel],
+    ['messages[].content[].content[].source.media_type', pictured, wrongLabel],
+  ]),
+  ...of('gemini', 'gemini-generate', [
+    ['contents[].parts[].inlineData.mimeType', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
+    ['contents[].parts[].inline_data.mime_type', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
+  ]),
+];
+
 const aliChat = 'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions';
 
 const ali = of('ali', 'openai-chat', [
@@ -334,16 +389,21 @@ export const providerRows: readonly ProviderRow[] = [
   ...xai,
   ...fireworks,
   ...minimax,
+  ...deepseekElsewhere,
+  ...markedCaches,
+  ...pictures,
   ...unsupportedFieldRows,
   ...ali,
   ...together,
 ];
 
-/** Members inside of messages that some provider refuses. */
+/** Members inside of messages that some provider refuses, or refuses to be wrong. */
 export const unsupportedMembers: readonly string[] = [
   ...new Set(
     providerRows.flatMap(({ member, demand }) =>
-      member.includes('[]') && demand.kind === 'absent' ? member.slice(member.lastIndexOf('.') + 1) : [],
+      member.includes('[]') && (demand.kind === 'absent' || demand.kind === 'pictured')
+        ? member.slice(member.lastIndexOf('.') + 1)
+        : [],
     ),
   ),
 ];

@@ -48,6 +48,8 @@ export type Demand =
   | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it, and for an empty text where that is refused too. */
   | { readonly kind: 'present'; readonly value: string | boolean | object; readonly notEmpty?: true }
+  /** The label of a picture must be what its first bytes say; `data` names the member beside it that has them in base64. */
+  | { readonly kind: 'pictured'; readonly data: string }
   /** This word must stand in the messages; else this message leads them. */
   | {
       readonly kind: 'mentions';

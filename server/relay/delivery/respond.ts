@@ -168,9 +168,10 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
   const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
   const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
   const { translateResponse: convert } = prepared;
+  const converted = convert === null ? null : convert(body);
   const text =
-    convert !== null
-      ? JSON.stringify(convert(body))
+    converted !== null
+      ? JSON.stringify(converted)
       : translateResponse
         ? translatedBody(one, changed(events, changeFor(prepared)), core.now(), prepared.dropped)
         : null;

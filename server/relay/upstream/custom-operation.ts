@@ -3,6 +3,7 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
+import { packedNumbers } from '../../protocols/shared/media.ts';
 import type { CustomForm, Requested } from '../../providers/adapter.ts';
 import type { Target } from '../../routing/target.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
@@ -38,6 +39,17 @@ export function embeddingsBody(parsed: ParsedRequest, dialect: ProtocolId, model
       return own === null ? plain : own.fromAnswer(plain, body, parsed.model);
     },
   };
+}
+
+/** Many hosts of OpenAI's dialect answer numbers whatever was asked for. @returns null = nothing had to be changed. */
+export function inBase64(answer: unknown): unknown {
+  const body = record(answer);
+  const entries = records(body?.data);
+  if (!entries.some(({ embedding }) => Array.isArray(embedding))) return null;
+  const data = entries.map((entry) =>
+    Array.isArray(entry.embedding) ? { ...entry, embedding: packedNumbers(entry.embedding) } : entry,
+  );
+  return { ...body, data };
 }
 
 /** @throws AppError body_invalid. */

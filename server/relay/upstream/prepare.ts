@@ -26,7 +26,7 @@ import { asAppError } from '../shared/defect.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './compact.ts';
-import { type CustomCall, customBody, embeddingsBody } from './custom-operation.ts';
+import { type CustomCall, customBody, embeddingsBody, inBase64 } from './custom-operation.ts';
 import { foreignEdits } from './foreign-blocks.ts';
 import { answerChange, type Change, translatedBody } from './translate.ts';
 
@@ -53,7 +53,7 @@ export interface Prepared {
   readonly fromSummary: (() => Change) | null;
   /** Makes the changes of one answer besides its dialect: the names of its tools and the like; null = none. */
   readonly restore: (() => Change) | null;
-  /** Translates a whole answer of another operation than chat. */
+  /** Translates a whole answer of another operation than chat; null = it is what the client asked for. */
   readonly translateResponse: ((body: unknown) => unknown) | null;
   /** The upstream may keep something that the client can name again. */
   readonly namesKept: boolean;
@@ -238,7 +238,10 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
     return written(target, asking, editedMembers(bodyWithDigits(parsed), edits), modifiers);
   const { json } = parsed;
   if (json === null) return { body: formBody(parsed, model), modifiers };
-  return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), modifiers };
+  const body = edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
+  return operation === 'embeddings' && parsed.body.encoding_format === 'base64'
+    ? { body, modifiers, translateResponse: inBase64 }
+    : { body, modifiers };
 }
 
 /** In the provider's own form, where it has one. */

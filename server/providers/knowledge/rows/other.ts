@@ -180,9 +180,15 @@ const deepseek: readonly ModelRow[] = [
   },
 ];
 
+/** Names of its plans for coding: https://github.com/can1357/oh-my-pi/pull/3853, https://github.com/comfyui-mcp/comfyui-mcp/issues/2535 */
 const moonshot: readonly ModelRow[] = [
-  { models: /^kimi-k[2-9]/, thinking: 'effort', efforts: [], source: kimiThinking },
-  { models: /^kimi-k(?:2[.p][5-9]|[3-9])/, unsupported: fixed, thinkingByDefault: true, source: kimiFixed },
+  { models: /^(?:kimi-k[2-9]|k3(?:-\d+k)?$|kimi-for-coding)/, thinking: 'effort', efforts: [], source: kimiThinking },
+  {
+    models: /^(?:kimi-k(?:2[.p][5-9]|[3-9])|k3(?:-\d+k)?$|kimi-for-coding)/,
+    unsupported: fixed,
+    thinkingByDefault: true,
+    source: kimiFixed,
+  },
   {
     models: /^kimi-k2(?:\.[5-9]|-thinking)/,
     unsupportedWithThinking: ['forcedToolChoice'],
@@ -190,12 +196,17 @@ const moonshot: readonly ModelRow[] = [
   },
   { models: /^kimi-k2\.[56]/, provider: 'moonshot', thinkingSwitch: 'thinking', source: kimiThinking },
   {
-    models: /^kimi-k2(?:\.[7-9]|p[7-9]|-thinking)/,
+    models: /^kimi-(?:k2(?:\.[7-9]|p[7-9]|-thinking)|for-coding)/,
     thinkingRequired: true,
     thinkingByDefault: true,
     source: kimiThinking,
   },
-  { models: /^kimi-k[3-9]/, thinkingRequired: true, efforts: ['low', 'high', 'max'], source: kimiThinking },
+  {
+    models: /^(?:kimi-k[3-9]|k3(?:-\d+k)?$)/,
+    thinkingRequired: true,
+    efforts: ['low', 'high', 'max'],
+    source: kimiThinking,
+  },
 ];
 
 const xai: readonly ModelRow[] = [
@@ -245,6 +256,11 @@ const xai: readonly ModelRow[] = [
     models: /^grok-4\.5/,
     efforts: ['low', 'medium', 'high'],
     source: 'https://github.com/anomalyco/opencode/issues/39448',
+  },
+  {
+    models: /^grok-4\.[6-9](?!\d)/,
+    efforts: ['low', 'medium', 'high', 'xhigh'],
+    source: 'https://github.com/mnfst/modelparams.dev/pull/330',
   },
 ];
 
