@@ -25,6 +25,22 @@ const hi = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] };
 const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'];
 const marks = ['thought', 'thoughtSignature'];
 
+interface Message {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+/** A result stands behind its call, and with the user: elsewhere it is told as words, which is listed. */
+function withCalls(messages: readonly Message[]): readonly Message[] {
+  if (!JSON.stringify(messages).includes('"tool_result"')) return messages;
+  const call = { type: 'tool_use', id: 'x', name: 'x', input: { x: 1 } };
+  return [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: [call] },
+    ...messages.map((message) => ({ ...message, role: 'user' })),
+  ];
+}
+
 const roots: readonly Root[] = [
   {
     from: 'openai-chat',
@@ -41,6 +57,7 @@ const roots: readonly Root[] = [
     from: 'anthropic-messages',
     file: '@anthropic-ai/sdk/resources/beta/messages/messages.d.ts',
     type: 'MessageCreateParamsNonStreaming',
+    within: (sample) => [{ ...sample, messages: withCalls(sample.messages as readonly Message[]) }],
   },
   {
     from: 'ollama-chat',

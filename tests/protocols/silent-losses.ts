@@ -77,6 +77,9 @@ export function send(
   }
 }
 
+/** Parts and tools that are listed as wholes. */
+const wholes = (listed: string): number => listed.split('cannot be sent to the upstream').length;
+
 type Change = (edit: (node: unknown) => unknown) => unknown;
 
 /**
@@ -120,6 +123,7 @@ export function silentLosses(
         );
         // The item is listed as a whole.
         if (without.encoded === whole.encoded && without.listed !== whole.listed) continue;
+        if (wholes(whole.listed) > wholes(without.listed)) continue;
       }
       walk(member, place, edit);
     }
