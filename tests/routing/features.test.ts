@@ -189,3 +189,10 @@ test.each([
 ])('a budget of no tokens asks for no thought, nor does a switch that is off: %j', (body, expected) => {
   expect(requestsThinking(body)).toBe(expected);
 });
+
+test('what a call of a function was given names no file, what stands beside it does', () => {
+  const part = (more: object) => ({ messages: [{ role: 'assistant', content: [{ type: 'tool_use', ...more }] }] });
+  expect(firstFileIn(part({ input: { file_id: 'given' } }))).toBeNull();
+  expect(firstFileIn(part({ input: { file_id: 'given' }, source: { file_id: 'named' } }))).toBe('named');
+  expect(firstFileIn(part({ type: 'document', input: { file_id: 'named' } }))).toBe('named');
+});
