@@ -402,7 +402,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('deepseek', 'anthropic-messages', false, 'deepseek-v4-pro')).toBeUndefined();
+    expect(rulesFor('vertex', 'anthropic-messages', false, 'claude-opus-4-8')).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {
