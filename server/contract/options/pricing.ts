@@ -153,7 +153,7 @@ export const pricingOptions = {
     label: { zh: '价格表地址', en: 'Address of a price list' },
     help: {
       zh: 'LiteLLM、models.dev、OpenRouter、genai-prices 的列表，或其他网关的价格；读取后仅作为建议，确认后才生效。',
-      en: 'A list of LiteLLM, models.dev, OpenRouter, genai-prices or another gateway. It only proposes: nothing changes before you agree.',
+      en: 'A list of LiteLLM, models.dev, OpenRouter, genai-prices or another gateway. Nothing changes before you agree.',
     },
   }),
   'price_list.every_hours': option({

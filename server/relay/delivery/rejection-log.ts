@@ -36,7 +36,7 @@ export interface RejectionLogDeps {
  */
 const userRows = { burst: 20, everyMs: 5000 } as const;
 const addressRows = { burst: 5, everyMs: 60_000 } as const;
-const strangerRows = { burst: 20, everyMs: 5000 } as const;
+const unknownRows = { burst: 20, everyMs: 5000 } as const;
 const allRows = { burst: 200, everyMs: 1000 } as const;
 /** Rows of one caller that say the same; further ones are counted in the next that is written. */
 const sameRows = { burst: 3, everyMs: 60_000 } as const;
@@ -86,22 +86,22 @@ interface Same {
 class Sample {
   readonly #callers = new Map<string, RateLimit>();
   readonly #same = new Map<string, Same>();
-  readonly #strangers: RateLimit;
+  readonly #unknown: RateLimit;
   readonly #all: RateLimit;
 
   constructor(nowMs: number) {
-    this.#strangers = new RateLimit(strangerRows, nowMs);
+    this.#unknown = new RateLimit(unknownRows, nowMs);
     this.#all = new RateLimit(allRows, nowMs);
   }
 
   /** @param reason of one caller: what the row would say. @returns how many that say the same went unwritten before, null = this one does too. */
-  take(caller: string, isStranger: boolean, reason: string, nowMs: number): number | null {
-    const own = this.#tracked(this.#callers, caller, () => new RateLimit(isStranger ? addressRows : userRows, nowMs));
+  take(caller: string, isUnknown: boolean, reason: string, nowMs: number): number | null {
+    const own = this.#tracked(this.#callers, caller, () => new RateLimit(isUnknown ? addressRows : userRows, nowMs));
     const same = this.#tracked(this.#same, `${caller} ${reason}`, () => ({
       limit: new RateLimit(sameRows, nowMs),
       skipped: 0,
     }));
-    const limits = isStranger ? [same.limit, own, this.#strangers, this.#all] : [same.limit, own, this.#all];
+    const limits = isUnknown ? [same.limit, own, this.#unknown, this.#all] : [same.limit, own, this.#all];
     if (!limits.every((limit) => limit.hasRoom(nowMs))) {
       same.skipped++;
       return null;
