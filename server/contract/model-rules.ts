@@ -21,6 +21,8 @@ export const modelParameters = [
   'formatWithTools',
   // Tools that the provider runs, where others are offered too.
   'hostedWithTools',
+  // Unions at the root of a tool's schema.
+  'schemaUnions',
   // Words that the answer is to go on from.
   'prefill',
 ] as const;

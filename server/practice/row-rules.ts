@@ -1,6 +1,7 @@
 /** Reads the rows of knowledge the other way round: a played provider refuses what they say it does not take. */
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { type Json, list, record } from '../protocols/shared/json.ts';
+import { hasRootUnion } from '../protocols/shared/tools.ts';
 import type { ModelParameter } from '../protocols/target.ts';
 import { isSystemFirst } from '../providers/knowledge/message-order.ts';
 import type { Demand, ModelRow, ProviderRow } from '../providers/knowledge/row.ts';
@@ -171,6 +172,12 @@ const fieldReaders: Readonly<Record<WireId, FieldReaders>> = {
 const isPrefilled = (body: Json): boolean =>
   ['assistant', 'model'].includes(String(record(list(body.messages ?? body.contents).at(-1))?.role));
 
+const hasUnions = (body: Json): boolean =>
+  list(body.tools).some((tool) => {
+    const own = record(tool);
+    return hasRootUnion(record(own?.function)?.parameters ?? own?.parameters ?? own?.input_schema);
+  });
+
 /** Without the makers' and regions' prefixes that hosts put before a name. */
 const bare = (name: string): string =>
   name
@@ -216,6 +223,7 @@ function rejectedMember(members: ReadonlySet<ModelParameter>, at: FieldReaders, 
     if (member === 'forcedToolChoice' && at.forced(body)) return member;
     if (member === 'schemaFormat' && at.schema(body)) return member;
     if (member === 'jsonFormat' && at.json(body)) return member;
+    if (member === 'schemaUnions' && hasUnions(body)) return member;
     if (member === 'prefill' && isPrefilled(body)) return member;
     const path = at.values[member];
     const value = path === undefined ? undefined : valueAt(body, path);

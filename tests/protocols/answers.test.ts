@@ -4,6 +4,7 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { collect } from '../../server/protocols/shared/blocks.ts';
 import { toolRestorer } from '../../server/protocols/shared/restore.ts';
 import { isForeign } from '../../server/protocols/shared/signature.ts';
+import { portableName } from '../../server/protocols/shared/tools.ts';
 import { scenarios } from './scenarios.ts';
 import { context, encoder, meaning, readStream, streamOf } from './support.ts';
 
@@ -451,7 +452,7 @@ test('calls come back under the names and in the kind that the client knows', ()
   expect(toolRestorer([tool('plain')])).toBeNull();
   const restore = toolRestorer([tool('files.read'), tool('apply_patch', 'custom')])?.();
   const events: ChatEvent[] = [
-    { type: 'tool-call-start', index: 0, id: 'a', name: 'files_read' },
+    { type: 'tool-call-start', index: 0, id: 'a', name: portableName('files.read') },
     { type: 'tool-call-delta', index: 0, arguments: '{"p":1}' },
     { type: 'tool-call-end', index: 0 },
     { type: 'tool-call-start', index: 1, id: 'b', name: 'apply_patch' },

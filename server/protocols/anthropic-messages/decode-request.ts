@@ -139,12 +139,22 @@ function decodeBlock(block: Record<string, unknown>): Part {
         type: 'tool-result',
         id: text(block.tool_use_id) ?? '',
         name: null,
-        content: partsOf(block.content),
+        content: resultParts(block.content),
         isError: block.is_error === true,
       };
     default:
       return unknown;
   }
+}
+
+/** What a search for tools found, for models that are offered all of them. Source: jwadow/kiro-gateway#109 */
+function resultParts(content: unknown): Part[] {
+  const names = records(content).flatMap((block) =>
+    block.type === 'tool_reference' ? [text(block.tool_name) ?? ''] : [],
+  );
+  if (names.length === 0) return partsOf(content);
+  const found: Part = { type: 'text', text: `Tools now available: ${names.join(', ')}` };
+  return [...partsOf(records(content).filter(({ type }) => type !== 'tool_reference')), found];
 }
 
 const documentText = (block: Record<string, unknown>, words: string): string => {

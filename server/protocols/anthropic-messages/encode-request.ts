@@ -8,7 +8,7 @@ import { inWords } from '../shared/format-words.ts';
 import { present } from '../shared/json.ts';
 import { forcedInstead, isForced, isThinkingEnabled, oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
-import { customSchema, notPassed, objectSchema, portableName } from '../shared/tools.ts';
+import { customSchema, notPassed, objectSchema, offeredChoice, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { heldSchema } from './answer-schema.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
@@ -34,7 +34,7 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = withHeldAnswer(withinLimits(requested, target, dropped, { json: false }), dropped);
+  const request = withHeldAnswer(withinLimits(requested, target, dropped, { json: false, unions: false }), dropped);
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
   reportDropped(request, { dialect: 'anthropic-messages', names: true, strict: true, cacheMarks: true }, dropped);
@@ -61,7 +61,7 @@ export function encodeRequest(
     messages: marked.messages,
     stream: request.stream ? true : undefined,
     tools: marked.tools.length === 0 ? undefined : marked.tools,
-    tool_choice: tools.length === 0 ? undefined : encodeChoice(request, thinking.on, dropped),
+    tool_choice: tools.length === 0 ? undefined : encodeChoice(request, thinking.on, tools, dropped),
     stop_sequences: encodeStop(request, dropped),
     ...sampling,
     thinking: thinking.member,
@@ -157,7 +157,13 @@ function missesThinking(messages: readonly Turn[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
 
-function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, isThinking: boolean, dropped: Dropped): unknown {
+function encodeChoice(
+  { toolChoice: wanted, parallelToolCalls }: ChatRequest,
+  isThinking: boolean,
+  sent: readonly Block[],
+  dropped: Dropped,
+): unknown {
+  const toolChoice = offeredChoice(wanted, new Set(sent.map(({ name }) => name)), dropped);
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const forced = isForced({ toolChoice });
   if (forced && isThinking) dropped.push('/tool_choice: no tool can be forced while thinking');

@@ -13,6 +13,8 @@ import { encodeUsage } from './usage.ts';
 /** @param rejected a refusal was sent, whatever the upstream calls the end. */
 export function stopReason(reason: FinishReason, called: boolean, rejected: boolean): string {
   if (called && reason.unified === 'stop') return 'tool_use';
+  // Agents repeat a turn that says it calls and does not, without end. Source: Wei-Shaw/sub2api#3338
+  if (!called && reason.unified === 'tool_calls') return rejected ? 'refusal' : 'end_turn';
   // The dialect's own word, where the upstream gave it.
   if (reason.raw !== null && guardedLookup(finishReasons, reason.raw) === reason.unified) return reason.raw;
   switch (reason.unified) {

@@ -24,6 +24,9 @@ const sharedFields: SharedFields = {
 /** Here from 0 to 1; elsewhere from -2 to 2. */
 const penalty = (value: number | null): number | null => (value === null ? null : Math.min(1, Math.max(0, value)));
 
+/** Source: https://docs.cohere.com/reference/chat */
+const maxStops = 5;
+
 export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
   const request = withinLimits(requested, target, dropped);
   const own = request.dialect === 'cohere-chat';
@@ -43,6 +46,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
   ] as const)
     if (penalty(value) !== value) dropped.push(`/${name}: held within 0 and 1`);
   if (request.user !== null) dropped.push('/user: not known to the upstream');
+  if (request.stop.length > maxStops) dropped.push(`/stop: only ${maxStops} are taken`);
   if (request.candidates > 1) dropped.push(oneAnswerOnly);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: several calls may come at once');
   return present({
@@ -56,7 +60,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     seed: request.seed,
     frequency_penalty: penalty(request.frequencyPenalty),
     presence_penalty: penalty(request.presencePenalty),
-    stop_sequences: request.stop.length === 0 ? undefined : request.stop,
+    stop_sequences: request.stop.length === 0 ? undefined : request.stop.slice(0, maxStops),
     tools: tools.length === 0 ? undefined : tools,
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, dropped),
     response_format: encodeFormat(request.responseFormat),

@@ -9,9 +9,10 @@ import { portableId, wrapCustom } from '../shared/tools.ts';
 import { finishReasons } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
-/** A call decides, not the upstream's word: several say `stop` although they call. */
+/** A call decides, not the upstream's word: several say `stop` although they call, some that they call and do not. */
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'TOOL_CALL';
+  if (!called && unified === 'tool_calls') return 'COMPLETE';
   // The dialect's own word, where the upstream gave it.
   if (raw !== null && guardedLookup(finishReasons, raw) === unified) return raw;
   switch (unified) {

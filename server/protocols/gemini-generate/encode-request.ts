@@ -9,7 +9,15 @@ import { guardedLookup, present, record } from '../shared/json.ts';
 import { typeOfAddress } from '../shared/media.ts';
 import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
 import { isWebSearch, reportSearchLimits } from '../shared/search.ts';
-import { argumentsObject, customSchema, notPassed, portableId, portableName, wrapCustom } from '../shared/tools.ts';
+import {
+  argumentsObject,
+  customSchema,
+  notPassed,
+  offeredChoice,
+  portableId,
+  portableName,
+  wrapCustom,
+} from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const sharedFields: SharedFields = {
@@ -50,12 +58,12 @@ export function encodeRequest(
     responseModalities: request.modalities?.map((name) => name.toUpperCase()),
     thinkingConfig: encodeThinking(request, target),
   });
-  const calling = encodeCalling(request);
+  const calling = encodeCalling(request, tools, dropped);
   return present({
     contents,
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     tools: tools.length === 0 ? undefined : tools,
-    toolConfig: tools.length === 0 || calling === null ? undefined : { functionCallingConfig: calling },
+    toolConfig: calling === null ? undefined : { functionCallingConfig: calling },
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
     ...copyExtraFields(request, sharedFields, dropped),
   });
@@ -82,7 +90,11 @@ function encodeThinking({ reasoning }: ChatRequest, target: Target): Block | und
     : { includeThoughts, thinkingLevel: guardedLookup(levels, effort) ?? 'HIGH' };
 }
 
-function encodeCalling({ toolChoice }: ChatRequest): Block | null {
+/** Refused where no function is declared. Source: musistudio/claude-code-router#1207 */
+function encodeCalling({ toolChoice: wanted }: ChatRequest, tools: readonly Block[], dropped: Dropped): Block | null {
+  const declared = tools.flatMap(({ functionDeclarations }) => (functionDeclarations ?? []) as readonly Block[]);
+  if (declared.length === 0) return null;
+  const toolChoice = offeredChoice(wanted, new Set(declared.map(({ name }) => name)), dropped);
   if (toolChoice === null) return null;
   if (typeof toolChoice === 'object') return { mode: 'ANY', allowedFunctionNames: [portableName(toolChoice.name)] };
   return { mode: toolChoice === 'required' ? 'ANY' : toolChoice === 'none' ? 'NONE' : 'AUTO' };
@@ -98,12 +110,11 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[]
       continue;
     }
     const schema = tool.kind === 'custom' ? customSchema : cleaned(tool.schema);
-    const empty = schema === null || Object.keys((schema as { properties?: object }).properties ?? {}).length === 0;
     declared.push(
       present({
         name: portableName(tool.name),
         description: tool.description,
-        parametersJsonSchema: empty ? undefined : schema,
+        parametersJsonSchema: hasArguments(schema) ? schema : undefined,
       }),
     );
   }
@@ -115,6 +126,18 @@ function searchOf(tool: Tool, index: number, dialect: ProtocolId, dropped: Dropp
   if (dialect === 'gemini-generate') return { googleSearch: record(tool.raw)?.googleSearch ?? {} };
   reportSearchLimits(tool, index, [], dropped);
   return { googleSearch: {} };
+}
+
+/** An object without members is refused; unions and references at the root are arguments too. */
+function hasArguments(schema: unknown): boolean {
+  const root = record(schema);
+  if (root === null) return false;
+  const { type: _, properties, required: __, additionalProperties, description: ___, title: ____, ...more } = root;
+  return (
+    Object.keys(record(properties) ?? {}).length > 0 ||
+    Object.keys(more).length > 0 ||
+    record(additionalProperties) !== null
+  );
 }
 
 /** `$schema` is refused; everything else of JSON Schema is taken. */

@@ -37,7 +37,10 @@ export function encodeMessages(request: ChatRequest, dropped: Dropped, target: T
       continue;
     }
     if (message.role === 'assistant') {
-      found.push({ role: 'assistant', ...encodeAssistant(message.parts, path, context), ...named });
+      const said = encodeAssistant(message.parts, path, context);
+      // What only its own dialect knows leaves no message behind.
+      if (!isNothing(said.content) || Object.keys(said).length > 1)
+        found.push({ role: 'assistant', ...said, ...named });
       continue;
     }
     // A run of the other side's messages is one turn: all its results come before anything else it says.
@@ -101,7 +104,7 @@ function encodeAssistant(parts: readonly Part[], path: string, context: EncodeCo
   for (const part of parts) {
     switch (part.type) {
       case 'tool-call':
-        calls.push(encodeCall(part));
+        calls.push(encodeCall({ ...part, name: portableName(part.name) }));
         break;
       case 'reasoning':
         thoughts += part.text;
@@ -130,11 +133,11 @@ function encodeAssistant(parts: readonly Part[], path: string, context: EncodeCo
 
 export const encodeCall = (part: Call): Item =>
   part.custom === true
-    ? { id: portableId(part.id), type: 'custom', custom: { name: portableName(part.name), input: part.arguments } }
+    ? { id: portableId(part.id), type: 'custom', custom: { name: part.name, input: part.arguments } }
     : {
         id: portableId(part.id),
         type: 'function',
-        function: { name: portableName(part.name), arguments: part.arguments === '' ? '{}' : part.arguments },
+        function: { name: part.name, arguments: part.arguments === '' ? '{}' : part.arguments },
         ...(part.signature !== undefined && part.origin === 'gemini-generate'
           ? { extra_content: { google: { thought_signature: part.signature } } }
           : {}),

@@ -6,7 +6,7 @@ import { budgetOf, effortWord } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
-import { customSchema, notPassed, portableName } from '../shared/tools.ts';
+import { customSchema, notPassed, offeredChoice, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -64,7 +64,7 @@ export function encodeRequest(
     stop: encodeStop(request, dropped),
     seed: request.seed,
     tools: tools.length === 0 ? undefined : tools,
-    tool_choice: tools.length === 0 ? undefined : encodeChoice(request),
+    tool_choice: tools.length === 0 ? undefined : encodeChoice(request, tools, dropped),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
     response_format: encodeFormat(request.responseFormat),
     ...encodeReasoning(request, target, dropped),
@@ -104,7 +104,13 @@ function encodeEffort(request: ChatRequest, target: Target, dropped: Dropped): s
   return effort;
 }
 
-function encodeChoice({ toolChoice, tools }: ChatRequest): unknown {
+function encodeChoice(
+  { toolChoice: wanted, tools }: ChatRequest,
+  sent: readonly Record<string, unknown>[],
+  dropped: Dropped,
+): unknown {
+  const names = sent.map((tool) => (record(tool.function) ?? record(tool.custom))?.name);
+  const toolChoice = offeredChoice(wanted, new Set(names), dropped);
   if (toolChoice === null || typeof toolChoice === 'string') return toolChoice;
   const custom = tools.some((tool) => tool.kind === 'custom' && tool.name === toolChoice.name && isChatTool(tool));
   const name = portableName(toolChoice.name);

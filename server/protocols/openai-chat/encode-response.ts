@@ -25,9 +25,10 @@ const elsewhere = /^(?:msg|resp)_/;
 export const answerId = (id: string | null, requestId: string): string =>
   id === null || elsewhere.test(id) ? `chatcmpl-${requestId}` : id;
 
-/** A call decides, not the upstream's word: several say `stop` although they call. */
+/** A call decides, not the upstream's word: several say `stop` although they call, some that they call and do not. Source: Wei-Shaw/sub2api#3338 */
 export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
   if (called && (unified === 'stop' || unified === 'other')) return 'tool_calls';
+  if (!called && unified === 'tool_calls') return 'stop';
   // This dialect ends a refusal with `stop`.
   return unified === 'refusal' && raw === 'stop' ? 'stop' : finishReasons[unified];
 }

@@ -70,8 +70,10 @@ interface ToolBlock {
   readonly index: number;
   /** The upstream's own number of it; null = it gave none. */
   readonly at: number | null;
-  readonly id: string | null;
+  id: string | null;
   readonly custom: boolean;
+  /** null = it has not come yet, and the call has not begun: the arguments so far. */
+  held: string | null;
   signature: string | null;
   /** Some upstreams begin with empty arguments and send the real ones behind: `{}` waits for what follows. */
   empty: boolean;
@@ -98,7 +100,11 @@ class ToolBlocks {
    */
   placeOf(index: number | null, id: string | null, name: string | null): number {
     const { all } = this;
-    if (index === null) return name !== null ? all.size : Math.max(0, all.size - 1);
+    if (index === null) {
+      const last = Math.max(0, all.size - 1);
+      // A call that waits for its name gets the next one.
+      return name === null || (all.get(last)?.held ?? null) !== null ? last : all.size;
+    }
     const known = this.numbered.get(index);
     if (known !== undefined) {
       const place = id === null ? undefined : known.places.get(id);
@@ -361,7 +367,13 @@ class OpenAiChatReader implements StreamReader {
     this.endReasoning(events);
     this.endText(events);
     if (this.tools === null) return;
-    for (const { index, signature, empty } of this.tools.all.values()) {
+    for (const [position, tool] of this.tools.all) {
+      const { index, signature, empty, held } = tool;
+      if (held !== null) {
+        // Nobody said what is called.
+        startCall(tool, '', position, events);
+        if (held !== '') events.push({ type: 'tool-call-delta', index, arguments: held });
+      }
       if (empty) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
       const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
       events.push({ type: 'tool-call-end', index, ...signed });
@@ -485,7 +497,8 @@ class OpenAiChatReader implements StreamReader {
     const custom = record(call.custom);
     const called = custom ?? record(call.function) ?? {};
     const id = text(call.id);
-    const name = text(called.name);
+    // Some say that it is empty until they know it. Source: lobehub/lobe-chat#13189
+    const name = text(called.name) || null;
     const at = number(call.index);
     this.tools ??= new ToolBlocks();
     const position = this.tools.placeOf(at, id, name);
@@ -495,19 +508,21 @@ class OpenAiChatReader implements StreamReader {
       this.endReasoning(events);
       this.endText(events);
       const signature = signatureOf(call);
-      tool = { index: this.next++, at, id, custom: custom !== null, signature, empty: false };
+      tool = { index: this.next++, at, id, custom: custom !== null, held: '', signature, empty: false };
       this.tools.add(position, tool);
-      events.push({
-        type: 'tool-call-start',
-        index: tool.index,
-        id: id ?? `call_${position}`,
-        name: name ?? '',
-        ...(tool.custom ? { custom: true } : {}),
-        ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
-      });
     }
+    tool.id ??= id;
     tool.signature ??= signatureOf(call);
+    const { held } = tool;
     const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
+    if (held !== null) {
+      if (name === null) {
+        tool.held = held + (words ?? '');
+        return;
+      }
+      startCall(tool, name, position, events);
+      if (held !== '') events.push({ type: 'tool-call-delta', index: tool.index, arguments: held });
+    }
     if (words === null) return;
     tool.empty = created && words === '{}';
     if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
@@ -519,6 +534,19 @@ const deltaMembers: ReadonlySet<string> = new Set([
   ...['role', 'content', 'refusal', 'annotations', 'audio', 'images', 'tool_calls', 'function_call'],
   ...['reasoning', 'reasoning_content', 'reasoning_details', 'provider_specific_fields', 'extra_content'],
 ]);
+
+function startCall(tool: ToolBlock, name: string, position: number, events: ChatEvent[]): void {
+  const { index, id, custom, signature } = tool;
+  tool.held = null;
+  events.push({
+    type: 'tool-call-start',
+    index,
+    id: id ?? `call_${position}`,
+    name,
+    ...(custom ? { custom: true } : {}),
+    ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
+  });
+}
 
 export const createReader = (): StreamReader => new OpenAiChatReader();
 

@@ -3,7 +3,7 @@ import type { ChatEvent, EventOf } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { present } from '../shared/json.ts';
 import { mediaMarkdown } from '../shared/media.ts';
-import { portableId, portableName } from '../shared/tools.ts';
+import { portableId } from '../shared/tools.ts';
 import { reasoningDetail } from './encode-messages.ts';
 import { annotationsOf, answerId, encodeUsage, finishWord } from './encode-response.ts';
 
@@ -56,7 +56,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
     const signature = signatureOf(event);
     const tool = { position: calls++, custom, isSent: false, signed: signature !== null };
     tools.set(event.index, tool);
-    const name = portableName(event.name);
+    const { name } = event;
     const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
     const call = { index: tool.position, id: portableId(event.id), type: custom ? 'custom' : 'function', ...called };
     return chunk(JSON.stringify({ tool_calls: [{ ...call, ...signature }] }));

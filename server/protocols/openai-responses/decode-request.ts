@@ -47,7 +47,7 @@ export function decodeRequest(
         : [{ role: 'system' as const, parts: [{ type: 'text' as const, text: instructions }] }]),
       ...items.flatMap(decodeItem),
     ]),
-    tools: [...records(body.tools), ...later].flatMap(decodeTool),
+    tools: allowedOf(body.tool_choice, [...records(body.tools), ...later].flatMap(decodeTool)),
     toolChoice: decodeChoice(body.tool_choice),
     parallelToolCalls: flag(body.parallel_tool_calls),
     stream: path.stream,
@@ -233,6 +233,19 @@ const searchIn = (tool: Json): Pick<Tool, 'search'> =>
         }),
       }
     : {};
+
+/** A choice among some of the tools is expressed by offering those alone. */
+function allowedOf(value: unknown, tools: readonly Tool[]): readonly Tool[] {
+  const choice = record(value);
+  if (choice?.type !== 'allowed_tools') return tools;
+  const allowed = records(choice.tools);
+  if (allowed.length === 0) return tools;
+  const names = new Set([
+    ...allowed.map(({ name, type }) => text(name) ?? text(type)),
+    ...allowed.flatMap(decodeTool).map(({ name }) => name),
+  ]);
+  return tools.filter(({ name, namespace }) => names.has(name) || (namespace !== undefined && names.has(namespace)));
+}
 
 function decodeChoice(value: unknown): ToolChoice | null {
   if (value === 'auto' || value === 'none' || value === 'required') return value;

@@ -8,7 +8,7 @@ import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
-import { grammarOf, notPassed, portableId, portableName } from '../shared/tools.ts';
+import { grammarOf, notPassed, offeredChoice, portableId, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const sharedFields: SharedFields = {
@@ -41,6 +41,7 @@ export function encodeRequest(
   if (request.candidates > 1) dropped.push(oneAnswerOnly);
   const { verbosity, ...extra } = request.extra;
   const tools = encodeTools(request, dropped);
+  const custom = customCalls(request);
   reportDropped(
     request,
     { dialect: 'openai-responses', detail: true, names: true, strict: true, grammar: true },
@@ -50,7 +51,7 @@ export function encodeRequest(
   const words = present({ format: encodeFormat(request.responseFormat), verbosity });
   return present({
     model: request.model,
-    input: request.messages.flatMap((message, index) => encodeMessage(message, `/messages/${index}`, dropped)),
+    input: request.messages.flatMap((message, index) => encodeMessage(message, `/messages/${index}`, custom, dropped)),
     stream: request.stream ? true : undefined,
     store: false,
     include: ['reasoning.encrypted_content'],
@@ -58,7 +59,7 @@ export function encodeRequest(
     temperature: request.temperature,
     top_p: request.topP,
     tools: tools.length === 0 ? undefined : tools,
-    tool_choice: tools.length === 0 ? undefined : encodeChoice(request),
+    tool_choice: tools.length === 0 ? undefined : encodeChoice(request, tools, dropped),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
     text: Object.keys(words).length === 0 ? undefined : words,
     reasoning: effort === null ? undefined : { effort, summary: 'auto' },
@@ -68,7 +69,12 @@ export function encodeRequest(
   });
 }
 
-function encodeChoice({ toolChoice, tools }: ChatRequest): unknown {
+function encodeChoice({ toolChoice: wanted, tools }: ChatRequest, sent: readonly Item[], dropped: Dropped): unknown {
+  // A search of the provider's is chosen by its type.
+  const isSearch = wanted !== null && typeof wanted === 'object' && isWebSearch(wanted.name);
+  const search = isSearch ? sent.find(({ type, name }) => name === undefined && isWebSearch(String(type))) : undefined;
+  if (search !== undefined) return { type: search.type };
+  const toolChoice = offeredChoice(wanted, new Set(sent.map(({ name }) => name)), dropped);
   if (toolChoice === null || typeof toolChoice === 'string') return toolChoice;
   const custom = tools.some((tool) => tool.kind === 'custom' && tool.name === toolChoice.name);
   return { type: custom ? 'custom' : 'function', name: portableName(toolChoice.name) };
@@ -117,7 +123,15 @@ function encodeFormat(format: ChatRequest['responseFormat']): unknown {
   return present({ type: 'json_schema', name, description, schema, strict });
 }
 
-function encodeMessage(message: Message, path: string, dropped: Dropped): Item[] {
+/** Results of tools that take free text have a type of their own. Source: https://platform.openai.com/docs/api-reference/responses/create */
+const customCalls = ({ messages }: ChatRequest): ReadonlySet<string> =>
+  new Set(
+    messages.flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === 'tool-call' && part.custom === true ? [part.id] : [])),
+    ),
+  );
+
+function encodeMessage(message: Message, path: string, custom: ReadonlySet<string>, dropped: Dropped): Item[] {
   const items: Item[] = [];
   let content: Item[] = [];
   const role = message.role === 'tool' ? 'user' : message.role;
@@ -127,7 +141,7 @@ function encodeMessage(message: Message, path: string, dropped: Dropped): Item[]
   };
   for (const [index, part] of message.parts.entries()) {
     const place = `${path}/content/${index}`;
-    const item = encodeItem(part, place, dropped);
+    const item = encodeItem(part, place, custom, dropped);
     if (item === null) {
       const chunk = encodePart(part, role === 'assistant', place, dropped);
       if (chunk !== null) content.push(chunk);
@@ -141,7 +155,7 @@ function encodeMessage(message: Message, path: string, dropped: Dropped): Item[]
 }
 
 /** Parts that are items of their own; null for those that belong into a message. */
-function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
+function encodeItem(part: Part, path: string, custom: ReadonlySet<string>, dropped: Dropped): Item[] | null {
   switch (part.type) {
     case 'tool-call': {
       const call = { call_id: portableId(part.id), name: portableName(part.name) };
@@ -157,7 +171,8 @@ function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
       const texts = chunks.every(({ type }) => type === 'input_text');
       const output = texts ? chunks.map((chunk) => chunk.text).join('\n') : chunks;
       const words = part.isError && typeof output === 'string' ? `Error: ${output}` : output;
-      return [{ type: 'function_call_output', call_id: portableId(part.id), output: words }];
+      const type = custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output';
+      return [{ type, call_id: portableId(part.id), output: words }];
     }
     case 'reasoning': {
       if (part.origin !== 'openai-responses' || part.redacted === null) {

@@ -194,8 +194,8 @@ const noResult = (id: string, name: string): Result => ({
   isError: true,
 });
 
-const inText = ({ name, content }: Result): readonly Part[] => [
-  { type: 'text', text: `Result of ${name ?? 'a tool'} that was called earlier:` },
+const inText = ({ name, content, isError }: Result): readonly Part[] => [
+  { type: 'text', text: `${isError ? 'Error' : 'Result'} of ${name ?? 'a tool'} that was called earlier:` },
   ...content,
 ];
 

@@ -5,7 +5,7 @@ import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
 import { inOrder } from './conversation-order.ts';
 import { budgetOf, closestEffort, effortOf } from './effort.ts';
 import { inWords } from './format-words.ts';
-import { objectSchema } from './tools.ts';
+import { hasRootUnion, objectSchema, withoutRootUnion } from './tools.ts';
 
 /** Members that are values alone, with what upstreams do where nothing is said. */
 const plain = [
@@ -20,13 +20,18 @@ const plain = [
 export interface Forms {
   /** JSON without a schema has no member in this dialect. */
   readonly json?: false;
+  /** A union at the root of a tool's schema is refused in this dialect. */
+  readonly unions?: false;
 }
 
 /** @returns the same request where nothing had to be changed. */
 export function withinLimits(requested: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   const messages = inOrder(requested.messages, dropped);
   const request = messages === requested.messages ? requested : { ...requested, messages };
-  if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
+  const takesAll =
+    (forms.json !== false || request.responseFormat?.type !== 'json') &&
+    (forms.unions !== false || !request.tools.some(({ schema }) => hasRootUnion(schema)));
+  if (target === unknownTarget && takesAll) return request;
   const reasoning = unlessForced(request, reasoningWithinLimits(request.reasoning, target, dropped), target, dropped);
   const rejected = rejectedBy(target, isThinkingEnabled(reasoning, target), forms);
   const within: ChatRequest = {
@@ -84,11 +89,12 @@ export function isThinkingEnabled(reasoning: Reasoning | null, target: Target): 
 }
 
 const rejectedBy =
-  (target: Target, isThinking: boolean, { json }: Forms) =>
+  (target: Target, isThinking: boolean, { json, unions }: Forms) =>
   (member: ModelParameter): boolean =>
     target.unsupported.has(member) ||
     (isThinking && target.unsupportedWithThinking.has(member)) ||
-    (member === 'jsonFormat' && json === false);
+    (member === 'jsonFormat' && json === false) ||
+    (member === 'schemaUnions' && unions === false);
 
 function withoutUnsupported(
   request: ChatRequest,
@@ -151,8 +157,21 @@ function toolsWithin(
   return {
     ...(unforced ? { toolChoice: 'auto' as const } : {}),
     ...(unordered ? { parallelToolCalls: null } : {}),
-    ...hostedWithin(tools, rejected, dropped),
+    ...hostedWithin(withoutUnions(tools, rejected, dropped), rejected, dropped),
   };
+}
+
+function withoutUnions(
+  tools: ChatRequest['tools'],
+  rejected: (member: ModelParameter) => boolean,
+  dropped: Dropped,
+): ChatRequest['tools'] {
+  if (!rejected('schemaUnions') || !tools.some(({ schema }) => hasRootUnion(schema))) return tools;
+  return tools.map((tool, index) => {
+    if (!hasRootUnion(tool.schema)) return tool;
+    dropped.push(`/tools/${index}/parameters: the union at the root is one object, and is told in its description`);
+    return { ...tool, schema: withoutRootUnion(tool.schema) };
+  });
 }
 
 function hostedWithin(
@@ -161,7 +180,7 @@ function hostedWithin(
   dropped: Dropped,
 ): Partial<ChatRequest> {
   const own = tools.filter(({ kind }) => kind !== 'provider');
-  if (own.length === 0 || own.length === tools.length || !rejected('hostedWithTools')) return {};
+  if (own.length === 0 || own.length === tools.length || !rejected('hostedWithTools')) return { tools };
   for (const [index, { kind, name }] of tools.entries())
     if (kind === 'provider') dropped.push(`/tools/${index}: ${name} cannot be offered beside other tools here`);
   return { tools: own };

@@ -13,7 +13,7 @@ export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
   const custom = new Set<string>();
   for (const { name, kind, namespace } of tools) {
     const portable = portableName(name);
-    // Of two tools with the same short name the first has it.
+    // A client may offer one tool twice.
     if (names.has(portable)) continue;
     if (namespace !== undefined) names.set(portable, { name: name.slice(bundled(namespace, '').length), namespace });
     else if (portable !== name) names.set(portable, { name });

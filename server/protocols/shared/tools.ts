@@ -1,5 +1,6 @@
 /** Arguments and schemas of tools where dialects disagree: text or object, free text or JSON, ids of every shape. */
-import type { Tool } from '../canonical.ts';
+import type { Tool, ToolChoice } from '../canonical.ts';
+import type { Dropped } from '../codec.ts';
 import { type Json, parseExact, parseJson, record, text } from './json.ts';
 
 /** Dialects that want an object get one, whatever the history says. */
@@ -54,9 +55,115 @@ export const portableId = (id: string): string => (matches.test(id) ? id : `call
 export const bundled = (namespace: string | null, name: string): string =>
   namespace === null ? name : `${namespace}__${name}`;
 
-/** Names that every dialect accepts. */
-export const portableName = (name: string): string =>
-  matches.test(name) ? name : name.slice(0, 64).replace(/[^a-zA-Z0-9_-]/g, '_') || 'tool';
+/** Google wants a letter or `_` first. Source: https://ai.google.dev/api/caching#FunctionDeclaration */
+const portableNames = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
+const longestWords = 50;
+
+/**
+ * Names that every dialect accepts. One that is changed ends with a hash of the whole, so that two tools never become one,
+ * and that a name stays the same whatever other tools are offered. `toolRestorer` gives the client's own back.
+ */
+export function portableName(name: string): string {
+  if (portableNames.test(name)) return name;
+  const words = name
+    .replace(/[^a-zA-Z0-9_-]+/g, '_')
+    .replace(/^(?=[^a-zA-Z_])/, '_')
+    .slice(0, longestWords);
+  const hash = Bun.hash(name).toString(36).padStart(13, '0').slice(-8);
+  return `${words === '_' || words === '' ? 'tool' : words}_${hash}`;
+}
+
+const unionWords = ['anyOf', 'oneOf', 'allOf'] as const;
+/** Unions within unions, at the root. */
+const maxUnions = 8;
+
+export const hasRootUnion = (schema: unknown): boolean => {
+  const root = record(schema);
+  return root !== null && unionWords.some((word) => Array.isArray(root[word]));
+};
+
+/**
+ * One object in the place of a union at the root: each property of each branch, required where all branches require it.
+ * What is lost by it stands in the description.
+ */
+export function withoutRootUnion(schema: unknown): unknown {
+  const root = record(schema);
+  if (root === null || !hasRootUnion(root)) return schema;
+  const unions = Object.fromEntries(
+    unionWords.flatMap((word) => (root[word] === undefined ? [] : [[word, root[word]]])),
+  );
+  const { properties, required, isClosed } = branchOf(root, root, 0);
+  const kept = Object.fromEntries(
+    Object.entries(root).filter(([name]) => !(unionWords as readonly string[]).includes(name)),
+  );
+  const words = `The arguments match this schema: ${JSON.stringify(unions)}`;
+  const said = text(root.description);
+  return {
+    ...kept,
+    type: 'object',
+    properties: Object.fromEntries(
+      [...properties].map(([name, forms]) => [name, forms.length === 1 ? forms[0] : { anyOf: forms }]),
+    ),
+    ...(required.size === 0 ? { required: undefined } : { required: [...required] }),
+    ...(isClosed ? { additionalProperties: false } : {}),
+    description: said === null ? words : `${said}\n\n${words}`,
+  };
+}
+
+interface Branch {
+  readonly properties: Map<string, unknown[]>;
+  readonly required: Set<string>;
+  readonly isClosed: boolean;
+}
+
+function branchOf(schema: Json, root: Json, depth: number): Branch {
+  const properties = new Map<string, unknown[]>();
+  const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
+  const seen = new Map<string, Set<string>>();
+  const add = (name: string, form: unknown) => {
+    const written = JSON.stringify(form);
+    const forms = seen.get(name) ?? new Set();
+    seen.set(name, forms);
+    if (forms.has(written)) return;
+    forms.add(written);
+    const known = properties.get(name);
+    if (known === undefined) properties.set(name, [form]);
+    else known.push(form);
+  };
+  for (const [name, form] of Object.entries(record(schema.properties) ?? {})) add(name, form);
+  let isClosed = schema.additionalProperties === false;
+  for (const word of unionWords) {
+    const forms = schema[word];
+    if (!Array.isArray(forms) || depth >= maxUnions) continue;
+    const branches = forms.map((form) => branchOf(resolved(form, root), root, depth + 1));
+    for (const branch of branches)
+      for (const [name, values] of branch.properties) for (const value of values) add(name, value);
+    const [first, ...more] = branches;
+    for (const name of word === 'allOf' ? branches.flatMap((branch) => [...branch.required]) : (first?.required ?? []))
+      if (word === 'allOf' || more.every((branch) => branch.required.has(name))) required.add(name);
+    if (word !== 'allOf') isClosed ||= branches.length > 0 && branches.every((branch) => branch.isClosed);
+  }
+  return { properties, required, isClosed };
+}
+
+/** What a branch points to, where that lies in the schema itself. */
+function resolved(form: unknown, root: Json): Json {
+  const [, group = '', name = ''] = text(record(form)?.$ref)?.match(/^#\/(\$defs|definitions)\/([^/]+)$/) ?? [];
+  const found = record(record(root[group])?.[name]);
+  return found ?? record(form) ?? {};
+}
+
+/** @param names of the tools that are sent. @returns the choice; null, and declared, where it names a tool that is not. */
+export function offeredChoice(
+  choice: ToolChoice | null,
+  names: ReadonlySet<unknown>,
+  dropped: Dropped,
+): ToolChoice | null {
+  if (choice === null || typeof choice === 'string') return choice;
+  if (names.has(choice.name) || names.has(portableName(choice.name))) return choice;
+  dropped.push(`/tool_choice: ${choice.name} is not among the tools that are sent`);
+  return null;
+}
 
 /** Types of tools that the client runs, in forms of their own dialects. */
 const clientRun = /^(?:local_shell|shell|apply_patch|computer|bash|text_editor|str_replace|memory)/;

@@ -10,6 +10,7 @@ import {
   argumentsObject,
   customSchema,
   objectSchema,
+  offeredChoice,
   portableId,
   portableName,
   wrapCustom,
@@ -68,12 +69,14 @@ function reportUnsupported(request: ChatRequest, dropped: Dropped): void {
 
 /** The wire wants tools to be named wherever the history has calls of some. */
 function encodeTools(request: ChatRequest, messages: readonly Turn[], dropped: Dropped): Block | undefined {
-  const { toolChoice } = request;
+  const { toolChoice: wanted } = request;
   const offered = request.tools.flatMap((tool, index): Block[] => {
     if (tool.kind !== 'provider') return [toolSpec(tool)];
     dropped.push(`/tools/${index}: ${tool.name} cannot be sent to the upstream`);
     return [];
   });
+  const names = offered.map(({ toolSpec: spec }) => (spec as Block).name);
+  const toolChoice = offered.length === 0 ? wanted : offeredChoice(wanted, new Set(names), dropped);
   const called = messages.flatMap(({ content }) => content.flatMap(({ toolUse }) => nameOf(toolUse)));
   if (called.length === 0 && (offered.length === 0 || toolChoice === 'none')) return undefined;
   if (toolChoice === 'none' && offered.length > 0)

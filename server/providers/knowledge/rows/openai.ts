@@ -10,6 +10,16 @@ const sampling = ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'] 
 
 export const openaiModels: readonly ModelRow[] = [
   {
+    models: /^(?:gpt-[34]|chatgpt-4o|o\d)/,
+    unsupported: ['schemaUnions'],
+    source: 'https://github.com/BerriAI/litellm/pull/38792',
+  },
+  {
+    models: /^grok-/,
+    unsupported: ['schemaUnions'],
+    source: 'https://github.com/router-for-me/CLIProxyAPI/issues/4397',
+  },
+  {
     models: /^(?:gpt-[34]|chatgpt)/,
     thinking: 'none',
     source: 'https://platform.openai.com/docs/api-reference/chat/create#chat_create-reasoning_effort',
