@@ -18,7 +18,8 @@ const bounded: ReadonlyMap<string, string> = new Map([
   ['/@.*$/', 'names of models in the catalogue'],
   [String.raw`/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g`, 'a message of an upstream, cut to 2,000 characters by `redact`'],
   [
-    String.raw`/\b(?:USD|EUR|CNY|RMB)\s*-?\d[\d,]*(?:\.\d+)?|-?\d[\d,]*(?:\.\d+)?\s*(?:\b(?:USD|EUR|CNY|RMB|dollars?|credits?)\b|元|美元)/gi`,
+    // Bun writes other letters than those of ASCII as escapes into a raw text.
+    `${String.raw`/\b(?:USD|EUR|CNY|RMB)\s*-?\d[\d,]*(?:\.\d+)?|-?\d[\d,]*(?:\.\d+)?\s*(?:\b(?:USD|EUR|CNY|RMB|dollars?|credits?)\b`}|元|美元)/gi`,
     'a message of an upstream, cut to 2,000 characters by `redact`',
   ],
   [
@@ -99,7 +100,7 @@ const composed: ReadonlyMap<string, string> = new Map([
   ['server/contract/console-pages.ts', 'segments of an address, with a slash between them'],
   ['server/contract/language.ts', 'sentences of ours'],
   ['server/contract/model-rules.ts', 'what the operator wrote, with an engine without backtracking'],
-  ['server/contract/option-kinds.ts', 'an address of four numbers'],
+  ['server/contract/networks.ts', 'an address of four numbers'],
   ['server/contract/plural.ts', 'sentences of ours'],
   ['server/contract/safe-text.ts', 'one class'],
   ['server/contract/storage-reasons.ts', 'sentences of ours'],
