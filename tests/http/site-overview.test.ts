@@ -14,6 +14,7 @@ const overview = (storage: Partial<StorageStatus>, openCode: string | null = nul
     logs: { stat: async () => ({ rpm: 5, tpm: 6 }) },
     users: { count: async () => 2 },
     options: { now: () => Date.parse(`${pricesDate}T12:00:00Z`) },
+    proposals: { count: async () => 3 },
     storage: () => ({ ok: true, reason: '', waiting: 0, late: 0, refused: 0, ...storage }),
     relayThreads,
   };
@@ -21,7 +22,7 @@ const overview = (storage: Partial<StorageStatus>, openCode: string | null = nul
 };
 /** On the day of the shipped prices. */
 const sound = {
-  ...{ prices_as_of: pricesDate, prices_age_days: 0 },
+  ...{ prices_as_of: pricesDate, prices_age_days: 0, prices_proposed: 3 },
   ...{ users: 2, tokens: 4, channels: 3, channels_disabled: 2, rpm: 5, tpm: 6, setup: true, storage: 'ok' },
 };
 

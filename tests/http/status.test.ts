@@ -14,7 +14,7 @@ const fields =
   email_verification turnstile_check turnstile_site_key github_oauth github_client_id oidc_enabled oidc_authorization_endpoint
   oidc_client_id wechat_login wechat_qrcode telegram_oauth telegram_bot_name linuxdo_oauth linuxdo_client_id setup
   telegram_bot_id register_enabled password_login_enabled password_register_enabled checklist_enabled self_use_mode_enabled demo_site_enabled server_address price min_topup top_up_link enable_batch_update enable_online_topup
-  enable_stripe_topup home_text`.split(/\s+/);
+  enable_stripe_topup home_text invitation_required`.split(/\s+/);
 
 const status = async () => (await api.send('GET', '/api/status')).body.data as Record<string, unknown>;
 

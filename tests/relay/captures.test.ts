@@ -71,7 +71,8 @@ beforeAll(async () => {
   same = await startUpstream((response) => sendJson(response, { error: { message: 'no', type: 'x' } }, 400));
   const models = [...new Set([...captures, ...others].map(modelOf))].join(',') || 'none';
   for (const dialect of dialects) {
-    const setting = JSON.stringify({ dialect });
+    // What hosts want put into another order is no loss of the dialect.
+    const setting = JSON.stringify({ dialect, system_messages: 'anywhere' });
     await gateway.channel(practice.url, { type: 199, models, group: dialect, setting });
   }
   await gateway.channel(same.url, { type: 199, models, group: 'same' });

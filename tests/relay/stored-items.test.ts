@@ -116,7 +116,7 @@ describe('what another tenant’s upstream keeps', () => {
     const path = '/v1/responses/resp_mine';
     const request = new Request(`http://gateway${path}`, { method, headers: { authorization: `Bearer sk-${theirs}` } });
     const answer = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
-    expect(answer.status).toBe(404);
+    expect(answer.status).toBe(501);
     expect(upstream.requests).toHaveLength(1);
   });
 });

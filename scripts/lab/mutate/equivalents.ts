@@ -89,7 +89,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/relay/upstream/prepare.ts',
-    line: 'return { body: edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits), modifiers };',
+    line: 'const body = edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);',
     before: '0',
     after: '(-1)',
     reason: 'a text without edits is the same bytes: what is no UTF-8, or has a mark in front, was refused before',
