@@ -124,9 +124,6 @@ test('every command answers with JSON of the recorded shape', async () => {
     ['drawing', 'get', 'cat'],
     ['payment', 'complete', 'x1', '--yes'],
     ['logs', 'explain', '1'],
-    ['ratios', 'proposals', 'list'],
-    ['ratios', 'proposals', 'apply', '--yes'],
-    ['ratios', 'proposals', 'reject'],
     ['diff', '-f', file('same.yaml', 'version: 1\n')],
     // Last: the key that the copy was made under is gone.
     ['backup', 'restore', join(dir, 'place.backup'), '--yes'],

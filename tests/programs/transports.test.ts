@@ -170,7 +170,8 @@ test('the socket is for its owner, a wrong access token is refused to everybody'
 test('logging in keeps the token in a private file; contexts are chosen, named and forgotten', async () => {
   const home = join(dir, 'home');
   mkdirSync(home);
-  const local = createRunner(home);
+  // A directory that is named by its flag wins over the last login.
+  const local = createRunner(home, { GATEWAY_DATA_DIR: join(home, 'data') }, ['--color', 'never']);
   const url = runners.http.where[1] ?? '';
   const args = ['login', url, '--token-file', file('access', `${access}\n`), '--name', 'far'];
   expect(await local.json(args)).toEqual({ context: 'far', url, username: 'root' });
@@ -184,6 +185,7 @@ test('logging in keeps the token in a private file; contexts are chosen, named a
   expect(await local.json(['whoami'])).toMatchObject({ local: true });
   expect(await local.json(['whoami', '--context', 'far'])).toMatchObject({ username: 'root' });
   await local.run(['context', 'use', 'far']);
+  expect(await createRunner(home).json(['whoami'])).toMatchObject({ local: true });
   expect(await local.json(['logout'])).toEqual({ result: 'deleted', context: 'far' });
   expect(await local.json(['context', 'list'])).toEqual([]);
   await expect(local.run(['context', 'use', 'far'])).rejects.toMatchObject({ code: 'not_found' });
