@@ -180,7 +180,7 @@ const deepseek: readonly ModelRow[] = [
   },
 ];
 
-/** Names of its plans for coding: https://github.com/can1357/oh-my-pi/pull/3853, https://github.com/comfyui-mcp/comfyui-mcp/issues/2535 */
+/** Names of its plans for coding: https://github.com/can1357/oh-my-pi/pull/3853, https://github.com/artokun/comfyui-mcp/issues/2535 */
 const moonshot: readonly ModelRow[] = [
   { models: /^(?:kimi-k[2-9]|k3(?:-\d+k)?$|kimi-for-coding)/, thinking: 'effort', efforts: [], source: kimiThinking },
   {
