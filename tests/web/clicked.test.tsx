@@ -3,11 +3,12 @@
 import i18next from 'i18next';
 import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { FailureNote } from '../../web/components/failure.tsx';
 import { type Conversation, useConversation } from '../../web/features/playground/use-conversation.ts';
 import { call } from '../../web/lib/api.ts';
 import { clearChanges, hasChanges, useDirty, watchForms } from '../../web/lib/dirty-form.ts';
 import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
-import { useOptionalRead } from '../../web/lib/read.ts';
+import { useList, useOptionalRead } from '../../web/lib/read.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
@@ -41,6 +42,11 @@ function Draft({ open, dirty }: { open: boolean; dirty: boolean }) {
 
 function Groups() {
   return useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? null;
+}
+
+function Listed({ id }: { id: 'group.list' | 'channel.models_enabled' }) {
+  const list = useList({ queryKey: [id], queryFn: () => call(id) });
+  return list.failure === null ? <p>{`${id}: ${list.data?.join()}`}</p> : <FailureNote failure={list.failure} />;
 }
 
 let conversation: Conversation | undefined;
@@ -240,4 +246,24 @@ test('what a form left to be stored, and is closed, is kept when the session end
   clearChanges();
   await mounted(() => <Draft open dirty />);
   expect(hasChanges()).toBe(false);
+});
+
+test('what failed for one reason is read again by one press', async () => {
+  let isDown = true;
+  const answer = (names: readonly string[]) => () => (isDown ? { refused: 'database is locked', status: 400 } : names);
+  const page = await mounted(
+    () => (
+      <>
+        <Listed id="group.list" />
+        <Listed id="channel.models_enabled" />
+      </>
+    ),
+    { answers: { 'group.list': answer(['vip']), 'channel.models_enabled': answer(['gpt']) } },
+  );
+  await page.until(() => expect(page.text().match(/database is locked/g)).toHaveLength(2));
+  isDown = false;
+  const before = page.calls.length;
+  await page.press('重试');
+  await page.until(() => expect(page.text()).toBe('group.list: vipchannel.models_enabled: gpt'));
+  expect(page.calls.length).toBe(before + 2);
 });

@@ -1,5 +1,5 @@
 /** That something could not be read or shown: why, how old what is shown instead is, and the way to try again. */
-import { QueryErrorResetBoundary } from '@tanstack/react-query';
+import { QueryErrorResetBoundary, useQueryClient } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { canReload, isCodeMissing, reloadPage } from '../lib/code-error.ts';
@@ -15,6 +15,15 @@ export interface FailureNoteProps {
 
 export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: FailureNoteProps) {
   const { t } = useTranslation();
+  const client = useQueryClient();
+  /** What failed for one reason is mended by one press. */
+  const retryAll = () => {
+    retry();
+    void client.refetchQueries(
+      { type: 'active', predicate: ({ state }) => state.status === 'error' },
+      { cancelRefetch: false },
+    );
+  };
   return (
     <div
       role="alert"
@@ -29,7 +38,7 @@ export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: Fa
           </span>
         )}
       </p>
-      <button type="button" className="button" onClick={() => retry()}>
+      <button type="button" className="button" onClick={retryAll}>
         {t('app.retry')}
       </button>
     </div>
