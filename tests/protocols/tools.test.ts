@@ -220,6 +220,17 @@ test.each(['auto', 'required'])('some allowed tools are the only ones that are o
 const titled = { required: ['title'] };
 const union = { type: 'object', properties: { title: { type: 'string' }, id: { type: 'number' } } };
 
+test('a union whose branches point to one another many times over is one object that requires what the root does', () => {
+  const branches = Array.from({ length: 20 }, () => ({ $ref: '#/$defs/node' }));
+  const node = { properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false };
+  const told = withoutRootUnion({
+    ...{ type: 'object', required: ['id'], anyOf: branches },
+    $defs: { node: { ...node, anyOf: branches } },
+  });
+  expect(told).toMatchObject({ properties: { name: { type: 'string' } }, required: ['id'] });
+  expect(told).not.toHaveProperty('additionalProperties');
+});
+
 test.each(['anyOf', 'oneOf', 'allOf'])('a union at the root, %s, is one object where it is refused', (word) => {
   const schema: Item = { ...union, required: ['id'], [word]: [titled, { required: ['id', 'title'] }] };
   for (const [to, model] of [

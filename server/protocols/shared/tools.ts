@@ -92,7 +92,7 @@ export function withoutRootUnion(schema: unknown): unknown {
   const unions = Object.fromEntries(
     unionWords.flatMap((word) => (root[word] === undefined ? [] : [[word, root[word]]])),
   );
-  const { properties, required, isClosed } = branchOf(root, root, 0);
+  const { properties, required, isClosed } = new Union(root).whole();
   const kept = Object.fromEntries(
     Object.entries(root).filter(([name]) => !(unionWords as readonly string[]).includes(name)),
   );
@@ -116,34 +116,66 @@ interface Branch {
   readonly isClosed: boolean;
 }
 
-function branchOf(schema: Json, root: Json, depth: number): Branch {
-  const properties = new Map<string, unknown[]>();
-  const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
-  const seen = new Map<string, Set<string>>();
-  const add = (name: string, form: unknown) => {
-    const written = JSON.stringify(form);
-    const forms = seen.get(name) ?? new Set();
-    seen.set(name, forms);
-    if (forms.has(written)) return;
-    forms.add(written);
-    const known = properties.get(name);
-    if (known === undefined) properties.set(name, [form]);
-    else known.push(form);
-  };
-  for (const [name, form] of Object.entries(record(schema.properties) ?? {})) add(name, form);
-  let isClosed = schema.additionalProperties === false;
-  for (const word of unionWords) {
-    const forms = schema[word];
-    if (!Array.isArray(forms) || depth >= maxUnions) continue;
-    const branches = forms.map((form) => branchOf(resolved(form, root), root, depth + 1));
-    for (const branch of branches)
-      for (const [name, values] of branch.properties) for (const value of values) add(name, value);
-    const [first, ...more] = branches;
-    for (const name of word === 'allOf' ? branches.flatMap((branch) => [...branch.required]) : (first?.required ?? []))
-      if (word === 'allOf' || more.every((branch) => branch.required.has(name))) required.add(name);
-    if (word !== 'allOf') isClosed ||= branches.length > 0 && branches.every((branch) => branch.isClosed);
+/** Branches and properties that are put together: branches may point to one another, and each pointer is looked at anew. */
+const maxSteps = 10_000;
+
+class Union {
+  private steps = 0;
+  private readonly texts = new Map<unknown, string>();
+
+  constructor(private readonly root: Json) {}
+
+  /** Of a union with too many branches it is not known what all of them require. */
+  whole(): Branch {
+    const whole = this.branchOf(this.root, 0);
+    if (this.steps <= maxSteps) return whole;
+    const required = new Set(Array.isArray(this.root.required) ? this.root.required.map(String) : []);
+    return { properties: whole.properties, required, isClosed: false };
   }
-  return { properties, required, isClosed };
+
+  private textOf(form: unknown): string {
+    const known = this.texts.get(form);
+    if (known !== undefined) return known;
+    const written = JSON.stringify(form) ?? '';
+    this.texts.set(form, written);
+    return written;
+  }
+
+  private branchOf(schema: Json, depth: number): Branch {
+    const properties = new Map<string, unknown[]>();
+    const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
+    this.steps += required.size;
+    const seen = new Map<string, Set<string>>();
+    const add = (name: string, form: unknown) => {
+      if (++this.steps > maxSteps && depth > 0) return;
+      const written = this.textOf(form);
+      const forms = seen.get(name) ?? new Set();
+      seen.set(name, forms);
+      if (forms.has(written)) return;
+      forms.add(written);
+      const known = properties.get(name);
+      if (known === undefined) properties.set(name, [form]);
+      else known.push(form);
+    };
+    for (const [name, form] of Object.entries(record(schema.properties) ?? {})) add(name, form);
+    let isClosed = schema.additionalProperties === false;
+    for (const word of unionWords) {
+      const forms = schema[word];
+      if (!Array.isArray(forms) || depth >= maxUnions) continue;
+      const branches: Branch[] = [];
+      for (const form of forms) {
+        if (++this.steps > maxSteps) break;
+        branches.push(this.branchOf(resolved(form, this.root), depth + 1));
+      }
+      for (const branch of branches)
+        for (const [name, values] of branch.properties) for (const value of values) add(name, value);
+      const [first, ...more] = branches;
+      for (const name of word === 'allOf' ? branches.flatMap((one) => [...one.required]) : (first?.required ?? []))
+        if (word === 'allOf' || more.every((branch) => branch.required.has(name))) required.add(name);
+      if (word !== 'allOf') isClosed ||= branches.length > 0 && branches.every((branch) => branch.isClosed);
+    }
+    return { properties, required, isClosed };
+  }
 }
 
 /** What a branch points to, where that lies in the schema itself. */
