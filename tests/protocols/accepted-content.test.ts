@@ -115,6 +115,17 @@ test('bounds of a schema go into descriptions exactly as the maker’s own packa
   expect(heldSchema(plain)).toEqual({ schema: plain, moved: false });
 });
 
+test('a schema of which each part is each of several types is not written out', () => {
+  const types = ['object', 'string', 'array', 'number'];
+  let nested: unknown = { type: 'string' };
+  for (let depth = 0; depth < 40; depth++) nested = { type: types, anyOf: [nested] };
+  expect(heldSchema(nested)).toBeNull();
+  let worded: unknown = { type: 'string', pattern: 'x'.repeat(60_000) };
+  for (let depth = 0; depth < 40; depth++)
+    worded = { type: ['object', 'string'], additionalProperties: false, properties: { a: worded } };
+  expect(heldSchema(worded)).toBeNull();
+});
+
 test.each<[string, unknown]>([
   ['refers to itself', { type: 'object', properties: { next: { $ref: '#' } } }],
   [

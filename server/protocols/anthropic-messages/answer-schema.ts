@@ -9,17 +9,26 @@ const maxDepth = 100;
 /** A larger one is told in words as well. */
 const maxDefinitions = 1000;
 
+/** Parts that are looked at: one of several types is each of them with all that is said of the whole. */
+const maxParts = 10_000;
+/** Characters that go into descriptions: a part of several types is told in each. */
+const maxWords = 1_000_000;
+
 /** What came of a whole schema. */
 interface Outcome {
   /** Something went into a description. */
   moved: boolean;
+  parts: number;
+  words: number;
 }
 
-/** @returns null = it cannot be held to: it refers to itself, or leaves open what an object may have. */
+const isTooLarge = ({ parts, words }: Outcome): boolean => parts > maxParts || words > maxWords;
+
+/** @returns null = it cannot be held to: it refers to itself, leaves open what an object may have, or grows too large. */
 export function heldSchema(schema: unknown): { readonly schema: Json; readonly moved: boolean } | null {
-  const outcome: Outcome = { moved: false };
+  const outcome: Outcome = { moved: false, parts: 0, words: 0 };
   const held = refersToItself(schema) ? null : heldPart(schema, outcome, 0);
-  return held === null ? null : { schema: held, moved: outcome.moved };
+  return held === null || isTooLarge(outcome) ? null : { schema: held, moved: outcome.moved };
 }
 
 const reference = /^#\/(?:\$defs|definitions)\/([^/]+)$/;
@@ -60,7 +69,8 @@ function refersToItself(schema: unknown): boolean {
 
 function heldPart(schema: unknown, outcome: Outcome, depth: number): Json | null {
   const given = record(schema);
-  if (given === null || depth > maxDepth) return null;
+  outcome.parts++;
+  if (given === null || depth > maxDepth || isTooLarge(outcome)) return null;
   const { $schema: _, $defs, definitions, ...rest } = given;
   const own: Record<string, unknown> = rest;
   const held: Record<string, unknown> = {};
@@ -141,6 +151,7 @@ function described(held: Record<string, unknown>, left: Json, outcome: Outcome):
   const words = Object.entries(left).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   if (words.length === 0) return held;
   outcome.moved = true;
+  for (const word of words) outcome.words += word.length;
   const before = text(held.description);
   return { ...held, description: `${before === null ? '' : `${before}\n\n`}{${words.join(', ')}}` };
 }
