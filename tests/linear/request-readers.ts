@@ -51,7 +51,19 @@ const places: readonly (readonly [slug: string, model: string, key?: string, map
   ['cohere', 'command-a-03-2025'],
   ['ollama', 'llama3'],
   ['zhipu', 'glm-4'],
+  ['vllm', 'qwen3'],
 ];
+
+/** A schema in which each level lies within the one above it. @param levels at most so many: bodies may not nest deeper. */
+const nested = (n: number, levels: number, one: (inner: Json) => Json): Json => {
+  let schema: Json = { type: 'string' };
+  for (let level = 0; level < Math.min(n, levels); level++) schema = one(schema);
+  return schema;
+};
+const answering = (schema: Json): Json => ({
+  response_format: { type: 'json_schema', json_schema: { name: 's', schema } },
+});
+const several = ['object', 'object', 'array'];
 
 function typeOf(slug: string): number {
   const provider = providerBySlug(slug);
@@ -251,6 +263,24 @@ const hostileChats: Readonly<Record<string, (n: number) => Json>> = {
   'tools of one name': (n) => ({
     tools: numbered(n, () => ({ type: 'function', function: { name: 'f', parameters: { type: 'object' } } })),
   }),
+  'schemas of several types, one in another': (n) =>
+    answering({
+      type: 'object',
+      properties: objectOf(n / 30, () => nested(30, 30, (inner) => ({ type: several, properties: { a: inner } }))),
+    }),
+  'unions that name each other': (n) => ({
+    tools: numbered(n / 8, () => {
+      const parameters = {
+        $defs: { a: { anyOf: numbered(8, () => ({ $ref: '#/$defs/a' })) } },
+        anyOf: [{ $ref: '#/$defs/a' }],
+      };
+      return { type: 'function', function: { name: 'f', parameters }, name: 'f', parameters };
+    }),
+  }),
+  'tools that are allowed': (n) => {
+    const tools = numbered(n, (at) => ({ type: at === 0 ? 'custom' : 'function', name: `f${at}`, parameters: {} }));
+    return { input: 'x', tools, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: tools.toReversed() } };
+  },
   'words to stop at': (n) => ({ stop: numbered(n, (at) => `w${at}`) }),
   'files in parts': (n) => ({
     messages: [{ role: 'user', content: numbered(n, (at) => ({ type: 'input_file', x: { file: `f${at}` } })) }],
@@ -260,11 +290,18 @@ const hostileChats: Readonly<Record<string, (n: number) => Json>> = {
   'unknown members': (n) => objectOf(Math.min(n, 900), (at) => ({ at })),
 };
 
+const ownDialects: Readonly<Record<string, ProtocolId>> = {
+  anthropic: 'anthropic-messages',
+  vertex: 'anthropic-messages',
+  vllm: 'openai-responses',
+};
 const dialectOf = (operation: Operation, slug: string): ProtocolId =>
-  operation === 'chat' && (slug === 'anthropic' || slug === 'vertex') ? 'anthropic-messages' : commonProtocol;
+  operation === 'chat' ? (ownDialects[slug] ?? commonProtocol) : commonProtocol;
 
 const withQuestion = (body: Json): Json =>
-  'messages' in body ? body : { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, ...body };
+  'messages' in body || 'input' in body
+    ? body
+    : { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, ...body };
 
 const chats: Reader = {
   name: 'chats on their way to a channel',

@@ -165,6 +165,31 @@ test('several types are several schemas, each with its own bounds', () => {
   });
 });
 
+test('a schema within goes to the one type that it is about, however often types are nested', () => {
+  let schema: Record<string, unknown> = { type: 'string' };
+  for (let level = 0; level < 24; level++)
+    schema = {
+      type: ['object', 'array', 'object'],
+      properties: { a: schema },
+      items: { type: 'string' },
+      required: ['a'],
+    };
+  const held = heldSchema({ type: 'object', properties: { a: schema } });
+  expect(JSON.stringify(held).length).toBeLessThan(10_000);
+  expect(
+    heldSchema({ type: ['object', 'array'], properties: { a: { type: 'string' } }, items: { type: 'number' } }),
+  ).toEqual({
+    schema: {
+      anyOf: [
+        { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false },
+        { type: 'array', items: { type: 'number' } },
+      ],
+    },
+    moved: false,
+  });
+  expect(heldSchema({ type: ['string', 1] })).toBeNull();
+});
+
 test('blank stop words stay away from Anthropic, the others go there', () => {
   const { made, dropped } = translated('openai-chat', 'anthropic-messages', {
     messages: [{ role: 'user', content: 'hi' }],

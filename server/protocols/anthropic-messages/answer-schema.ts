@@ -1,5 +1,5 @@
 /** A schema for the answer as Messages hold to it: words that are refused go into the description, as the maker's own packages do it. */
-import { type Json, list, record, text } from '../shared/json.ts';
+import { guardedLookup, type Json, list, record, text } from '../shared/json.ts';
 
 /** Source: transformJSONSchema of the package @anthropic-ai/sdk, and https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations */
 const formats = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '));
@@ -94,11 +94,13 @@ function heldPart(schema: unknown, outcome: Outcome, depth: number): Json | null
   if (own.const !== undefined && isPlain(own.const)) held.const = take('const');
   const isLiteral = 'enum' in held || 'const' in held;
   const type = take('type');
-  if (Array.isArray(type) && !isLiteral)
-    return heldPart({ anyOf: type.map((one) => typed(own, one)) }, outcome, depth + 1);
   const [anyOf, oneOf, allOf] = [take('anyOf'), take('oneOf'), take('allOf')];
   const joined = Array.isArray(anyOf) ? anyOf : oneOf;
   const parts = Array.isArray(joined) ? joined : allOf;
+  if (Array.isArray(type) && !isLiteral && !Array.isArray(parts)) {
+    const types = new Set(type.map(text));
+    return types.has(null) ? null : heldPart({ anyOf: [...types].map((one) => typed(own, one)) }, outcome, depth + 1);
+  }
   if (Array.isArray(parts)) {
     const inner = parts.map((part) => heldPart(part, outcome, depth + 1));
     if (inner.includes(null)) return null;
@@ -133,8 +135,25 @@ function heldPart(schema: unknown, outcome: Outcome, depth: number): Json | null
   return described(held, own, outcome);
 }
 
-/** One of several types has what is said of the whole. */
-const typed = (own: Json, type: unknown): Json => (type === 'null' ? { type } : { ...own, type });
+/** Words with schemas within, and the type that they are about. */
+const wordsOfType: Readonly<Record<string, string>> = {
+  properties: 'object',
+  additionalProperties: 'object',
+  required: 'object',
+  items: 'array',
+  minItems: 'array',
+};
+
+/** One of several types has what is said of the whole. A schema within goes to one type alone: as a copy for each it doubled with every level. */
+const typed = (own: Json, type: string | null): Json =>
+  type === 'null'
+    ? { type }
+    : {
+        ...Object.fromEntries(
+          Object.entries(own).filter(([word]) => (guardedLookup(wordsOfType, word) ?? type) === type),
+        ),
+        type,
+      };
 
 function heldMembers(value: unknown, outcome: Outcome, depth: number): Json | null {
   const held: Record<string, unknown> = {};

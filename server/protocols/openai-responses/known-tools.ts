@@ -100,8 +100,19 @@ function convertItem(item: Item, place: string, { takes, dropped }: Conversion):
   return null;
 }
 
+/** What a choice may name. */
+interface Offered {
+  readonly functions: ReadonlySet<unknown>;
+  readonly types: ReadonlySet<unknown>;
+}
+
+const offeredIn = (tools: readonly Item[]): Offered => ({
+  functions: new Set(tools.flatMap(({ type, name }) => (type === 'function' ? [name] : []))),
+  types: new Set(tools.map(({ type }) => type)),
+});
+
 /** @returns undefined = none is left. */
-function convertChoice(value: unknown, offered: readonly Item[], { takes, dropped }: Conversion): unknown {
+function convertChoice(value: unknown, offered: Offered, { takes, dropped }: Conversion): unknown {
   const choice = record(value);
   if (choice === null) return value;
   if (choice.type === 'allowed_tools') {
@@ -113,9 +124,8 @@ function convertChoice(value: unknown, offered: readonly Item[], { takes, droppe
   }
   const name = text(choice.name);
   const known = name === null ? '' : callName(choice);
-  if (name !== null && offered.some((tool) => tool.type === 'function' && tool.name === known))
-    return { type: 'function', name: known };
-  if (offered.some((tool) => tool.type === choice.type)) return value;
+  if (name !== null && offered.functions.has(known)) return { type: 'function', name: known };
+  if (offered.types.has(choice.type)) return value;
   dropped.push(`/tool_choice: ${name ?? typeOf(choice)} is not offered here`);
   return 'auto';
 }
@@ -138,7 +148,7 @@ export function withKnownTools(body: Json, takes: RegExp, dropped: Dropped): Mem
     edits.set('tool_choice', undefined);
     edits.set('parallel_tool_calls', undefined);
   } else if (record(body.tool_choice) !== null)
-    edits.set('tool_choice', JSON.stringify(convertChoice(body.tool_choice, tools, conversion)));
+    edits.set('tool_choice', JSON.stringify(convertChoice(body.tool_choice, offeredIn(tools), conversion)));
   if (Array.isArray(body.input)) {
     const items = list(body.input);
     const converted = items.map((item, at) => {

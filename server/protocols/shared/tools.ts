@@ -84,7 +84,7 @@ export const hasRootUnion = (schema: unknown): boolean => {
 
 /**
  * One object in the place of a union at the root: each property of each branch, required where all branches require it.
- * What is lost by it stands in the description.
+ * What is lost by it stands in the description; of a very large union that is all of it.
  */
 export function withoutRootUnion(schema: unknown): unknown {
   const root = record(schema);
@@ -92,12 +92,16 @@ export function withoutRootUnion(schema: unknown): unknown {
   const unions = Object.fromEntries(
     unionWords.flatMap((word) => (root[word] === undefined ? [] : [[word, root[word]]])),
   );
-  const { properties, required, isClosed } = new Union(root).whole();
   const kept = Object.fromEntries(
     Object.entries(root).filter(([name]) => !(unionWords as readonly string[]).includes(name)),
   );
   const words = `The arguments match this schema: ${JSON.stringify(unions)}`;
   const said = text(root.description);
+  const description = said === null ? words : `${said}\n\n${words}`;
+  const joined = new JoinedBranches(root).of(root, 0);
+  // Any argument is let through, and the description alone says which.
+  if (joined === null) return { ...kept, type: 'object', additionalProperties: true, description };
+  const { properties, required, isClosed } = joined;
   return {
     ...kept,
     type: 'object',
@@ -106,7 +110,7 @@ export function withoutRootUnion(schema: unknown): unknown {
     ),
     ...(required.size === 0 ? { required: undefined } : { required: [...required] }),
     ...(isClosed ? { additionalProperties: false } : {}),
-    description: said === null ? words : `${said}\n\n${words}`,
+    description,
   };
 }
 
@@ -116,39 +120,26 @@ interface Branch {
   readonly isClosed: boolean;
 }
 
-/** Branches and properties that are put together: branches may point to one another, and each pointer is looked at anew. */
-const maxSteps = 10_000;
+class JoinedBranches {
+  /** Properties and branches so far. Each branch may name all others, and each of those again: no more are joined than the schema has characters. */
+  private joined = 0;
+  private readonly most: number;
+  /** Schemas, as they are compared. */
+  private readonly written = new Map<unknown, string>();
 
-class Union {
-  private steps = 0;
-  private readonly texts = new Map<unknown, string>();
-
-  constructor(private readonly root: Json) {}
-
-  /** Of a union with too many branches it is not known what all of them require. */
-  whole(): Branch {
-    const whole = this.branchOf(this.root, 0);
-    if (this.steps <= maxSteps) return whole;
-    const required = new Set(Array.isArray(this.root.required) ? this.root.required.map(String) : []);
-    return { properties: whole.properties, required, isClosed: false };
+  constructor(private readonly root: Json) {
+    this.most = JSON.stringify(root).length;
   }
 
-  private textOf(form: unknown): string {
-    const known = this.texts.get(form);
-    if (known !== undefined) return known;
-    const written = JSON.stringify(form) ?? '';
-    this.texts.set(form, written);
-    return written;
-  }
-
-  private branchOf(schema: Json, depth: number): Branch {
+  /** @returns null = there is too much of it. */
+  of(schema: Json, depth: number): Branch | null {
     const properties = new Map<string, unknown[]>();
     const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
-    this.steps += required.size;
     const seen = new Map<string, Set<string>>();
     const add = (name: string, form: unknown) => {
-      if (++this.steps > maxSteps && depth > 0) return;
-      const written = this.textOf(form);
+      this.joined++;
+      const written = this.written.get(form) ?? JSON.stringify(form);
+      this.written.set(form, written);
       const forms = seen.get(name) ?? new Set();
       seen.set(name, forms);
       if (forms.has(written)) return;
@@ -164,17 +155,21 @@ class Union {
       if (!Array.isArray(forms) || depth >= maxUnions) continue;
       const branches: Branch[] = [];
       for (const form of forms) {
-        if (++this.steps > maxSteps) break;
-        branches.push(this.branchOf(resolved(form, this.root), depth + 1));
+        this.joined++;
+        const branch = this.joined > this.most ? null : this.of(resolved(form, this.root), depth + 1);
+        if (branch === null) return null;
+        this.joined += branch.required.size;
+        branches.push(branch);
       }
       for (const branch of branches)
         for (const [name, values] of branch.properties) for (const value of values) add(name, value);
       const [first, ...more] = branches;
-      for (const name of word === 'allOf' ? branches.flatMap((one) => [...one.required]) : (first?.required ?? []))
+      const named = word === 'allOf' ? branches.flatMap((branch) => [...branch.required]) : (first?.required ?? []);
+      for (const name of named)
         if (word === 'allOf' || more.every((branch) => branch.required.has(name))) required.add(name);
       if (word !== 'allOf') isClosed ||= branches.length > 0 && branches.every((branch) => branch.isClosed);
     }
-    return { properties, required, isClosed };
+    return this.joined > this.most ? null : { properties, required, isClosed };
   }
 }
 
