@@ -211,6 +211,23 @@ describe('where a call has a price, each answer or text of a request is a call',
     expect(await charged()).toBe(4000);
   });
 
+  test('answers that extra_body orders as well are paid where the model is known to write one', async () => {
+    await open(rich, { models: 'called', model_mapping: '{"called":"o3"}' });
+    upstream.script((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const index of [0, 1, 2, 3])
+        response.write(
+          `data: ${JSON.stringify({ choices: [{ index, delta: { content: 'hi' }, finish_reason: 'stop' }] })}\n\n`,
+        );
+      response.end('data: [DONE]\n\n');
+    });
+    const both = { n: 2, extra_body: { n: 4 } };
+    expect((await ask(chat, { model: 'called', ...hello, ...both, stream: true }, false)).status).toBe(200);
+    expect(sent()).not.toHaveProperty('n');
+    expect(sent()).toMatchObject({ extra_body: { n: 4 } });
+    expect(await charged()).toBe(4000);
+  });
+
   test('of several answers that a translation would not deliver one is ordered and paid', async () => {
     await open(rich, { type: 24 });
     upstream.script((response) => {

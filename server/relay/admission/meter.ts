@@ -417,8 +417,16 @@ function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly
       ? Math.min(Math.ceil(delivered * attemptsPerChoice(body)), answersOf(operation, body))
       : delivered;
   }
-  if (dropped.includes(oneAnswerOnly)) return 1;
+  if (dropped.includes(oneAnswerOnly)) return answersOf(operation, withoutAnswers(body));
   return operation === 'completions' || (prompt.features & Feature.answers) !== 0 ? answersOf(operation, body) : 1;
+}
+
+/** What is left where the members that a dialect reads were taken out: another spelling of theirs may have gone upstream. */
+function withoutAnswers({ n: _, generationConfig, ...rest }: ParsedRequest['body']): ParsedRequest['body'] {
+  const config = record(generationConfig);
+  if (config === null) return rest;
+  const { candidateCount: _count, ...others } = config;
+  return { ...rest, generationConfig: others };
 }
 
 /** Lists with an item for each text, or for each answer, in any dialect. */
