@@ -281,6 +281,16 @@ const hostileChats: Readonly<Record<string, (n: number) => Json>> = {
     const tools = numbered(n, (at) => ({ type: at === 0 ? 'custom' : 'function', name: `f${at}`, parameters: {} }));
     return { input: 'x', tools, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: tools.toReversed() } };
   },
+  'tools of a bundle with a long name': (n) => ({
+    input: 'x',
+    tools: [
+      {
+        type: 'namespace',
+        name: 'b'.repeat(n * 16),
+        tools: numbered(n / 2, (at) => ({ type: 'function', name: `f${at}` })),
+      },
+    ],
+  }),
   'words to stop at': (n) => ({ stop: numbered(n, (at) => `w${at}`) }),
   'files in parts': (n) => ({
     messages: [{ role: 'user', content: numbered(n, (at) => ({ type: 'input_file', x: { file: `f${at}` } })) }],

@@ -1,6 +1,7 @@
 /** Tools on their way through dialects that name, choose and describe them otherwise. */
 import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
+import { decodeTool } from '../../server/protocols/openai-responses/decode-request.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { toolRestorer } from '../../server/protocols/shared/restore.ts';
 import { portableName, withoutRootUnion } from '../../server/protocols/shared/tools.ts';
@@ -258,6 +259,21 @@ test('branches without a common root give each of their properties, required whe
   });
   const plain = { type: 'object', properties: { a: { anyOf: [{ type: 'string' }] } } };
   expect(withoutRootUnion(plain)).toBe(plain);
+});
+
+test('a long name of a bundle is not repeated by each of its tools, and comes back whole', () => {
+  const long = ['a', 'b'].map((end) => `${'bundle.'.repeat(5000)}${end}`);
+  const tools = long.flatMap((name) =>
+    decodeTool({ type: 'namespace', name, tools: [{ type: 'function', name: 'f' }] }),
+  );
+  const names = tools.map(({ name }) => name);
+  expect(names.every((name) => name.length < 100)).toBe(true);
+  expect(new Set(names.map(portableName)).size).toBe(2);
+  const restore = toolRestorer(tools)?.();
+  const called = names.flatMap(
+    (name) => restore?.({ type: 'tool-call-start', index: 0, id: 'c', name: portableName(name) }) ?? [],
+  );
+  expect(called).toMatchObject(long.map((namespace) => ({ name: 'f', namespace })));
 });
 
 test('branches that name each other again and again are told in the description alone', () => {

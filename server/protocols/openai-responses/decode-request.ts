@@ -6,7 +6,7 @@ import { flag, type Json, number, record, records, text } from '../shared/json.t
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { isWebSearch, searchLimits } from '../shared/search.ts';
 import { unmarkSignature } from '../shared/signature.ts';
-import { bundled } from '../shared/tools.ts';
+import { bundled, bundlePrefix } from '../shared/tools.ts';
 import { unreadMembers } from '../shared/unread.ts';
 import { requestShape } from './request-shape.ts';
 
@@ -206,17 +206,19 @@ export function decodeTool(tool: Record<string, unknown>): Tool[] {
       return [{ kind: 'function', name, description, schema: tool.parameters ?? null, strict: flag(tool.strict) }];
     case 'custom':
       return [{ kind: 'custom', name, description, schema: null, strict: null, raw: tool }];
-    case 'namespace':
+    case 'namespace': {
+      const prefix = bundlePrefix(name);
       return records(tool.tools)
         .flatMap(decodeTool)
         .map((inner, index) => ({
           ...inner,
-          name: bundled(name, inner.name),
+          name: prefix + inner.name,
           namespace: name,
           // What is said of the bundle has no place of its own elsewhere: its first tool says it.
           description:
             index === 0 && description !== null ? joinedWords(description, inner.description) : inner.description,
         }));
+    }
     default:
       return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool, ...searchIn(tool) }];
   }

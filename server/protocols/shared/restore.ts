@@ -1,6 +1,6 @@
 /** Gives an answer's tool calls back the names and the kind that the client knows them by. */
 import type { ChatEvent, Tool } from '../canonical.ts';
-import { bundled, portableName, unwrapCustom } from './tools.ts';
+import { bundlePrefix, portableName, unwrapCustom } from './tools.ts';
 
 type Change = (event: ChatEvent) => readonly ChatEvent[];
 
@@ -11,11 +11,17 @@ type Change = (event: ChatEvent) => readonly ChatEvent[];
 export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
   const names = new Map<string, { readonly name: string; readonly namespace?: string }>();
   const custom = new Set<string>();
+  const prefixes = new Map<string, number>();
+  const own = (name: string, namespace: string): string => {
+    const length = prefixes.get(namespace) ?? bundlePrefix(namespace).length;
+    prefixes.set(namespace, length);
+    return name.slice(length);
+  };
   for (const { name, kind, namespace } of tools) {
     const portable = portableName(name);
     // A client may offer one tool twice.
     if (names.has(portable)) continue;
-    if (namespace !== undefined) names.set(portable, { name: name.slice(bundled(namespace, '').length), namespace });
+    if (namespace !== undefined) names.set(portable, { name: own(name, namespace), namespace });
     else if (portable !== name) names.set(portable, { name });
     if (kind === 'custom') custom.add(portable);
   }

@@ -51,9 +51,19 @@ const matches = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Ids that every dialect accepts; the same id always becomes the same one. */
 export const portableId = (id: string): string => (matches.test(id) ? id : `call_${Bun.hash(id).toString(36)}`);
 
+const hashOf = (name: string): string => Bun.hash(name).toString(36).padStart(13, '0').slice(-8);
+
+/** Longer names of bundles are cut: each of their tools repeats them. */
+const longestBundle = 64;
+const bundleWords = 40;
+
+/** What a bundle's tools are called by before their own names where a dialect knows no bundles. */
+export const bundlePrefix = (namespace: string): string =>
+  namespace.length <= longestBundle ? `${namespace}__` : `${namespace.slice(0, bundleWords)}_${hashOf(namespace)}__`;
+
 /** A bundle's name becomes part of its tools' names where a dialect knows no bundles. */
 export const bundled = (namespace: string | null, name: string): string =>
-  namespace === null ? name : `${namespace}__${name}`;
+  namespace === null ? name : bundlePrefix(namespace) + name;
 
 /** Google wants a letter or `_` first. Source: https://ai.google.dev/api/caching#FunctionDeclaration */
 const portableNames = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
@@ -69,8 +79,7 @@ export function portableName(name: string): string {
     .replace(/[^a-zA-Z0-9_-]+/g, '_')
     .replace(/^(?=[^a-zA-Z_])/, '_')
     .slice(0, longestWords);
-  const hash = Bun.hash(name).toString(36).padStart(13, '0').slice(-8);
-  return `${words === '_' || words === '' ? 'tool' : words}_${hash}`;
+  return `${words === '_' || words === '' ? 'tool' : words}_${hashOf(name)}`;
 }
 
 const unionWords = ['anyOf', 'oneOf', 'allOf'] as const;
