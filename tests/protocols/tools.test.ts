@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { decodeTool } from '../../server/protocols/openai-responses/decode-request.ts';
+import { withKnownTools } from '../../server/protocols/openai-responses/known-tools.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { toolRestorer } from '../../server/protocols/shared/restore.ts';
 import { portableName, withoutRootUnion } from '../../server/protocols/shared/tools.ts';
@@ -259,6 +260,18 @@ test('branches without a common root give each of their properties, required whe
   });
   const plain = { type: 'object', properties: { a: { anyOf: [{ type: 'string' }] } } };
   expect(withoutRootUnion(plain)).toBe(plain);
+});
+
+test.each(dialects)('a tool that a later list offers again is offered once at %s, and that is declared', (to) => {
+  const [one, two] = ['read', 'write'].map((name) => ({ type: 'function', name, parameters: { type: 'object' } }));
+  const body = { tools: [one], input: [user, { type: 'additional_tools', tools: [two, one] }] };
+  const { made, dropped } = sent('openai-responses', to, body);
+  expect(JSON.stringify(made).match(/"name":"(?:read|write)"/g)).toEqual(['"name":"read"', '"name":"write"']);
+  expect(dropped).toContain('/tools/2: read is offered already');
+  const losses: string[] = [];
+  const edits = withKnownTools(body, /^function$/, losses);
+  expect(JSON.parse(edits.get('tools') ?? '')).toEqual([one, two]);
+  expect(losses).toEqual(['/tools/2: read is offered already']);
 });
 
 test('a long name of a bundle is not repeated by each of its tools, and comes back whole', () => {

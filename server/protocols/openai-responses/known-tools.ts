@@ -3,7 +3,7 @@ import type { Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import type { MemberEdits } from '../definition.ts';
 import { type Json, list, present, record, records, text } from '../shared/json.ts';
-import { bundled, customSchema, notPassed, portableName, wrapCustom } from '../shared/tools.ts';
+import { bundled, customSchema, notPassed, offeredOnce, portableName, wrapCustom } from '../shared/tools.ts';
 import { decodeTool } from './decode-request.ts';
 
 type Item = Record<string, unknown>;
@@ -142,7 +142,11 @@ export function withKnownTools(body: Json, takes: RegExp, dropped: Dropped): Mem
   const conversion: Conversion = { takes, dropped };
   const edits = new Map<string, string | undefined>();
   const given = [...records(body.tools), ...laterTools(body.input)];
-  const tools = given.flatMap((tool, at) => convertTool(tool, at, conversion));
+  const tools = offeredOnce(
+    given.flatMap((tool, at) => convertTool(tool, at, conversion)),
+    ({ type, name }) => (type === 'function' ? text(name) : null),
+    dropped,
+  );
   if (given.length > 0) edits.set('tools', tools.length === 0 ? undefined : JSON.stringify(tools));
   if (given.length > 0 && tools.length === 0) {
     edits.set('tool_choice', undefined);

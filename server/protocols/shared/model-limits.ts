@@ -5,7 +5,7 @@ import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
 import { inOrder } from './conversation-order.ts';
 import { budgetOf, closestEffort, effortOf } from './effort.ts';
 import { inWords } from './format-words.ts';
-import { hasRootUnion, objectSchema, withoutRootUnion } from './tools.ts';
+import { hasRootUnion, objectSchema, offeredOnce, portableName, withoutRootUnion } from './tools.ts';
 
 /** Members that are values alone, with what upstreams do where nothing is said. */
 const plain = [
@@ -27,7 +27,13 @@ export interface Forms {
 /** @returns the same request where nothing had to be changed. */
 export function withinLimits(requested: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
   const messages = inOrder(requested.messages, dropped);
-  const request = messages === requested.messages ? requested : { ...requested, messages };
+  const tools = offeredOnce(
+    requested.tools,
+    ({ kind, name }) => (kind === 'provider' ? null : portableName(name)),
+    dropped,
+  );
+  const isSame = messages === requested.messages && tools === requested.tools;
+  const request = isSame ? requested : { ...requested, messages, tools };
   const takesAll =
     (forms.json !== false || request.responseFormat?.type !== 'json') &&
     (forms.unions !== false || !request.tools.some(({ schema }) => hasRootUnion(schema)));

@@ -189,6 +189,29 @@ function resolved(form: unknown, root: Json): Json {
   return found ?? record(form) ?? {};
 }
 
+/**
+ * A list that came later in the conversation may offer a tool again, and upstreams refuse two of one name.
+ * Sources: dataelement/Clawith#251, tailcallhq/forgecode#892.
+ * @param nameOf the name that a tool is sent under; null = it has none. @returns the same list where each is offered once.
+ */
+export function offeredOnce<T>(
+  tools: readonly T[],
+  nameOf: (tool: T) => string | null,
+  dropped: Dropped,
+): readonly T[] {
+  const names = new Set<string>();
+  const once = tools.filter((tool, index) => {
+    const name = nameOf(tool);
+    if (name === null || !names.has(name)) {
+      if (name !== null) names.add(name);
+      return true;
+    }
+    dropped.push(`/tools/${index}: ${name} is offered already`);
+    return false;
+  });
+  return once.length === tools.length ? tools : once;
+}
+
 /** @param names of the tools that are sent. @returns the choice; null, and declared, where it names a tool that is not. */
 export function offeredChoice(
   choice: ToolChoice | null,
