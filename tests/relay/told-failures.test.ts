@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { secondsIn, waitHint } from '../../server/protocols/shared/wait-hint.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { statusFailure } from '../../server/relay/shared/failure.ts';
 import { retryAfterIn } from '../../server/relay/upstream/http.ts';
 import { sendEvents } from '../providers/bench.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
@@ -198,4 +199,10 @@ test('a wait is read from members before words, and words ask for no more than a
   expect(waitHint({ error: { message: 'he said: try again in 5h' } })).toBe(60);
   expect(waitHint({ error: { message: 'try again later' } })).toBeNull();
   expect(waitHint(null)).toBeNull();
+});
+
+test('a wait that no header can say is a month', () => {
+  const error = { status: 429, type: null, code: null, message: 'm', retryAfter: 1e308 };
+  expect(statusFailure(429, error, null).retryAfter).toBe(31 * 86_400);
+  expect(statusFailure(429, error, 7).retryAfter).toBe(7);
 });

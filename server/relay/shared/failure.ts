@@ -96,9 +96,13 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
 /** Statuses that a wait can heal. */
 const passing: ReadonlySet<number> = new Set([429, 503, 529]);
 
+/** A plan's month is the longest wait that means anything; what is larger is no number of a header either. */
+const longestWaitSeconds = 31 * 86_400;
+
 /** @param status of the response, or the one of an error inside of a stream. @param error without keys and addresses. @param stated seconds to wait, as the response's headers say it. */
 export function statusFailure(status: number, error: UpstreamError, stated: number | null): UpstreamFailure {
-  const retryAfter = stated ?? (passing.has(status) ? (error.retryAfter ?? null) : null);
+  const wait = stated ?? (passing.has(status) ? (error.retryAfter ?? null) : null);
+  const retryAfter = wait === null ? null : Math.min(wait, longestWaitSeconds);
   const refusal = refusalIn(error);
   const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
   if (refusal === null) return failure;
