@@ -296,3 +296,30 @@ test('what a host takes in OpenAI’s dialect says nothing of its other one', ()
   expect(systemOrderAt('deepseek', 'anthropic-messages', address, undefined)).toBe('default');
   expect(systemOrderAt('deepseek', 'anthropic-messages', address, 'anywhere')).toBe('anywhere');
 });
+
+test('instructions between the calls of one answer come behind their results', () => {
+  const call = (id: string, type = 'function_call') => ({ type, call_id: id, name: 'f', arguments: '{}' });
+  const result = (id: string) => ({ type: 'function_call_output', call_id: id, output: id });
+  const middle = { role: 'developer', content: 'now' };
+  const asks = { role: 'user', content: 'go' };
+  const thought = { type: 'reasoning', summary: [] };
+  const reminder = { role: 'user', content: '<system>\nnow\n</system>' };
+  const { turns } = passed(host('vllm', 'openai-responses'), {
+    input: [asks, call('1'), middle, thought, call('2'), result('1'), result('2'), call('3'), result('3')],
+  });
+  expect(turns).toEqual([
+    asks,
+    call('1'),
+    thought,
+    call('2'),
+    result('1'),
+    result('2'),
+    reminder,
+    call('3'),
+    result('3'),
+  ]);
+  const apart = [asks, call('1'), result('1'), middle, call('2'), result('2')];
+  expect(passed(host('vllm', 'openai-responses'), { input: apart }).turns).toEqual(
+    apart.map((item) => (item === middle ? reminder : item)),
+  );
+});

@@ -181,10 +181,16 @@ const hasResults = ({ role, type, content }: Members): boolean =>
   type === 'custom_tool_call_output' ||
   (Array.isArray(content) && content.some((part) => record(part)?.type === 'tool_result'));
 
+const calls: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call']);
+
+/** Whether a turn may stand among the calls of one answer, where each is a turn of its own: their results come behind all of them. */
+const goesOnCalling = ({ type }: Members): boolean => calls.has(type) || type === 'reasoning';
+
 function withReminders(turns: readonly unknown[], word: string, isQuestion: boolean): readonly unknown[] {
   const ordered = new JoinedTurns(word);
   const held: Members[] = [];
   let mayJoin = false;
+  let isCalling = false;
   const push = (item: Members, isReminder: boolean) => {
     const joins = ordered.last?.role === 'user' && item.role === 'user' && (mayJoin || isReminder);
     if (joins) ordered.join(item.content);
@@ -199,7 +205,8 @@ function withReminders(turns: readonly unknown[], word: string, isQuestion: bool
     if (isInstruction(turn))
       held.push({ ...item, role: 'user', content: isQuestion ? item.content : reminder(item.content) });
     else {
-      if (!hasResults(item)) release();
+      if (!hasResults(item) && !(isCalling && goesOnCalling(item))) release();
+      isCalling = calls.has(item.type) || (isCalling && goesOnCalling(item));
       push(item, false);
     }
   }
