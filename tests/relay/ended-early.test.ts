@@ -205,3 +205,20 @@ test.each(dialects)('%s client: a last event is an end, also where no reason was
     expect(log).toMatchObject({ end_reason: 'completed', completion_tokens: 30 });
   }
 });
+
+test.each(['content_filter', 'length', 'stop'])(
+  'an answer without words, usage and end mark reaches a client of its dialect (%s)',
+  async (finish_reason) => {
+    const call = { tool_calls: [{ index: 0, id: 'c', function: { arguments: '{"a":1}' } }] };
+    const frames = [
+      { delta: finish_reason === 'stop' ? call : { role: 'assistant' }, finish_reason: null },
+      { delta: {}, finish_reason },
+    ].map((choice) => `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, ...choice }] })}\n\n`);
+    const { text, log } = await received('openai-chat', 'openai-chat', (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(frames.join(''));
+    });
+    expect(text).toContain(frames.join(''));
+    expect(log).toMatchObject({ end_reason: 'completed' });
+  },
+);

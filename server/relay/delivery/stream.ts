@@ -435,6 +435,7 @@ export class ResponseStream implements Looking {
     if (last !== null) {
       await readTrailing(stream, early.frames());
       await this.end('completed');
+      this.release();
       this.emit(last);
       this.isDelivered = true;
     }
