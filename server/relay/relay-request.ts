@@ -207,7 +207,8 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   identify(): Principal {
     const { core, request, peer } = this;
     core.letIn();
-    return core.authorize.identify(request, peer ?? unknownPeer);
+    this.principal = core.authorize.identify(request, peer ?? unknownPeer);
+    return this.principal;
   }
 
   /** What is refused from here on never ran. */

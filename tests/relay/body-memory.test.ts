@@ -1,6 +1,6 @@
 /** Bodies under way take a part of the memory: what finds no room is refused before it is read, and every end gives back what it held. */
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BodyMemory, memoryPerByte, newBodyCells } from '../../server/relay/intake/body-memory.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -161,6 +161,34 @@ describe('requests', () => {
     const headers = { 'content-encoding': 'gzip', 'content-length': String(packed.length) };
     const refused = await beside(() => post('/v1/chat/completions', packed, headers));
     expect(refused.status).toBe(503);
+  });
+
+  test('small packed bodies are served many at a time, as small plain ones are', async () => {
+    const packed = gzipSync(JSON.stringify(chat({ messages: [{ role: 'user', content: 'hi' }] })));
+    const headers = { 'content-encoding': 'gzip', 'content-length': String(packed.length) };
+    upstream.script((response) => sendJson(response, completion(10, 5)));
+    const path = '/v1/chat/completions';
+    const send = () => {
+      const request = new Request(`http://gateway${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', ...headers },
+        body: packed,
+      });
+      return gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+    };
+    const responses = await Promise.all(Array.from({ length: 5 }, send));
+    for (const response of responses) await response.text();
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test('orders of work count for the user who orders, not for all of them together', async () => {
+    await gateway.option('DrawingEnabled', 'true');
+    const change = vi.spyOn(BodyMemory.prototype, 'change');
+    const text = JSON.stringify({ prompt: hello });
+    await (await post('/mj/submit/imagine', text, sized(text))).text();
+    expect(change.mock.calls.length).toBeGreaterThan(1);
+    expect(change.mock.calls.map(([userId]) => userId)).not.toContain(0);
+    change.mockRestore();
   });
 
   test('a recording holds less for each of its bytes', async () => {

@@ -126,7 +126,7 @@ export async function readBody(request: Request, bounds: BodyBounds): Promise<Ui
   if (unpack === undefined) return bytes;
   const { holder, perByte = 1, limit } = bounds;
   const largest = Math.min(limit, Math.max(smallEnough, bytes.length * maxGrowth));
-  for (let most = Math.min(largest, Math.max(smallEnough, bytes.length * usualGrowth)); ; most = largest) {
+  for (let most = Math.min(largest, Math.max(smallBody, bytes.length * usualGrowth)); ; most = largest) {
     holder?.holdMemory(most * perByte);
     const plain = await unpacked(unpack, bytes, most);
     if (plain !== null) {
