@@ -34,6 +34,9 @@ export function createAffiliateRepository({ query }: Database) {
         .where('id', '=', userId)
         .where('gift_waits', '=', 1)
         .executeTakeFirst(),
+    waits: async (userId: number): Promise<void> => {
+      await query.updateTable('users').set({ gift_waits: 1 }).where('id', '=', userId).execute();
+    },
     given: async (userId: number): Promise<void> => {
       await query.updateTable('users').set({ gift_waits: 0 }).where('id', '=', userId).execute();
     },

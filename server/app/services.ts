@@ -47,9 +47,9 @@ import type { Vault } from '../domain/secrets/vault.ts';
 import { createDevices, type Devices } from '../domain/sessions/devices.ts';
 import { createLoginCompletion, type LoginCompletion } from '../domain/sessions/login-completion.ts';
 import { createPasskeys, type PasskeysService } from '../domain/sessions/passkeys.ts';
-import { createRateLimit, type RateLimit } from '../domain/sessions/rate-limit.ts';
 import { createSecondFactor, type SecondFactorService } from '../domain/sessions/second-factor.ts';
 import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
+import { createSignUps } from '../domain/sessions/sign-ups.ts';
 import { createSetup } from '../domain/setup/service.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
@@ -182,10 +182,6 @@ export interface ServiceDeps {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** New accounts of one network. */
-const signUpsPerHour = 20;
-const dayMs = 86_400_000;
-
 const withDefaults = (deps: ServiceDeps) => ({
   store: createEphemeralStore(deps.database, deps.vault.keyHmac, deps.now),
   node: '',
@@ -265,16 +261,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
-  const hourly = createRateLimit('new accounts of networks', 3600, signUpsPerHour, deps.store);
-  const signUps: RateLimit = {
-    ...hourly,
-    take: async (network) => {
-      const most = options.get('RegistrationsPerIp');
-      const daily = { purpose: 'new accounts of networks a day', key: network };
-      if (!(await hourly.take(network))) return false;
-      return most === 0 || (await deps.store.count(daily, dayMs, most)) !== null;
-    },
-  };
+  const signUps = createSignUps(deps.store, () => options.get('RegistrationsPerIp'));
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();

@@ -81,6 +81,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await affiliate.claimCode(bob, 'CCCC');
   await affiliate.ownerOf('BBBB');
   await affiliate.inviterOf(bob);
+  await affiliate.waits(bob);
   await affiliate.waiting(bob);
   await affiliate.given(bob);
   await options.change(

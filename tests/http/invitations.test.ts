@@ -122,6 +122,17 @@ test('an address makes so many accounts a day', async () => {
   await register('', '2001:db8:1:3::1');
 });
 
+test('a registration that fails takes neither an account of the day nor a gift', async () => {
+  await api.gateway.option('RegistrationsPerIp', '1');
+  await api.gateway.option('InvitationGiftsPerIp', '1');
+  const ip = '198.51.100.21';
+  const given = { username: 'root', password: 'password1', password2: '', email: '', code: '', affCode: invitation };
+  const from = { ip, userId: 0, language: 'en', deviceCookie: '' } as const;
+  await expect(api.gateway.services.accounts.register(given, from)).rejects.toMatchObject({ code: 'username_taken' });
+  expect(await balanceOf((await register(invitation, ip)).id)).toBe(120);
+  await expect(register(invitation, ip)).rejects.toMatchObject({ code: 'too_many_attempts' });
+});
+
 test('where an invitation is required, only the code of an enabled user lets in', async () => {
   await api.gateway.option('InvitationRequired', 'true');
   await expect(register('')).rejects.toMatchObject({ code: 'invitation_needed' });
@@ -138,7 +149,7 @@ test('a login by another service needs the code too', async () => {
   await api.gateway.option('InvitationRequired', 'true');
   const { createSignUp } = await import('../../server/domain/oauth/sign-up.ts');
   const { database, services } = api.gateway;
-  const signUps = { take: async () => true, taken: async () => 0 };
+  const signUps = { within: <T>(_network: string, run: () => Promise<T>) => run() };
   const { register: enter } = createSignUp({ database, ...services, signUps });
   const known = { username: 'octo', displayName: '', email: '', service: 'GitHub', prefix: 'github_', ip: '192.0.2.9' };
   const identity = { column: 'github_id', id: '7', issuer: '' } as const;

@@ -10,7 +10,7 @@ import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Devices } from '../sessions/devices.ts';
 import { networkOf } from '../sessions/network.ts';
-import type { RateLimit } from '../sessions/rate-limit.ts';
+import type { SignUps } from '../sessions/sign-ups.ts';
 import { createThrottle } from '../sessions/throttle.ts';
 import type { Credentials } from '../users/credentials.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
@@ -55,7 +55,7 @@ export function createAccounts(deps: {
   readonly credentials: Credentials;
   readonly devices: Devices;
   /** New accounts of one network. */
-  readonly signUps: RateLimit;
+  readonly signUps: SignUps;
   readonly sendMail: SendMail;
   /** A letter that could not be sent while its asker must not notice. */
   readonly report: (error: unknown) => void;
@@ -97,21 +97,22 @@ export function createAccounts(deps: {
       if (given.password2 !== '' && given.password2 !== given.password) throw new AppError('setup_password_mismatch');
       const verifies = options.get('EmailVerificationEnabled');
       if (verifies && (given.email === '' || given.code === '')) throw new AppError('register_email_needed');
-      if (!(await deps.signUps.take(networkOf(requester.ip)))) throw new AppError('too_many_attempts');
-      const { inviterId, gifts } = await deps.affiliate.invitation(given.affCode, networkOf(requester.ip));
-      const email = verifies ? await proven(given.email, given.code, nameOf(requester)) : '';
-      if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
-      const id = await users.create({
-        username,
-        password: given.password,
-        displayName: username,
-        role: Role.user,
-        quota: 0,
-        email,
-        inviterId,
-        giftWaits: gifts === 'with-top-up',
+      const network = networkOf(requester.ip);
+      await deps.signUps.within(network, async () => {
+        const inviterId = await deps.affiliate.invitation(given.affCode);
+        const email = verifies ? await proven(given.email, given.code, nameOf(requester)) : '';
+        if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
+        const id = await users.create({
+          username,
+          password: given.password,
+          displayName: username,
+          role: Role.user,
+          quota: 0,
+          email,
+          inviterId,
+        });
+        await deps.affiliate.welcome({ id, username, group_name: 'default' }, network);
       });
-      await deps.affiliate.welcome({ id, username, group_name: 'default' }, gifts);
     },
     /** Mails a code; an address that has an account gets another letter and the same answer. @throws AppError mail_*, email_*, too_many_attempts. */
     async sendCode(given: string, requester: Requester): Promise<void> {

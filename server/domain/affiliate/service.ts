@@ -12,15 +12,6 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { eventLog, quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 
-/** When both sides of an invitation get their gifts. */
-export type Gifts = 'now' | 'with-top-up' | 'none';
-
-export interface Invitation {
-  /** 0 = nobody. */
-  readonly inviterId: number;
-  readonly gifts: Gifts;
-}
-
 type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -101,17 +92,11 @@ export function createAffiliate(deps: {
       }
     },
     inviterOf,
-    /** What an account gets that is made with this code. @param network of the new user. @throws AppError invitation_needed */
-    async invitation(code: string, network: string): Promise<Invitation> {
+    /** Who lets in with this code. @returns the inviter's id, 0 = nobody, where nobody is needed. @throws AppError invitation_needed */
+    async invitation(code: string): Promise<number> {
       const inviterId = await inviterOf(code);
-      if (inviterId === 0) {
-        if (options.get('InvitationRequired')) throw new AppError('invitation_needed');
-        return { inviterId, gifts: 'none' };
-      }
-      const most = options.get('InvitationGiftsPerIp');
-      const place = { purpose: 'invitation gifts of networks', key: network };
-      if (most > 0 && (await deps.store.count(place, dayMs, most)) === null) return { inviterId, gifts: 'none' };
-      return { inviterId, gifts: options.get('InvitationGiftsAfterTopUp') ? 'with-top-up' : 'now' };
+      if (inviterId === 0 && options.get('InvitationRequired')) throw new AppError('invitation_needed');
+      return inviterId;
     },
     /** Gifts that waited for a top-up, each once however often it is said. */
     async toppedUp(userId: number): Promise<void> {
@@ -120,12 +105,22 @@ export function createAffiliate(deps: {
       await give(user);
       await repository.given(userId);
     },
-    /** What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for. */
-    async welcome(user: Person, gifts: Gifts = 'now'): Promise<void> {
+    /**
+     * What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for.
+     * @param network of the new user, which brings so many gifts a day; absent = it is not looked at, and nothing waits.
+     */
+    async welcome(user: Person, network?: string): Promise<void> {
       await present(user, `new:${user.id}`, options.get('QuotaForNewUser'), 'welcome');
-      if (gifts === 'now') return give(user);
+      if (network === undefined) return give(user);
       const inviter = await repository.inviterOf(user.id);
-      if (inviter !== undefined) await reward(inviter, 0, `${rewardRef(user.id)}:counted`);
+      if (inviter === undefined) return;
+      // Counted once there is an account: a registration that fails takes nobody's gift.
+      const most = options.get('InvitationGiftsPerIp');
+      const place = { purpose: 'invitation gifts of networks', key: network };
+      const isBeyond = most > 0 && (await deps.store.count(place, dayMs, most)) === null;
+      if (!isBeyond && !options.get('InvitationGiftsAfterTopUp')) return give(user);
+      if (!isBeyond) await repository.waits(user.id);
+      await reward(inviter, 0, `${rewardRef(user.id)}:counted`);
     },
     /** Moves earned quota into the balance. @throws AppError affiliate_minimum, affiliate_insufficient. */
     async transfer(user: Person, quota: number): Promise<void> {

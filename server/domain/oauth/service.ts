@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
-import type { RateLimit } from '../sessions/rate-limit.ts';
+import type { SignUps } from '../sessions/sign-ups.ts';
 import type { UsersService } from '../users/service.ts';
 import { exchangeCode, type Fetch } from './exchange.ts';
 import { issuerAt } from './issuer.ts';
@@ -48,7 +48,7 @@ export function createOAuth(deps: {
   readonly vault: Vault;
   readonly store: EphemeralStore;
   /** New accounts of one network. */
-  readonly signUps: RateLimit;
+  readonly signUps: SignUps;
   readonly fetch: Fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -8,7 +8,7 @@ import { checkEmail, isEmail } from '../accounts/email.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { networkOf } from '../sessions/network.ts';
-import type { RateLimit } from '../sessions/rate-limit.ts';
+import type { SignUps } from '../sessions/sign-ups.ts';
 import { maxUsernameLength } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 
@@ -36,7 +36,7 @@ export function createSignUp(deps: {
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
   /** New accounts of one network. */
-  readonly signUps: RateLimit;
+  readonly signUps: SignUps;
 }) {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
@@ -58,32 +58,35 @@ export function createSignUp(deps: {
     return '';
   };
 
+  const registered = async (input: NewUser, email: string, network: string): Promise<UserRow> => {
+    const inviterId = await deps.affiliate.invitation(input.affCode);
+    const username = await freeName(input.username, input.prefix);
+    const id = await users.create({
+      username,
+      // The password is random: the user logs in with the other service, or resets it by mail.
+      password: randomBytes(32).toString('base64url'),
+      passwordMade: true,
+      displayName: [...input.displayName].slice(0, maxDisplayNameLength).join(''),
+      role: Role.user,
+      quota: 0,
+      email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',
+      inviterId,
+      identity: input.identity,
+    });
+    await deps.affiliate.welcome({ id, username, group_name: 'default' }, network);
+    const user = await users.find(id);
+    if (user === undefined) throw new AppError('user_unknown');
+    return user;
+  };
+
   return {
     /** @throws AppError setup_needed, register_closed, invitation_needed, email_*, too_many_attempts. */
     async register(input: NewUser): Promise<UserRow> {
       if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
       const email = admitted(input.email, input.service);
-      if (!(await deps.signUps.take(networkOf(input.ip)))) throw new AppError('too_many_attempts');
-      const { inviterId, gifts } = await deps.affiliate.invitation(input.affCode, networkOf(input.ip));
-      const username = await freeName(input.username, input.prefix);
-      const id = await users.create({
-        username,
-        // The password is random: the user logs in with the other service, or resets it by mail.
-        password: randomBytes(32).toString('base64url'),
-        passwordMade: true,
-        displayName: [...input.displayName].slice(0, maxDisplayNameLength).join(''),
-        role: Role.user,
-        quota: 0,
-        email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',
-        inviterId,
-        giftWaits: gifts === 'with-top-up',
-        identity: input.identity,
-      });
-      await deps.affiliate.welcome({ id, username, group_name: 'default' }, gifts);
-      const user = await users.find(id);
-      if (user === undefined) throw new AppError('user_unknown');
-      return user;
+      const network = networkOf(input.ip);
+      return deps.signUps.within(network, () => registered(input, email, network));
     },
     /** Keeps a verified address for an account that has none, where the site's rules allow it. */
     async keepEmail(user: UserRow, email: string): Promise<void> {

@@ -18,8 +18,6 @@ export interface NewUser {
   readonly email?: string;
   /** 0 = none. */
   readonly inviterId?: number;
-  /** The gifts of the invitation are given with the first top-up. */
-  readonly giftWaits?: boolean;
   /** Who another service says it is. */
   readonly identity?: Identity;
   /** The password is random and was never shown. */
@@ -83,7 +81,7 @@ export function createUsers(deps: {
         aff_quota: 0,
         aff_history_quota: 0,
         inviter_id: user.inviterId ?? 0,
-        gift_waits: Number(user.giftWaits ?? false),
+        gift_waits: 0,
         setting: '',
         created_at: seconds(),
         deleted_at: null,
