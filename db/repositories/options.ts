@@ -22,6 +22,8 @@ export interface OptionChange {
   readonly meta: ReadonlyMap<string, string>;
   /** What was there before, kept so that it can be brought back; null = nothing is kept. */
   readonly version: OptionVersion | null;
+  /** What earlier versions kept, by their ids, where that is told in other words now. */
+  readonly versions?: ReadonlyMap<number, string>;
 }
 
 export function createOptionsRepository({ query }: Database) {
@@ -73,7 +75,7 @@ export function createOptionsRepository({ query }: Database) {
     /** The same, and values of `meta` with it, by whoever claims it first. @returns false = another process did. */
     changeOnce: (
       { key, before, after }: MetaClaim,
-      { texts, meta, version }: OptionChange,
+      { texts, meta, version, versions = new Map() }: OptionChange,
       now: number,
     ): Promise<boolean> =>
       query.transaction().execute(async (transaction) => {
@@ -93,6 +95,8 @@ export function createOptionsRepository({ query }: Database) {
                 .returning('key')
                 .executeTakeFirst();
         if (claimed === undefined) return false;
+        for (const [id, options] of versions)
+          await transaction.updateTable('price_versions').set({ options }).where('id', '=', id).execute();
         if (version !== null) await keepVersion(transaction, version, now);
         await write(transaction, texts, now);
         for (const [name, value] of meta) await writeMeta(transaction, name, value);

@@ -114,6 +114,19 @@ test('a name that had the price of its base gets one of its own only when somebo
   expect(kept).toEqual({ ModelRatio: { 'old-2026-05-13': null, 'host/old': null } });
 });
 
+test('factors of a name wait where the same name with a date has a price', () => {
+  const from = whole({ ModelRatio: { 'old-2026-05-13': 3 } });
+  const { maps, kept } = follow(
+    { TierRatio: { old: { 'service_tier:priority': 2 }, new: { 'service_tier:priority': 2 } } },
+    false,
+    {},
+    from,
+    {},
+  );
+  expect(maps.TierRatio).toEqual({ new: { 'service_tier:priority': 2 } });
+  expect(kept).toEqual({ TierRatio: { old: null } });
+});
+
 test('a price that was kept is proposed until it is decided upon, over several builds', () => {
   const first = follow(moved, false);
   const second = follow(
@@ -181,6 +194,19 @@ test('a site of the first builds, which recorded nothing, keeps what it charges 
   expect(items[0]).toMatchObject({ reason: 'shipped', actor: '' });
   await gateway.call('ratio.rollback', { version: items[0]?.id });
   expect(prices('ModelRatio')).toEqual({ 'gpt-4o': 5, 'o3-mini': 0.55 });
+  await gateway.close();
+});
+
+test('going back to a time before an upgrade brings the prices of that time, not those of the new build', async () => {
+  const { gateway, upgrade, prices } = await siteWith(false);
+  await upgrade(shippedWith(gateway, { ModelRatio: { 'gpt-4o': 99 } }));
+  await gateway.services.options.setMeta('setup_at', '1');
+  const before = { ...shippedWith(gateway).ModelRatio, 'gpt-4o': 99 };
+  await gateway.option('ModelRatio', JSON.stringify({ ...before, o1: 77 }));
+  await upgrade(shippedWith(gateway));
+  const { items } = (await gateway.call('ratio.history', {})) as { items: { id: number }[] };
+  await gateway.call('ratio.rollback', { version: items.at(-1)?.id });
+  expect(prices('ModelRatio')).toEqual(before);
   await gateway.close();
 });
 

@@ -109,7 +109,11 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   const shipped = { texts: new Map([['Notice', 'claimed']]), meta: new Map([['beside', 'x']]), version: null };
   await options.changeOnce({ key: 'claim', before: null, after: 'one' }, shipped, start);
   await options.changeOnce({ key: 'claim', before: null, after: 'two' }, shipped, start);
-  await options.changeOnce({ key: 'claim', before: 'one', after: 'two' }, { ...shipped, texts: new Map() }, start);
+  await options.changeOnce(
+    { key: 'claim', before: 'one', after: 'two' },
+    { ...shipped, texts: new Map(), versions: new Map([[1, '{"ModelRatio":"{}"}']]) },
+    start,
+  );
   await options.meta('mark');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-new');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-newer');

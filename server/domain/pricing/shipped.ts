@@ -4,9 +4,10 @@ import { isDeepStrictEqual as isSame } from 'node:util';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
+import { createPriceVersionsRepository } from '../../../db/repositories/price-versions.ts';
 import { optionRow, optionValue } from '../../contract/options.ts';
 import { defaultPriceText } from '../../contract/pricing/defaults.ts';
-import { matchesPattern } from '../../contract/pricing/modifiers.ts';
+import { matchesPattern, undated } from '../../contract/pricing/modifiers.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
@@ -64,7 +65,10 @@ function concerns(before: PriceTables, own: ReadonlySet<string>, isSelfUse: bool
       const at = entry.indexOf(':');
       return at < 0 || priced.some((name) => matchesPattern(entry.slice(at + 1), name));
     }
-    return entry.endsWith('*') ? priced.some((name) => matchesPattern(entry, name)) : isPriced(entry);
+    if (entry.endsWith('*')) return priced.some((name) => matchesPattern(entry, name));
+    // Factors of a name hold for the same name with a date too.
+    const isFactor = key === 'TierRatio' || key === 'TierFactors';
+    return isPriced(entry) || (isFactor && priced.some((name) => undated(name) === entry));
   };
 }
 
@@ -118,6 +122,19 @@ export const keptPricesKey = 'kept_prices';
 const firstMaps = async (): Promise<PriceMaps> =>
   (await import('./first-prices.json', { with: { type: 'json' } })).default as PriceMaps;
 
+/** Versions that kept the prices of an earlier build as its default say them in full: the default is another one now. */
+async function spelledOut(database: Database, base: PriceMaps, shipped: PriceMaps): Promise<ReadonlyMap<number, string>> {
+  const moved = shippedKeys.filter((key) => !isSame(base[key] ?? {}, shipped[key] ?? {}));
+  const made = new Map<number, string>();
+  for (const { id, options } of await createPriceVersionsRepository(database).since(0)) {
+    const kept = JSON.parse(options) as Record<string, string | null>;
+    const named = moved.filter((key) => kept[key] === null);
+    for (const key of named) kept[key] = JSON.stringify(base[key] ?? {});
+    if (named.length > 0) made.set(id, JSON.stringify(kept));
+  }
+  return made;
+}
+
 /**
  * Lets a site follow what this build ships, once per build; what was in force before becomes a version.
  * @param now epoch milliseconds. @returns whether a price is another one now.
@@ -159,7 +176,8 @@ export async function followShippedPrices(database: Database, now: number, shipp
   const isChanged = Object.keys(changed).length > 0;
   const version = isChanged ? { actor: '', reason: 'shipped', kept: JSON.stringify(changed) } : null;
   record.set(keptPricesKey, JSON.stringify(kept));
-  return (await repository.changeOnce(claim, { texts, meta: record, version }, seconds)) && isChanged;
+  const versions = await spelledOut(database, base, shipped);
+  return (await repository.changeOnce(claim, { texts, meta: record, version, versions }, seconds)) && isChanged;
 }
 
 export const keptIn = (text: string | undefined): KeptPrices =>
