@@ -1,5 +1,5 @@
 /** A price list that is read by the clock: it proposes and stores nothing. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 const address = 'https://prices.example/list.json';
@@ -53,6 +53,27 @@ const proposed = async () => {
 const ratiosProposed = async () =>
   (await proposed()).changes.filter(({ key }) => key === 'ModelRatio').map(({ name, after }) => [name, after]);
 const inForce = () => JSON.parse(gateway.services.options.text('ModelRatio')) as Record<string, number>;
+
+test('a list of rows is read in a time that grows with it, and looked at once for as long as nothing changes', async () => {
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ model_name: `m${n}`, quota_type: 0, model_ratio: 1 }));
+  answer = () => Response.json({ data: rows(20_000) });
+  const started = process.cpuUsage();
+  await tick();
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 1000).toBeLessThan(5000);
+  const propose = vi.spyOn(gateway.services.pricing, 'propose');
+  const count = await gateway.services.proposals.count();
+  expect(count).toBe(20_000);
+  await gateway.services.proposals.count();
+  expect(propose).toHaveBeenCalledTimes(1);
+  await gateway.option('ModelRatio', JSON.stringify({ a: 1, b: 2, far: 1, m0: 1 }));
+  expect(await gateway.services.proposals.count()).toBe(count - 1);
+  now += 6 * hourMs;
+  answer = () => Response.json({ data: rows(20_001) });
+  await tick();
+  expect(await proposed()).toMatchObject({ error: 'more than 20000 names' });
+});
 
 test('it is read when its hours have passed, and never before', async () => {
   await tick();

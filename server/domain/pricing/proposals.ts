@@ -1,10 +1,11 @@
 /** Prices that wait for a person: newer figures of this build, and those of a list that is read by the clock. */
+import { isDeepStrictEqual as isSame } from 'node:util';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionKey } from '../../contract/options.ts';
 import { pricesDate } from '../../contract/pricing/defaults.ts';
 import type { PriceChange } from '../../contract/pricing/diff.ts';
 import { relevantPart } from '../../contract/pricing/open-list.ts';
-import type { PriceOptionKey } from '../../contract/pricing/tables.ts';
+import { type PriceOptionKey, priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { safeText } from '../../contract/safe-text.ts';
 import { textWithin } from '../../contract/text-within.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -94,9 +95,22 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
     error: '',
   });
 
+  type Found = Pick<PriceProposal, 'changes' | 'held'>;
+  /** Every look at the overview asks for it, and the same list at the same prices says the same. */
+  let latest: { readonly question: readonly string[]; readonly found: Found } | null = null;
+  const foundIn = async (text: string): Promise<Found> => {
+    if (text === '') return { changes: [], held: [] };
+    const models = await served();
+    const today = new Date(now()).toISOString().slice(0, 10);
+    const question = [text, today, models.join('\n'), ...priceOptionKeys.map((key) => options.text(key))];
+    if (latest === null || !isSame(latest.question, question))
+      latest = { question, found: pricing.propose(text, models, true) };
+    return latest.found;
+  };
+
   const listed = async (): Promise<PriceProposal> => {
     const { from, at, error, text } = await jsonOf(listKey, noList);
-    const found = text === '' ? { changes: [], held: [] } : pricing.propose(text, await served(), true);
+    const found = await foundIn(text);
     const rejected = await jsonOf<Rejected>(rejectedKey, {});
     const changes = found.changes.filter(({ key, name, after }) => rejected[key]?.[name] !== after);
     return { source: 'list', from: from || options.get('price_list.address'), at, changes, held: found.held, error };

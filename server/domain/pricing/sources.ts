@@ -43,6 +43,8 @@ export interface PriceList {
 
 /** Twice as much as the largest list, and as much as fits without being noticed. */
 const maxCharacters = 32_000_000;
+/** Five times what the largest list has. Of a list with our own maps or rows all names are proposed. */
+const maxNames = 20_000;
 
 export interface ListReading {
   /** `2026-11-28`, UTC. */
@@ -66,6 +68,8 @@ export function readPriceList(text: string, { today, isKnown }: ListReading): Pr
   const list = isRecord(parsed) && parsed.data !== undefined ? parsed.data : parsed;
   const found = Array.isArray(list) ? fromRows(list) : isRecord(list) ? fromMaps(list) : {};
   if (Object.keys(found).length === 0) throw new AppError('params_invalid', { detail: 'no prices found' });
+  if (Object.values(found).some((map) => Object.keys(map ?? {}).length > maxNames))
+    throw new AppError('params_invalid', { detail: `more than ${maxNames} names` });
   return withoutControls(found);
 }
 
@@ -86,13 +90,21 @@ function withoutControls(found: ImportedPrices): PriceList {
   return { entries, held, gone: [] };
 }
 
+type EntryMaps = Record<string, Record<string, unknown>>;
+
+/** Into the map itself: one that is copied for each name takes a time that grows with the square of the list. */
+function put(maps: EntryMaps, key: string, name: string, value: unknown): void {
+  maps[key] ??= Object.create(null) as Record<string, unknown>;
+  maps[key][name] = value;
+}
+
 function fromOpen({ models, refused }: OpenList, isKnown: (model: string) => boolean): PriceList {
-  const maps: Record<string, Record<string, unknown>> = {};
+  const maps: EntryMaps = {};
   const gone: string[] = [];
   for (const [name, facts] of models) {
     if (!isKnown(name)) continue;
     if (facts === null) gone.push(name);
-    else for (const [key, value] of Object.entries(entriesOf(facts))) maps[key] = { ...maps[key], [name]: value };
+    else for (const [key, value] of Object.entries(entriesOf(facts))) put(maps, key, name, value);
   }
   if (models.size === 0 && refused.length === 0) throw new AppError('params_invalid', { detail: 'no prices found' });
   const held = refused
@@ -113,16 +125,13 @@ function fromMaps(maps: Readonly<Record<string, unknown>>): ImportedPrices {
 
 /** Rows of the pricing page: `quota_type` 1 is a price per call. */
 function fromRows(rows: readonly unknown[]): ImportedPrices {
-  const maps: Record<string, Record<string, unknown>> = {};
-  const put = (key: PriceOptionKey, model: string, value: unknown) => {
-    maps[key] = { ...maps[key], [model]: value };
-  };
+  const maps: EntryMaps = {};
   for (const row of rows) {
     if (!isRecord(row) || typeof row.model_name !== 'string') continue;
-    if (row.quota_type === 1) put('ModelPrice', row.model_name, row.model_price);
+    if (row.quota_type === 1) put(maps, 'ModelPrice', row.model_name, row.model_price);
     else if (typeof row.model_ratio === 'number') {
-      put('ModelRatio', row.model_name, row.model_ratio);
-      if (typeof row.completion_ratio === 'number') put('CompletionRatio', row.model_name, row.completion_ratio);
+      put(maps, 'ModelRatio', row.model_name, row.model_ratio);
+      if (typeof row.completion_ratio === 'number') put(maps, 'CompletionRatio', row.model_name, row.completion_ratio);
     }
   }
   return maps;
