@@ -75,6 +75,39 @@ test('a list of rows is read in a time that grows with it, and looked at once fo
   expect(await proposed()).toMatchObject({ error: 'more than 20000 names' });
 });
 
+test.each([
+  ['CompletionRatio', { a: 0.01 }],
+  ['CacheRatio', { a: 0.01 }],
+  ['AudioRatio', { a: 0 }],
+  ['ContextTiers', { a: [{ above: 1, input: 0.01 }] }],
+  ['TierRatio', { a: { 'service_tier:flex': 0.01 } }],
+  ['PriceDates', { a: [{ from: '2026-01-01', ModelRatio: 0.01 }] }],
+  ['PriceDates', { a: [{ from: '2027-01-01', CompletionRatio: 500 }] }],
+  ['ToolPrices', { web_search: 0 }],
+])('a figure that moves far is held back by whatever map a list moves it: %s', async (key, map) => {
+  answer = () => Response.json({ [key]: { ...map, 'an-unknown-model': Object.values(map)[0] } });
+  await tick();
+  const { changes, held } = await proposed();
+  expect(changes.filter(({ name }) => name in map)).toEqual([]);
+  expect(held).toContainEqual({ name: Object.keys(map)[0], reason: 'threefold' });
+});
+
+test('other parts of a price are proposed where they move little', async () => {
+  answer = () =>
+    Response.json({
+      CompletionRatio: { a: 6 },
+      AudioRatio: { a: 8 },
+      ContextTiers: { a: [{ above: 200_000, input: 2, output: 1.5 }] },
+      TierRatio: { a: { 'service_tier:priority': 6, 'service_tier:flex': 0.5 } },
+      PriceDates: { a: [{ from: '2027-01-01', ModelRatio: 2 }] },
+      ToolPrices: { web_search: 0.014 },
+    });
+  await tick();
+  const { changes, held } = await proposed();
+  expect(changes.length).toBe(6);
+  expect(held).toEqual([]);
+});
+
 test('it is read when its hours have passed, and never before', async () => {
   await tick();
   now += 6 * hourMs - 1000;

@@ -3,7 +3,9 @@ import type { Database } from '../../../db/open.ts';
 import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db/repositories/price-versions.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
+import { bucketOptions } from '../../contract/pricing/bucket.ts';
 import { type PriceChange, pricesDiffer } from '../../contract/pricing/diff.ts';
+import { termRatio, tiersOf } from '../../contract/pricing/modifiers.ts';
 import {
   compilePriceTables,
   type PriceOptionKey,
@@ -44,11 +46,12 @@ function movesOf(tables: PriceTables, { entries, gone }: PriceList, options: Opt
     const own = entries[key];
     return own === undefined ? text : JSON.stringify({ ...(JSON.parse(text || '{}') as object), ...own });
   }, options.now());
-  const names = new Set([...Object.keys(entries.ModelRatio ?? {}), ...Object.keys(entries.ModelPrice ?? {})]);
+  const names = new Set(ownMaps.flatMap((key) => Object.keys(entries[key] ?? {})));
   const held: HeldPrice[] = [];
   for (const name of names) {
     const [before, after] = [dollarsOf(tables, name), dollarsOf(merged, name)];
-    const isByCall = entries.ModelPrice?.[name] !== undefined;
+    const isByCall =
+      entries.ModelPrice?.[name] !== undefined || (entries.ModelRatio?.[name] === undefined && after.per_call !== null);
     if (before.input === null && before.per_call === null) continue;
     if ((before.per_call !== null) !== isByCall) held.push({ name, reason: 'unit' });
     else if (
@@ -61,10 +64,99 @@ function movesOf(tables: PriceTables, { entries, gone }: PriceList, options: Opt
     )
       held.push({ name, reason: 'threefold' });
   }
+  const far = new Set(held.map(({ name }) => name));
+  for (const [key, map] of Object.entries(entries))
+    for (const [name, value] of Object.entries(map ?? {})) {
+      if (
+        far.has(name) ||
+        !figuresMoved(tables, merged, { key, name, value }).some(([was, will]) => movesFar(was, will))
+      )
+        continue;
+      far.add(name);
+      held.push({ name, reason: 'threefold' });
+    }
   for (const name of gone)
     if (tables.modelRatio.has(name) || tables.modelPrice.has(name)) held.push({ name, reason: 'gone' });
   return held;
 }
+
+/** Options of which `dollarsOf` tells. */
+const ownMaps = ['ModelRatio', 'ModelPrice', 'CompletionRatio', 'CacheRatio'] as const;
+
+interface ListedEntry {
+  readonly key: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Figures that the site has beside those, as they are and as an entry of a list would make them. */
+function figuresMoved(
+  tables: PriceTables,
+  merged: PriceTables,
+  { key, name, value }: ListedEntry,
+): (readonly [number, number])[] {
+  const bucket = bucketOptions.find((one) => one.key === key);
+  if (bucket !== undefined) {
+    const [was, will] = [tables, merged].map((one) => {
+      const ratio = one[bucket.table].get(name);
+      return ratio === undefined ? undefined : ratio * (one.modelRatio.get(name) ?? 1);
+    });
+    // What has none of its own costs what other input costs.
+    if (was === undefined) return will === 0 ? [[1, 0]] : [];
+    return will === undefined ? [] : [[was, will]];
+  }
+  switch (key) {
+    case 'ToolPrices': {
+      const [was, will] = [tables.toolPrices.get(name), merged.toolPrices.get(name)];
+      return was === undefined || will === undefined ? [] : [[was, will]];
+    }
+    case 'ContextTiers':
+      return tiersOf(value).flatMap(({ above }) => {
+        const [was, will] = [figuresAbove(tables, name, above), figuresAbove(merged, name, above)];
+        return was.flatMap((one, at) => [[one, will[at] ?? one] as const]);
+      });
+    case 'TierRatio':
+    case 'TierFactors':
+      return Object.keys(recordOf(value)).flatMap((term) => {
+        const at = term.indexOf(':');
+        const [was, will] = [tables, merged].map(({ termRules }) =>
+          termRatio(termRules, [name.replace(/\*$/, '')], term.slice(0, at), term.slice(at + 1)),
+        );
+        // A term without a factor is not sold below the ordinary price.
+        return typeof will === 'number' ? [[was ?? Math.max(1, will), will] as const] : [];
+      });
+    case 'PriceDates':
+      // On the day itself nobody looks at it again.
+      return (Array.isArray(value) ? value : []).flatMap((row: unknown) =>
+        Object.entries(recordOf(row)).flatMap(([option, figure]) => {
+          const map = option === 'ModelRatio' || option === 'ModelPrice' ? option : null;
+          const table = map === null ? bucketOptions.find((one) => one.key === option)?.table : undefined;
+          const was =
+            map === 'ModelRatio'
+              ? tables.modelRatio
+              : map === 'ModelPrice'
+                ? tables.modelPrice
+                : table && tables[table];
+          const before = was?.get(name);
+          return before === undefined || typeof figure !== 'number' ? [] : [[before, figure] as const];
+        }),
+      );
+    default:
+      return [];
+  }
+}
+
+/** Of a prompt longer than this. */
+function figuresAbove(tables: PriceTables, name: string, above: number): number[] {
+  const prices = resolvePrices(tables, name, { group: '', userGroup: '' });
+  if (prices === null) return [];
+  const { modelRatio, completionRatio, cacheRatio } =
+    prices.tiers.find((tier) => tier.above <= above)?.prices ?? prices;
+  return [modelRatio, modelRatio * completionRatio, modelRatio * cacheRatio];
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 
 const movesFar = (was: number, will: number): boolean =>
   was !== will && (was === 0 || will === 0 || was / will >= mostMove || will / was >= mostMove);

@@ -123,7 +123,11 @@ const firstMaps = async (): Promise<PriceMaps> =>
   (await import('./first-prices.json', { with: { type: 'json' } })).default as PriceMaps;
 
 /** Versions that kept the prices of an earlier build as its default say them in full: the default is another one now. */
-async function spelledOut(database: Database, base: PriceMaps, shipped: PriceMaps): Promise<ReadonlyMap<number, string>> {
+async function spelledOut(
+  database: Database,
+  base: PriceMaps,
+  shipped: PriceMaps,
+): Promise<ReadonlyMap<number, string>> {
   const moved = shippedKeys.filter((key) => !isSame(base[key] ?? {}, shipped[key] ?? {}));
   const made = new Map<number, string>();
   for (const { id, options } of await createPriceVersionsRepository(database).since(0)) {
