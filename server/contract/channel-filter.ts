@@ -19,7 +19,8 @@ const fields: Readonly<Record<string, (channel: Filtered) => readonly string[]>>
 /** All conditions must hold; a list has a word when one of its members is the word. @throws AppError params_invalid */
 export function channelFilter(filter: string): (channel: Filtered) => boolean {
   const conditions = filter.split(',').map((condition) => {
-    const [field = '', word = ''] = condition.split('=').map((part) => part.trim());
+    const at = condition.indexOf('=');
+    const [field, word] = at < 0 ? ['', ''] : [condition.slice(0, at).trim(), condition.slice(at + 1).trim()];
     const valuesOf = Object.hasOwn(fields, field) ? fields[field] : undefined;
     if (valuesOf === undefined || word === '')
       throw new AppError('params_invalid', { detail: `filter ${condition}: ${Object.keys(fields).join(', ')}` });

@@ -27,8 +27,12 @@ export type TokenIssue =
   | { readonly code: 'token_amount'; readonly params: { readonly field: string; readonly limit: number } }
   | { readonly code: 'token_addresses'; readonly params: { readonly address: string } };
 
-/** The first entry that is neither an address nor a network. */
-export const wrongNetwork = (text: string): string | undefined => networksIn(text).find((entry) => !isNetwork(entry));
+/** The first entry that is neither an address nor a network; separators alone, which would lift the limit, are wrong too. */
+export function wrongNetwork(text: string): string | undefined {
+  const entries = networksIn(text);
+  const said = text.trim();
+  return entries.length === 0 && said !== '' ? said : entries.find((entry) => !isNetwork(entry));
+}
 
 /**
  * The first thing that is wrong. What is stored may be sent back as it is: consoles send whole records, of keys that have

@@ -22,6 +22,7 @@ beforeAll(async () => {
     a: await add('a', { tag: 'cheap', group: 'default,vip' }),
     b: await add('b', { status: 2 }),
     c: await add('c', { group: 'vip', models: 'm,n' }),
+    'c=d': await add('c=d', { status: 3 }),
   };
 });
 afterAll(async () => {
@@ -35,6 +36,7 @@ test.each([
   ['filter=status%3Denabled,group%3Dvip,model%3Dn', ['c']],
   ['filter=tag%3Dcheap', ['a']],
   ['filter=name%3Db', ['b']],
+  ['filter=name%3Dc%3Dd', ['c=d']],
   ['tag=cheap&filter=status%3Ddisabled', []],
   ['tag=none', []],
 ])('%s selects %j', async (query, names) => {

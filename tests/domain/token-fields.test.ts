@@ -55,6 +55,9 @@ test.each([
   [{ expired_time: -2 }, 'token_expiry_invalid'],
   [{ expired_time: now }, 'token_expiry_past'],
   [{ allow_ips: '10.0.0.1, 10.0.0.2\nnot-an-ip' }, 'token_addresses'],
+  // What two empty variables leave: no address, and no limit.
+  [{ allow_ips: ',' }, 'token_addresses'],
+  [{ allow_ips: ' ,\n, ' }, 'token_addresses'],
 ])('a new key with %o is refused: %s', (given, code) => {
   expect(tokenIssue(given, null, now)).toMatchObject({ code });
 });

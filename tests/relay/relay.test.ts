@@ -313,7 +313,7 @@ test.each(places)('the key is found in %s and the same rules hold', async (_name
     await gateway.sync();
     return key;
   };
-  for (const none of ['10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/x', '10.0.0.0/8.5'])
+  for (const none of ['10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/x', '10.0.0.0/8.5', '192.168.0.0/'])
     expect(await send(await limitedTo(none)), none).toBe('ip_not_allowed');
   expect(await send((await gateway.token({ model_limits_enabled: true, model_limits: 'other' })).key)).toBe(
     'model_not_allowed',

@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { isNetwork } from '../../contract/networks.ts';
 import type { TokenSnapshot } from '../../contract/snapshot.ts';
 import { bareKey } from '../../contract/token-key.ts';
 import { shortage } from '../shared/quota-numbers.ts';
@@ -205,13 +206,11 @@ function compileAddresses(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const [address = '', prefix] = entry.trim().split('/');
-    const family = isIP(address);
-    if (family === 0) continue;
-    const type = family === 4 ? 'ipv4' : 'ipv6';
-    const bits = Number(prefix);
+    // What was stored before it was checked may be neither: `10.0.0.0/` is no way in for everybody.
+    if (!isNetwork(entry.trim())) continue;
+    const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
     if (prefix === undefined) list.addAddress(address, type);
-    else if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 4 ? 32 : 128))
-      list.addSubnet(address, bits, type);
+    else list.addSubnet(address, Number(prefix), type);
   }
   return list;
 }
