@@ -80,13 +80,13 @@ test.each([
 ] as const)('%s acts on all or on names, and needs the source where both propose', async (_verb, command, id) => {
   const one = { ...decided, 'ratio.proposals': [shipped, { ...listed, changes: [] }] };
   const all = await atTerminal(command, { answers: one, global: yes });
-  expect(all.calls.at(-1)).toEqual([id, { source: 'shipped' }]);
+  expect(all.calls.at(-1)).toEqual([id, { source: 'shipped', at: shipped.at }]);
   const named = await atTerminal(command, { answers: one, args: ['b'], global: yes });
-  expect(named.calls.at(-1)).toEqual([id, { source: 'shipped', names: ['b'] }]);
+  expect(named.calls.at(-1)).toEqual([id, { source: 'shipped', at: shipped.at, names: ['b'] }]);
   const both = { ...decided, 'ratio.proposals': [shipped, listed] };
   await expect(atTerminal(command, { answers: both, global: yes })).rejects.toMatchObject({ code: 'input_needed' });
   const chosen = await atTerminal(command, { answers: both, flags: { source: 'list' }, global: yes });
-  expect(chosen.calls.at(-1)).toEqual([id, { source: 'list' }]);
+  expect(chosen.calls.at(-1)).toEqual([id, { source: 'list', at: listed.at }]);
 });
 
 test('prices are not applied without a question', async () => {

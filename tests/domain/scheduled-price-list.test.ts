@@ -54,6 +54,21 @@ const ratiosProposed = async () =>
   (await proposed()).changes.filter(({ key }) => key === 'ModelRatio').map(({ name, after }) => [name, after]);
 const inForce = () => JSON.parse(gateway.services.options.text('ModelRatio')) as Record<string, number>;
 
+test('what is applied is what was seen: a list that was read anew since is looked at again', async () => {
+  await tick();
+  const { at } = await proposed();
+  now += 6 * hourMs;
+  answer = () => list({ a: 1.9, b: 2.9 });
+  await tick();
+  for (const verb of ['apply', 'reject'] as const)
+    await expect(gateway.call(`ratio.${verb}_proposal`, { source: 'list', at })).rejects.toMatchObject({
+      code: 'prices_renewed',
+    });
+  expect(inForce().a).toBe(1);
+  await gateway.call('ratio.apply_proposal', { source: 'list', at: (await proposed()).at });
+  expect(inForce().a).toBe(1.9);
+});
+
 test('a list of rows is read in a time that grows with it, and looked at once for as long as nothing changes', async () => {
   const rows = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ model_name: `m${n}`, quota_type: 0, model_ratio: 1 }));
@@ -146,7 +161,7 @@ test('it changes no price, and what moves threefold is held back', async () => {
 
 test('what is applied by name is in force, and the rest still waits', async () => {
   await tick();
-  const { version } = await gateway.services.proposals.apply('list', ['a'], 100, 'root');
+  const { version } = await gateway.services.proposals.apply({ source: 'list', names: ['a'] }, 100, 'root');
   expect(inForce()).toEqual({ a: 1.2, b: 2, far: 1 });
   expect(await ratiosProposed()).toEqual([['b', '2.2']]);
   await gateway.call('ratio.rollback', { version });
@@ -155,7 +170,7 @@ test('what is applied by name is in force, and the rest still waits', async () =
 
 test('a figure that was rejected is not proposed again, another one is', async () => {
   await tick();
-  await gateway.services.proposals.reject('list', ['a']);
+  await gateway.services.proposals.reject({ source: 'list', names: ['a'] });
   now += 6 * hourMs;
   await tick();
   expect(await ratiosProposed()).toEqual([['b', '2.2']]);

@@ -170,6 +170,8 @@ const decide =
   async (context, flags, _first, names) => {
     const found = await decidedUpon(context, sourceOf(text(flags.source)));
     const { source } = found;
+    // Whoever is asked may take his time.
+    const seen = 'at' in found ? { at: found.at } : {};
     const models = names.length === 0 ? {} : { names: [...names] };
     const changes = found.changes.filter(({ name }) => names.length === 0 || names.includes(name));
     if (verb === 'apply' && changes.length > 0) {
@@ -178,7 +180,7 @@ const decide =
     }
     const client = await context.client();
     if (verb === 'apply') {
-      const { version } = await client.call('ratio.apply_proposal', { source, ...models });
+      const { version } = await client.call('ratio.apply_proposal', { source, ...seen, ...models });
       return context.output.object(
         { result: version === 0 ? 'unchanged' : 'updated', version },
         [
@@ -189,7 +191,7 @@ const decide =
         String(version),
       );
     }
-    const { rejected } = await client.call('ratio.reject_proposal', { source, ...models });
+    const { rejected } = await client.call('ratio.reject_proposal', { source, ...seen, ...models });
     context.output.object(
       { result: rejected === 0 ? 'unchanged' : 'updated', rejected },
       [context.say(`已保留 ${rejected} 处现有价格`, `${rejected} of the proposed prices stay away`)],

@@ -173,8 +173,8 @@ export const ratioEndpoints = [
     method: 'POST',
     path: '/api/ratio/proposals/apply',
     access: 'admin',
-    /** `names`: of models or tools; absent = all. */
-    input: z.object({ source: proposalSource, names: z.optional(names) }),
+    /** `names`: of models or tools; absent = all. `at`: of the figures that were looked at; others are refused. */
+    input: z.object({ source: proposalSource, names: z.optional(names), at: z.optional(z.int()) }),
     output: z.object({ version: z.int(), changes }),
     summary: { zh: '应用等待确认的价格', en: 'Store proposed prices' },
   }),
@@ -183,7 +183,7 @@ export const ratioEndpoints = [
     method: 'POST',
     path: '/api/ratio/proposals/reject',
     access: 'admin',
-    input: z.object({ source: proposalSource, names: z.optional(names) }),
+    input: z.object({ source: proposalSource, names: z.optional(names), at: z.optional(z.int()) }),
     output: z.object({ rejected: z.int() }),
     summary: { zh: '保留现有价格', en: 'Keep the prices in force; the same figures are not proposed again' },
   }),

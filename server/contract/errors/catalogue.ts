@@ -73,6 +73,11 @@ export const catalogueErrors = {
   ),
   token_name_long: business('令牌名称过长', 'The token name is too long', 2),
   token_expiry_invalid: business('过期时间格式错误！', 'Invalid expiry time', 2),
+  prices_renewed: business(
+    '这些价格在你查看之后有了新的数值，请重新查看',
+    'There are newer figures than the ones you looked at: look again',
+    6,
+  ),
   token_count: business(
     '已达令牌上限：最多 {limit} 个，且一天内最多新建 {limit} 个',
     'There is no room for another key: at most {limit}, and {limit} new ones a day',

@@ -60,7 +60,15 @@ const hourSeconds = 3600;
 /** A list that could not be read is tried again after so long. */
 const againSeconds = 600;
 
-type Names = readonly string[] | null;
+/** What somebody decided upon. */
+export interface Decided {
+  readonly source: ProposalSource;
+  /** null = all. */
+  readonly names: readonly string[] | null;
+  /** Of the figures that he saw; absent = whatever is proposed. */
+  readonly at?: number | undefined;
+}
+
 type Rejected = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 
 export type ProposalsService = ReturnType<typeof createProposals>;
@@ -136,9 +144,10 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
   };
 
   const proposalOf = (source: ProposalSource) => (source === 'shipped' ? shipped() : listed());
-  /** @throws AppError not_found when one of the names has no proposal. */
-  const chosen = async (source: ProposalSource, names: Names): Promise<readonly PriceChange[]> => {
-    const { changes } = await proposalOf(source);
+  /** @throws AppError not_found when one of the names has no proposal, prices_renewed when others are proposed by now. */
+  const chosen = async ({ source, names, at }: Decided): Promise<readonly PriceChange[]> => {
+    const { changes, at: readAt } = await proposalOf(source);
+    if (at !== undefined && at !== readAt) throw new AppError('prices_renewed');
     if (names === null) return changes;
     const proposed = new Set(changes.map(({ name }) => name));
     const unknown = names.find((name) => !proposed.has(name));
@@ -158,9 +167,10 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
       const fromList = (await options.meta(listKey)) === undefined ? [] : (await listed()).changes;
       return new Set([...changes, ...fromList].map(({ name }) => name)).size;
     },
-    /** Stores what is proposed. @param names null = all. @returns the version to go back to, 0 = nothing was proposed. @throws AppError not_found, option_*. */
-    async apply(source: ProposalSource, names: Names, role: number, actor: string) {
-      const changes = await chosen(source, names);
+    /** Stores what is proposed. @returns the version to go back to, 0 = nothing was proposed. @throws AppError not_found, prices_renewed, option_*. */
+    async apply(decided: Decided, role: number, actor: string) {
+      const { source } = decided;
+      const changes = await chosen(decided);
       const maps = new Map<OptionKey, Record<string, unknown>>();
       for (const { key, name, after } of changes) {
         const option = key as OptionKey;
@@ -172,10 +182,10 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
       const version = await options.setMany(texts, role, actor, source === 'shipped' ? 'shipped' : 'sync');
       return { version, changes };
     },
-    /** Keeps the prices that are in force: the same figures are not proposed again. @param names null = all. @throws AppError not_found. */
-    async reject(source: ProposalSource, names: Names): Promise<readonly PriceChange[]> {
-      const changes = await chosen(source, names);
-      if (source === 'list') {
+    /** Keeps the prices that are in force: the same figures are not proposed again. @throws AppError not_found, prices_renewed. */
+    async reject(decided: Decided): Promise<readonly PriceChange[]> {
+      const changes = await chosen(decided);
+      if (decided.source === 'list') {
         const rejected: Record<string, Record<string, string | null>> = {
           ...(await jsonOf<Rejected>(rejectedKey, {})),
         };

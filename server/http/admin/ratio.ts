@@ -31,10 +31,10 @@ export const ratioHandlers: HandlersOf<
     version: await services.pricing.apply(input.values, actor.role, actor.username, input.reason),
   }),
   'ratio.proposals': ({ services }) => services.proposals.list(),
-  'ratio.apply_proposal': ({ services, actor, input: { source, names } }) =>
-    services.proposals.apply(source, names ?? null, actor.role, actor.username),
-  'ratio.reject_proposal': async ({ services, input: { source, names } }) => ({
-    rejected: (await services.proposals.reject(source, names ?? null)).length,
+  'ratio.apply_proposal': ({ services, actor, input: { source, names, at } }) =>
+    services.proposals.apply({ source, names: names ?? null, at }, actor.role, actor.username),
+  'ratio.reject_proposal': async ({ services, input: { source, names, at } }) => ({
+    rejected: (await services.proposals.reject({ source, names: names ?? null, at })).length,
   }),
   'ratio.simulate': ({ services, input }) =>
     services.pricing.simulate(input.since ?? 0, input.values ?? {}, input.models),

@@ -102,7 +102,7 @@ function Block({ proposal, onDecided }: { readonly proposal: Proposal; readonly 
   const apply = async () => {
     let version = 0;
     const stored = await attempt(async () => {
-      version = (await call('ratio.apply_proposal', { source, ...chosen })).version;
+      version = (await call('ratio.apply_proposal', { source, at, ...chosen })).version;
     });
     if (!stored) return;
     await decided();
@@ -110,7 +110,7 @@ function Block({ proposal, onDecided }: { readonly proposal: Proposal; readonly 
       offerUndo({ back: () => call('ratio.rollback', { version }), done: t('settings.saved'), refresh: onDecided });
   };
   const keep = async () => {
-    if (await attempt(() => call('ratio.reject_proposal', { source, ...chosen }), t('prices.keptAsTheyAre')))
+    if (await attempt(() => call('ratio.reject_proposal', { source, at, ...chosen }), t('prices.keptAsTheyAre')))
       await decided();
   };
 
