@@ -191,6 +191,32 @@ describe('requests', () => {
     change.mockRestore();
   });
 
+  test('who declares a length and sends nothing holds nothing', async () => {
+    let end: () => void = () => undefined;
+    const silent = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        end = () => controller.error(new Error('gone'));
+      },
+    });
+    const path = '/v1/chat/completions';
+    const headers = { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' };
+    const request = new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': String(600 * kb) },
+      body: silent,
+    });
+    const pending = gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+    await expect.poll(() => gateway.relay.open()).toBe(1);
+    expect(held()).toBe(0);
+    const text = JSON.stringify(chat());
+    upstream.script((response) => sendJson(response, completion(10, 5)));
+    const other = await post(path, text, sized(text));
+    await other.text();
+    expect(other.status).toBe(200);
+    end();
+    expect((await pending).status).toBe(400);
+  });
+
   test('a recording holds less for each of its bytes', async () => {
     expect(memoryPerByte.form).toBeLessThan(memoryPerByte.json);
     const part = (headers: string, value: string) =>

@@ -131,7 +131,7 @@ async function spelledOut(
   const moved = shippedKeys.filter((key) => !isSame(base[key] ?? {}, shipped[key] ?? {}));
   const made = new Map<number, string>();
   for (const { id, options } of await createPriceVersionsRepository(database).since(0)) {
-    const kept = JSON.parse(options) as Record<string, string | null>;
+    const kept = { ...mapOf(options) };
     const named = moved.filter((key) => kept[key] === null);
     for (const key of named) kept[key] = JSON.stringify(base[key] ?? {});
     if (named.length > 0) made.set(id, JSON.stringify(kept));

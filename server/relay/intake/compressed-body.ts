@@ -65,29 +65,37 @@ const endedEarly = (cause: unknown): never => {
   throw new AppError('body_invalid', { detail: 'the body ended early' }, cause);
 };
 
-/** Room is asked for before the first byte is read, or, where no length is declared, as it is needed. */
+/**
+ * Where a length is declared, there must be room for all of it before the first byte is read. Held is twice what has come, so
+ * that whoever declares much and sends nothing takes nothing away from others.
+ */
 async function piecewise(
   reader: Reader,
   declared: number,
   { limit, holder, perByte = 1 }: BodyBounds,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const roomFor = (size: number): Uint8Array<ArrayBuffer> => {
-    holder?.holdMemory(size * perByte);
-    return new Uint8Array(size);
-  };
+  const hold = (size: number): void => holder?.holdMemory(size * perByte);
+  const expected = Number.isNaN(declared) ? 0 : declared;
   try {
-    let bytes = roomFor(Number.isNaN(declared) ? smallBody : declared);
-    let size = 0;
+    hold(expected);
+    hold(0);
+    // Pages that nothing was written to take no memory.
+    let bytes = new Uint8Array(expected);
+    let [size, room] = [0, 0];
     for (;;) {
       const { done, value } = await reader.read().catch(endedEarly);
       if (done) {
-        holder?.holdMemory(size * perByte);
+        hold(size);
         return size === bytes.length ? bytes : bytes.slice(0, size);
       }
       const grown = size + value.length;
       if (grown > limit) throw new AppError('body_too_large', { limit });
+      if (grown > room) {
+        room = Math.min(grown > expected ? limit : expected, Math.max(smallBody, 2 * grown));
+        hold(room);
+      }
       if (grown > bytes.length) {
-        const larger = roomFor(Math.min(limit, 2 * grown));
+        const larger = new Uint8Array(room);
         larger.set(bytes.subarray(0, size));
         bytes = larger;
       }
