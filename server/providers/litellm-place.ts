@@ -180,11 +180,12 @@ function keyOf({ provider, prefix, model }: Named, values: RowValues, address: A
     );
   const missing = values.missing(...members);
   const variable = own === '' && missing === null ? values.variable(...provider.keys) : '';
-  const home = hostOf(provider.base ?? ours?.baseUrl ?? '');
-  if (variable !== '' && address.by === 'row' && home !== '' && hostOf(address.base) !== home)
+  const origin = provider.base ?? ours?.baseUrl ?? '';
+  const home = hostOf(origin);
+  if (variable !== '' && address.by === 'row' && home !== '' && !isAsSafe(address.base, origin))
     return reject(
-      `没有写明密钥；环境变量中的密钥属于 ${prefix}，不会发往 ${hostOf(address.base)}：请写 api_key`,
-      `it names no key, and the one in the environment is ${prefix}'s, not for ${hostOf(address.base)}: write api_key`,
+      `没有写明密钥；环境变量中的密钥属于 ${prefix}，不会发往 ${placeNamed(address.base)}：请写 api_key`,
+      `it names no key, and the one in the environment is ${prefix}'s, not for ${placeNamed(address.base)}: write api_key`,
     );
   const key = own || variable;
   if (key === '') {
@@ -206,6 +207,13 @@ function keyOf({ provider, prefix, model }: Named, values: RowValues, address: A
       );
 }
 
+/** The same host, and encrypted where that is. */
+const isAsSafe = (url: string, origin: string): boolean =>
+  hostOf(url) === hostOf(origin) && (!origin.startsWith('https:') || /^https:/i.test(url));
+
+const placeNamed = (url: string): string =>
+  /^http:/i.test(url) && URL.canParse(url) ? new URL(url).origin : hostOf(url);
+
 /** Whose keys begin so. */
 function ownerOf(key: string): Provider | null {
   const slug = Object.entries(keyStarts).find(([, starts]) => starts.some((start) => key.startsWith(start)))?.[0];
@@ -213,6 +221,8 @@ function ownerOf(key: string): Provider | null {
 }
 
 const region = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
+
+const isOfAws = (url: string): boolean => /^https:/i.test(url) && /\.amazonaws\.com(?:\.cn)?$/.test(hostOf(url));
 
 /** `bedrock/eu-west-1/model` names the region, `bedrock/converse/model` the way. */
 const bedrockParts = (model: string) => {
@@ -228,7 +238,16 @@ function bedrockKey(values: RowValues, model: string): string | Rejected {
     bedrockParts(model).region ||
     values.read('aws_region_name') ||
     values.variable('AWS_REGION_NAME', 'AWS_REGION', 'AWS_DEFAULT_REGION');
-  const token = values.read('api_key') || values.variable('AWS_BEARER_TOKEN_BEDROCK');
+  if (place !== '' && !region.test(place)) return reject(`AWS 区域无效：${place}`, `${place} is no region of AWS`);
+  const own = values.read('api_key');
+  const token = own || values.variable('AWS_BEARER_TOKEN_BEDROCK');
+  const endpoint = values.read('aws_bedrock_runtime_endpoint');
+  // A token is sent as it is; keys only sign.
+  if (own === '' && token !== '' && endpoint !== '' && !isOfAws(endpoint))
+    return reject(
+      `没有写明密钥；环境变量中的密钥属于 AWS，不会发往 ${hostOf(endpoint)}：请写 api_key`,
+      `it names no key, and the one in the environment is for AWS, not for ${hostOf(endpoint)}: write api_key`,
+    );
   const access = values.read('aws_access_key_id') || values.variable('AWS_ACCESS_KEY_ID');
   const secret = values.read('aws_secret_access_key') || values.variable('AWS_SECRET_ACCESS_KEY');
   const missing =

@@ -109,6 +109,26 @@ describe('keys and addresses of the environment, as LiteLLM looks them up', () =
   test.each([
     [{ model: 'openai/gpt-4o' }, { OPENAI_API_KEY: 'k' }, 'k  '],
     [{ model: 'openai/gpt-4o' }, {}, 'its key is not known: set OPENAI_API_KEY'],
+    [
+      { model: 'openai/gpt-4o', api_base: 'http://api.openai.com/v1' },
+      { OPENAI_API_KEY: 'k' },
+      "it names no key, and the one in the environment is openai's, not for http://api.openai.com: write api_key",
+    ],
+    [
+      { model: 'bedrock/a', aws_bedrock_runtime_endpoint: 'https://amazonaws.com.evil.test' },
+      { AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_REGION: 'us-east-1' },
+      'it names no key, and the one in the environment is for AWS, not for amazonaws.com.evil.test: write api_key',
+    ],
+    [
+      { model: 'bedrock/a', aws_bedrock_runtime_endpoint: 'https://x.vpce.amazonaws.com' },
+      { AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_REGION: 'us-gov-west-1' },
+      'k|us-gov-west-1 https://x.vpce.amazonaws.com ',
+    ],
+    [
+      { model: 'bedrock/a', aws_region_name: 'evil.test/x?' },
+      { AWS_BEARER_TOKEN_BEDROCK: 'k' },
+      'evil.test/x? is no region of AWS',
+    ],
     [{ model: 'anthropic/claude-3' }, { ANTHROPIC_API_KEY: 'k' }, 'k  '],
     [{ model: 'together_ai/x/y' }, { TOGETHERAI_API_KEY: 'k' }, 'k  '],
     [
