@@ -84,6 +84,11 @@ test('a list of rows is read in a time that grows with it, and looked at once fo
   expect(propose).toHaveBeenCalledTimes(1);
   await gateway.option('ModelRatio', JSON.stringify({ a: 1, b: 2, far: 1, m0: 1 }));
   expect(await gateway.services.proposals.count()).toBe(count - 1);
+  const begun = process.cpuUsage();
+  expect(await gateway.services.proposals.reject({ source: 'list', names: null })).toHaveLength(count - 1);
+  const spent = process.cpuUsage(begun);
+  expect((spent.user + spent.system) / 1000).toBeLessThan(5000);
+  expect(await gateway.services.proposals.count()).toBe(0);
   now += 6 * hourMs;
   answer = () => Response.json({ data: rows(20_001) });
   await tick();

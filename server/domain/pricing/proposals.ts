@@ -189,7 +189,10 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
         const rejected: Record<string, Record<string, string | null>> = {
           ...(await jsonOf<Rejected>(rejectedKey, {})),
         };
-        for (const { key, name, after } of changes) rejected[key] = { ...rejected[key], [name]: after };
+        for (const changed of new Set(changes.map(({ key }) => key))) {
+          const figures = changes.flatMap(({ key, name, after }) => (key === changed ? [[name, after] as const] : []));
+          rejected[changed] = { ...rejected[changed], ...Object.fromEntries(figures) };
+        }
         await options.setMeta(rejectedKey, JSON.stringify(rejected));
         return changes;
       }
