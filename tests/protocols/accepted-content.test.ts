@@ -115,11 +115,11 @@ test('bounds of a schema go into descriptions exactly as the maker’s own packa
   expect(heldSchema(plain)).toEqual({ schema: plain, moved: false });
 });
 
-test('a schema of which each part is each of several types is not written out', () => {
+test('a schema of which each part is each of several types stays small, or is asked for in words', () => {
   const types = ['object', 'string', 'array', 'number'];
   let nested: unknown = { type: 'string' };
   for (let depth = 0; depth < 40; depth++) nested = { type: types, anyOf: [nested] };
-  expect(heldSchema(nested)).toBeNull();
+  expect(JSON.stringify(heldSchema(nested)).length).toBeLessThan(5000);
   let worded: unknown = { type: 'string', pattern: 'x'.repeat(60_000) };
   for (let depth = 0; depth < 40; depth++)
     worded = { type: ['object', 'string'], additionalProperties: false, properties: { a: worded } };
