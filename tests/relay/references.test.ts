@@ -2,6 +2,8 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
+import { memoryPerByte } from '../../server/relay/intake/body-memory.ts';
 import { loadedBody } from '../../server/relay/intake/references.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { aliasOf, type GridTarget } from '../practice/grid/targets.ts';
@@ -171,11 +173,49 @@ test('a short request cannot name more than a long one may hold', async () => {
     loadedBody(
       matched.route,
       { body: { input: Array.from({ length: times }, () => ({ type: 'item_reference', id })) }, json: null },
-      { loadItems, bodyLimit: 5000 },
+      { loadItems, bodyLimit: 5000, received: 0 },
     );
   expect(await named(4)).not.toBeNull();
   await expect(named(5)).rejects.toMatchObject({ code: 'body_too_large' });
   await expect(named(10_001)).rejects.toMatchObject({ code: 'body_invalid' });
+});
+
+describe('memory of what a short request names', () => {
+  const id = 'msg_20260101000000000abcdefgh_0';
+  const loadItems = async () => new Map([[id, JSON.stringify({ id, type: 'message', content: 'x'.repeat(10_000) })]]);
+  const size = JSON.stringify({ id, type: 'message', content: 'x'.repeat(10_000) }).length;
+  const named = (times: number, received: number, holdMemory: (bytes: number) => void) => {
+    const matched = relayRouteFor('/v1/responses');
+    if (matched === undefined) throw new Error('no such route');
+    const input = Array.from({ length: times }, () => ({ type: 'item_reference', id }));
+    return loadedBody(
+      matched.route,
+      { body: { input }, json: null },
+      { loadItems, bodyLimit: 10_000_000, holder: { holdMemory }, received },
+    );
+  };
+
+  test('is held together with the body, each time that an item is named', async () => {
+    const held: number[] = [];
+    await named(7, 3000, (bytes) => held.push(bytes));
+    expect(held).toEqual([(7 * size + 3000) * memoryPerByte.json]);
+  });
+
+  test.each([
+    ['a few items are not held for', 6, 0, 0],
+    ['a few items are held for beside a long body', 1, 60_000, 1],
+  ])('%s', async (_, times, received, holds) => {
+    const held: number[] = [];
+    await named(times, received, (bytes) => held.push(bytes));
+    expect(held).toHaveLength(holds);
+  });
+
+  test('where there is no room, the request is refused', async () => {
+    const full = () => {
+      throw new AppError('overloaded');
+    };
+    await expect(named(7, 0, full)).rejects.toMatchObject({ code: 'overloaded' });
+  });
 });
 
 test('what is put back is part of the prompt that is held for', async () => {

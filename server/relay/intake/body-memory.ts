@@ -12,6 +12,9 @@ export interface BodyHolder {
  */
 export const memoryPerByte = { json: 5, form: 3 } as const;
 
+/** Bodies up to this size, of which the listener itself knows the length, are not counted. Bytes. */
+export const smallBody = 64 * 1024;
+
 /** Of the memory of the process: the rest is for itself, for responses, and for what is not collected yet. */
 const share = 0.4;
 /** One user leaves so much of it to the others. */

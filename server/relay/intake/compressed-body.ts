@@ -8,7 +8,7 @@ import {
   zstdDecompress as zstdDecompressOf,
 } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
-import type { BodyHolder } from './body-memory.ts';
+import { type BodyHolder, smallBody } from './body-memory.ts';
 
 /** RFC 1950 says a deflated body has a header of two bytes; many send it without one. */
 export const hasZlibHeader = (bytes: Uint8Array): boolean => {
@@ -39,9 +39,6 @@ export interface BodyBounds {
   /** Bytes of memory for each of its bytes. */
   readonly perByte?: number;
 }
-
-/** Bodies up to this size, of which the listener itself knows the length, are not counted. */
-const smallBody = 64 * 1024;
 
 /** The body as it came. @throws AppError body_too_large, body_invalid where the client breaks off, overloaded. */
 async function received(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {

@@ -96,9 +96,10 @@ function plain(content: Content, route: RelayRoute, encryptedBlob: EncryptedBlob
 
 /** With what it names in full; null = it names nothing. */
 function loadedContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
-  const { loadItems, bodyLimit } = context;
+  const { loadItems, bodyLimit, holder } = context;
   if (content.json === null || loadItems === undefined) return null;
-  const recalled = loadedBody(route, content, { loadItems, bodyLimit });
+  const received = content.json.bytes.length;
+  const recalled = loadedBody(route, content, { loadItems, bodyLimit, holder, received });
   return recalled?.then((body) => (body === null ? content : { ...contentOf(body), form: null })) ?? null;
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { ReferenceRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { parseExact } from '../../protocols/shared/json.ts';
+import { type BodyHolder, memoryPerByte, smallBody } from './body-memory.ts';
 import { exactBody } from './parsed-request.ts';
 import type { RelayRoute } from './routes.ts';
 
@@ -15,7 +16,7 @@ export type LoadItems = (ids: readonly string[]) => Promise<ReadonlyMap<string, 
 /** Conversations have hundreds of turns, not tens of thousands. */
 const maxItems = 10_000;
 
-/** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
+/** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large, overloaded. */
 export function loadedBody(route: RelayRoute, content: Content, from: LoadItemsFrom): Promise<Body | null> | null {
   if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
   const rules = codecFor(route.protocol).definition.references;
@@ -27,13 +28,17 @@ interface LoadItemsFrom {
   readonly loadItems: LoadItems;
   /** Largest body in bytes. */
   readonly bodyLimit: number;
+  /** Who says how much memory the body takes; absent = nobody asks. */
+  readonly holder?: BodyHolder | undefined;
+  /** Of the body as it came, in bytes. */
+  readonly received: number;
 }
 
 async function loadedItems(
   rules: ReferenceRules,
   named: readonly string[],
   body: Body,
-  { loadItems, bodyLimit }: LoadItemsFrom,
+  { loadItems, bodyLimit, holder, received }: LoadItemsFrom,
 ): Promise<Body> {
   if (named.length > maxItems) throw new AppError('body_invalid', { detail: `more than ${maxItems} items are named` });
   const kept = await loadItems([...new Set(named)]);
@@ -45,5 +50,6 @@ async function loadedItems(
   }
   // A short request may name much.
   if (size > bodyLimit) throw new AppError('body_too_large', { limit: bodyLimit });
+  if (received + size > smallBody) holder?.holdMemory((received + size) * memoryPerByte.json);
   return rules.resolved(body, (id) => parseExact(kept.get(id) ?? 'null'));
 }
