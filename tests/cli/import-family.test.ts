@@ -340,6 +340,19 @@ test('a used code of one-api is left out with the reason', async () => {
   );
 });
 
+test('of keys and codes that are there twice, blanks aside, the first comes along and the others are named', async () => {
+  const token = (id: number, key: string) => ({ id, user_id: 1, key, name: `t${id}`, status: 1, expired_time: -1 });
+  const code = (id: number, key: string) => ({ id, user_id: 1, key, status: 1, name: 'n', quota: 5, created_time: 1 });
+  const { counts, notes } = await moveIn({
+    tokens: [token(1, 'k'.repeat(48)), token(2, ` ${'k'.repeat(48)}`), token(3, 'l'.repeat(48))],
+    redemptions: [code(1, 'c'.repeat(32)), code(2, `${'c'.repeat(32)} `), code(3, 'd'.repeat(32))],
+  });
+  expect(counts.tokens).toEqual({ taken: 2, skipped: 1 });
+  expect(counts.redemptions).toEqual({ taken: 2, skipped: 1 });
+  expect(notes).toContain('tokens t2: the same as an earlier one');
+  expect(notes).toContain('redemptions 2: the same as an earlier one');
+});
+
 test('keys keep their states, types their numbers, settings their meaning', async () => {
   const account = (name: string) => ({ type: 'service_account', project_id: name, private_key: 'a\nb' });
   const report = await moveIn({

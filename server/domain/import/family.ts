@@ -16,7 +16,7 @@ import { post, type Spender, sharesOf, type UserBalance } from './money.ts';
 import { keepPrices, priceDifferences, type SourceOption } from './price.ts';
 import { createReporter, type ImportReport, type Reporter } from './report.ts';
 import { channelRows, hasNotices, logRow, statusOf, tokenRow, userRow } from './rows.ts';
-import { losses } from './schema.ts';
+import { losses, type Words } from './schema.ts';
 import { importPasskeys, importSecondFactors, secretsOf } from './second-factor.ts';
 import { importSettings } from './settings.ts';
 import { type Family, jsonObjectOf, listOf, numberOf, type Source, textOf, timeOf } from './source.ts';
@@ -169,19 +169,25 @@ function groupAfter(subscriptions: readonly SourceRow[], group: string): string 
   return current;
 }
 
+/** Blanks around them do not tell two keys apart, and a source that was changed by hand may lack its unique index. */
+const sameKey: Words = { zh: '与之前的一项相同', en: 'the same as an earlier one' };
+
 /** @returns what the tokens of each user have spent. */
 async function importTokens({ deps, source, target, reporter }: Move, people: People) {
   const tokens = new Map<number, Spender[]>();
+  const imported = new Set<string>();
   for (const row of source.rows('tokens')) {
     const made = tokenRow(row, deps.vault, deps.now);
     const which = textOf(row.name) || textOf(row.id);
-    if (made === null) reporter.skipped('tokens', which, { zh: '没有可用的密钥', en: 'no usable key' });
+    if (made !== null && imported.has(made.key_hmac)) reporter.skipped('tokens', which, sameKey);
+    else if (made === null) reporter.skipped('tokens', which, { zh: '没有可用的密钥', en: 'no usable key' });
     else if (!people.has(made.user_id))
       reporter.skipped('tokens', which, {
         zh: `用户 ${made.user_id} 不存在`,
         en: `user ${made.user_id} is missing`,
       });
     else {
+      imported.add(made.key_hmac);
       await target.token(made);
       const earlier = tokens.get(made.user_id) ?? [];
       tokens.set(made.user_id, [...earlier, { id: numberOf(row.id), used: numberOf(row.used_quota) }]);
@@ -286,6 +292,7 @@ async function importPrices({ deps, source, family, reporter }: Move, models: Ch
 /** @returns the used codes, which arrive unused and are then redeemed again. */
 async function importCodes({ deps, source, family, target, reporter }: Move, people: People): Promise<UsedCode[]> {
   const codes: UsedCode[] = [];
+  const imported = new Set<string>();
   for (const row of source.rows('redemptions')) {
     const key = textOf(row.key).trim();
     const used = numberOf(row.status) === RedemptionStatus.used;
@@ -297,6 +304,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
     const earned = codes.filter((code) => code.userId === userId).reduce((sum, code) => sum + code.quota, quota);
     if (key === '' || quota < 1)
       reporter.skipped('redemptions', String(id), { zh: '没有兑换码或额度', en: 'no code or no quota' });
+    else if (imported.has(key)) reporter.skipped('redemptions', String(id), sameKey);
     else if (used && family === 'one-api')
       reporter.skipped('redemptions', String(id), {
         zh: '已使用，one-api 不记录使用者；额度在使用者的余额中',
@@ -307,6 +315,7 @@ async function importCodes({ deps, source, family, target, reporter }: Move, peo
     else {
       if (expired)
         reporter.named('redemptions', String(id), { zh: '已过期，导入后为禁用状态', en: 'expired, and disabled here' });
+      imported.add(key);
       await target.redemption({
         id,
         user_id: numberOf(row.user_id),
