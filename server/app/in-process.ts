@@ -11,6 +11,7 @@ import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { endpointById } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
+import { systemTimers } from '../contract/timers.ts';
 import { followShippedPrices } from '../domain/pricing/shipped.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';
@@ -79,8 +80,7 @@ export async function relayOn(
     state,
     ledger,
     fetch,
-    now: Date.now,
-    monoNow: () => performance.now(),
+    timers: systemTimers,
     random: Math.random,
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),

@@ -3,6 +3,7 @@
 import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { AppError } from '../contract/errors.ts';
+import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
@@ -26,8 +27,9 @@ import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
-import { createDeadlines, type Deadlines } from './shared/deadline.ts';
+import { Deadlines } from './shared/deadline.ts';
 import { Defects, type Reporter } from './shared/defect.ts';
+import { IntervalTimers } from './shared/interval-timers.ts';
 import { createStats, type Stats } from './shared/stats.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
@@ -43,6 +45,7 @@ const ignored = (): void => undefined;
 
 export class RelayCore implements Reporter {
   readonly state: RelayState;
+  readonly timers: Timers;
   readonly now: () => number;
   readonly monoNow: () => number;
   readonly fetch: typeof fetch;
@@ -84,8 +87,8 @@ export class RelayCore implements Reporter {
   readonly billMs: number;
   readonly commitPingMs: number;
   readonly maxCommitWaitMs: number;
-  readonly commitDeadlines: Deadlines;
-  readonly conversationDeadlines: Deadlines;
+  readonly deadlines: Deadlines;
+  readonly pulse: IntervalTimers;
   private readonly maxIdleMs: number;
 
   // What is watched and counted.
@@ -110,11 +113,15 @@ export class RelayCore implements Reporter {
   closed: AppError | null = null;
 
   constructor(private readonly deps: RelayDeps) {
-    const { state, limits, leaseSource, rates, observer, now, monoNow, broadcast } = deps;
+    const { state, limits, leaseSource, rates, observer, timers, broadcast } = deps;
+    const { now, monoNow } = timers;
     this.state = state;
+    this.timers = timers;
     this.defects = new Defects(deps.report);
     this.now = now;
     this.monoNow = monoNow;
+    this.deadlines = new Deadlines(timers);
+    this.pulse = new IntervalTimers(timers);
     this.fetch = deps.fetch;
     this.authorize = new Authorize({ state, keyHmac: deps.keyHmac, now });
     this.findSession = deps.findSession;
@@ -131,13 +138,15 @@ export class RelayCore implements Reporter {
     this.gate = new Gate(this);
     this.counter = deps.counter;
     const wait = (ms: number, done: () => void) =>
-      setTimeout(() => {
-        try {
-          done();
-        } catch (error) {
-          this.report(error, '');
-        }
-      }, ms).unref();
+      timers
+        .set(() => {
+          try {
+            done();
+          } catch (error) {
+            this.report(error, '');
+          }
+        }, ms)
+        .unref();
     const reports = broadcast === undefined ? null : createHealthReports(broadcast, wait);
     this.health = new Health({
       now: monoNow,
@@ -153,6 +162,7 @@ export class RelayCore implements Reporter {
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,
       now,
+      deadlines: this.deadlines,
       headersTimeoutMs: limits.headersTimeoutMs,
       exhausted: deps.exhausted,
       isLeaseValid: money.nodeLease?.isValid,
@@ -166,7 +176,7 @@ export class RelayCore implements Reporter {
       noteLost,
     });
     this.tasks = deps.tasks;
-    this.connect = createConnect({ fetch: deps.fetch, connectMs });
+    this.connect = createConnect({ fetch: deps.fetch, timers, connectMs });
     this.counts = new TokenCounts(this);
     this.bodies = deps.bodies ?? null;
     this.bodyLimit = Math.min(limits.bodyLimit, this.bodies?.largest ?? limits.bodyLimit);
@@ -174,8 +184,6 @@ export class RelayCore implements Reporter {
     this.billMs = limits.billMs;
     this.commitPingMs = limits.commitPingMs;
     this.maxCommitWaitMs = limits.maxCommitWaitMs;
-    this.commitDeadlines = createDeadlines(10);
-    this.conversationDeadlines = createDeadlines(50);
     this.maxIdleMs = limits.idleMs;
     this.observer = observer ?? null;
     this.watch = deps.watch ?? null;

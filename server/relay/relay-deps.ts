@@ -3,6 +3,7 @@
 import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { ChannelFailure } from '../contract/channel-failure.ts';
+import type { Timers } from '../contract/timers.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
@@ -25,10 +26,7 @@ export interface RelayDeps {
   readonly rates?: SiteRates;
   readonly counter: TokenCounter;
   readonly fetch: typeof fetch;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that never goes back: for waits and windows. */
-  readonly monoNow: () => number;
+  readonly timers: Timers;
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;

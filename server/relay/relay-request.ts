@@ -162,7 +162,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     if (route.session) await this.passInGroup(principal);
     const reserved = this.reserve(parsed, principal);
     const reservation = reserved instanceof Promise ? await reserved : reserved;
-    this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains, core.now);
+    this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.timers, core.drains);
     core.running.add(this.disconnect);
     const sending = new RequestSender(core, reservation, this.disconnect).send();
     const response = await deliver(core, reservation, sending, this.disconnect);

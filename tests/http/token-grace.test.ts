@@ -1,5 +1,6 @@
 /** A key is replaced while its old one goes on for a while, and given to somebody by a link that works once. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { rowsOf } from '../support/engines.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -21,7 +22,7 @@ const now = () => Date.now() + ahead;
 
 beforeEach(async () => {
   ahead = 0;
-  api = await createApiFixture({}, { now, relay: { now } });
+  api = await createApiFixture({}, { now, relay: { timers: { ...systemTimers, now } } });
   const user = await api.addUser('root', 100);
   root = user.headers;
   upstream = await startUpstream((response) => sendJson(response, completion(1, 1)));

@@ -1,6 +1,7 @@
 /** Figures of traffic through the API: who sees what, in which steps, and how channels are said to do. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ChannelWindow } from '../../db/repositories/traffic.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import {
   counterAt,
   percentileOf,
@@ -19,7 +20,7 @@ let upstream: Upstream;
 let now: number;
 beforeEach(async () => {
   now = Date.now();
-  gateway = await createTestGateway({ now: () => now, relay: { now: () => now } });
+  gateway = await createTestGateway({ now: () => now, relay: { timers: { ...systemTimers, now: () => now } } });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
 });
 afterEach(async () => {

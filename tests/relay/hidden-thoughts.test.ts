@@ -1,6 +1,7 @@
 /** Models that think before they answer: what was thought is paid for, also by a client that leaves before the upstream reports it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import type { HttpServer } from '../../server/http/http-server.ts';
 import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
@@ -8,6 +9,7 @@ import { thoughtTime } from '../../server/relay/upstream/thinking.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
@@ -28,7 +30,11 @@ const priced = [
 
 const start = async (billMs: number, quota = 1_000_000_000) => {
   clockLeadMs = 0;
-  gateway = await createTestGateway({ quota, limits: { billMs }, relay: { now: () => Date.now() + clockLeadMs } });
+  gateway = await createTestGateway({
+    quota,
+    limits: { billMs },
+    relay: { timers: { ...systemTimers, now: () => Date.now() + clockLeadMs } },
+  });
   await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(priced.map((name) => [name, 1]))));
   key = (await gateway.token()).key;
   door = openRelayDoor(gateway.relay);
@@ -593,7 +599,7 @@ test('reading on ends when the relay is cut, and the reservation stays until the
 test('so many upstreams are read on for at a time and no more', () => {
   const drains = { open: 0 };
   const leaves = () => {
-    const departure = new ClientDisconnect(new AbortController().signal, 60_000, drains);
+    const departure = new ClientDisconnect(new AbortController().signal, 60_000, new VirtualTime(), drains);
     departure.expecting(() => true);
     departure.leave();
     return departure;

@@ -5,6 +5,7 @@ import { sqliteOf } from '../../db/open.ts';
 import type { Account } from '../../server/billing/balances/account.ts';
 import { Balances } from '../../server/billing/balances/money.ts';
 import { reportsOf } from '../../server/billing/ledger/verify.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { sealedBlobOf } from '../../server/domain/secrets/vault.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, countedTexts, promptBound, readPrompt, sumOf } from '../../server/relay/intake/prompt.ts';
@@ -382,8 +383,7 @@ beforeAll(async () => {
       ledger: gateway.ledger,
       counter,
       fetch: upstream,
-      now: Date.now,
-      monoNow: () => performance.now(),
+      timers: systemTimers,
       random: Math.random,
       keyHmac: gateway.vault.keyHmac,
       encryptedBlob: sealedBlobOf(gateway.vault),

@@ -2,7 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { Deadlines } from '../../server/relay/shared/deadline.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import type { UpstreamCall } from '../../server/relay/upstream/call.ts';
 import { UpstreamHttp } from '../../server/relay/upstream/http.ts';
@@ -13,7 +15,7 @@ import { completion, sendJson } from '../support/upstream.ts';
 
 let clock = 0;
 const now = () => Date.now() + clock;
-const { gateway, upstream, key, row } = await sharedGateway({ now, relay: { now } });
+const { gateway, upstream, key, row } = await sharedGateway({ now, relay: { timers: { ...systemTimers, now } } });
 
 interface Call {
   readonly path?: string;
@@ -307,6 +309,7 @@ test('a call that was ended before it was made was not sent', async () => {
     const asked = Promise.withResolvers<void>();
     const { dispatch } = new UpstreamHttp({
       now: Date.now,
+      deadlines: new Deadlines(systemTimers),
       headersTimeoutMs: 60_000,
       fetch: ((_url: string, { signal }: { signal: AbortSignal }) => {
         asked.resolve();

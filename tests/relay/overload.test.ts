@@ -1,6 +1,7 @@
 /** Load shedding: admitted requests are served, and the others are rejected at once and in their own form. */
 import { afterEach, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { plainPath } from '../../server/relay/intake/routes.ts';
 import { clientError, refusalFor } from '../../server/relay/shared/render-error.ts';
 import { sealed } from '../../server/relay/shared/safe-headers.ts';
@@ -422,7 +423,7 @@ test('a queued request counts as open from its arrival, and is rejected when the
   const upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   gateway = await createTestGateway({
     relay: {
-      now: () => now,
+      timers: { ...systemTimers, now: () => now },
       wait: () =>
         new Promise<void>((resolve) => {
           take = resolve;

@@ -1,5 +1,6 @@
 /** What upstreams keep is named by its owner alone, also after a restart; what this site knows nothing of goes on as the channel allows. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -41,7 +42,9 @@ const events = (list: readonly object[]): Buffer =>
 
 beforeEach(async () => {
   hours = 0;
-  gateway = await createTestGateway({ relay: { monoNow: () => performance.now() + hours * 3_600_000 } });
+  gateway = await createTestGateway({
+    relay: { timers: { ...systemTimers, monoNow: () => performance.now() + hours * 3_600_000 } },
+  });
   upstream = await startUpstream((answer, { path }) =>
     sendJson(answer, path.endsWith('/messages') ? message : response),
   );

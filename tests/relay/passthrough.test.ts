@@ -10,6 +10,7 @@ import { scenarios } from '../protocols/scenarios.ts';
 import { encoder, streamOf } from '../protocols/support.ts';
 import { often } from '../support/often.ts';
 import { passingStream, responseStream } from '../support/response-stream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 
@@ -182,7 +183,8 @@ test('a client that takes nothing holds back the finish reason that came with th
   const written: string[] = [];
   const taken = Promise.withResolvers<void>();
   const opened = await passingStream(chunkOf('a'), [`${chunkOf('b')}${chunkOf('c')}${chunkOf('', 'stop')}`]);
-  const stream = responseStream(opened, { billMs: 100 });
+  const time = new VirtualTime();
+  const stream = responseStream(opened, { billMs: 60_000, timers: time });
   void stream.pipeTo({
     write(chunk) {
       written.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
@@ -194,5 +196,8 @@ test('a client that takes nothing holds back the finish reason that came with th
   await expect.poll(() => written).toEqual([chunkOf('a'), chunkOf('b') + chunkOf('c')]);
   taken.resolve();
   // It waits for the bill first.
+  await time.advance(59_000);
+  expect(written.slice(2)).toEqual([]);
+  await time.advance(2000);
   await expect.poll(() => written.slice(2)).toEqual([chunkOf('', 'stop')]);
 });

@@ -1,12 +1,11 @@
 /** Many readers share one timer; without readers it stops. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { IntervalTimers, type Looking } from '../../server/relay/shared/interval-timers.ts';
-
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+import { VirtualTime } from '../support/virtual-time.ts';
 
 test('what looks at the same interval shares its timer, which ends with the last of them', () => {
-  const pulse = new IntervalTimers();
+  const time = new VirtualTime();
+  const pulse = new IntervalTimers(time);
   const seen: string[] = [];
   const looking = (name: string) => ({ check: () => void seen.push(name) });
   const [one, two, other, again] = ['one', 'two', 'other', 'again'].map(looking) as [
@@ -18,22 +17,22 @@ test('what looks at the same interval shares its timer, which ends with the last
   pulse.add(100, one);
   pulse.add(100, two);
   pulse.add(250, other);
-  expect(vi.getTimerCount()).toBe(2);
-  vi.advanceTimersByTime(250);
+  expect(time.waiting).toBe(2);
+  time.jump(250);
   expect(seen).toEqual(['one', 'two', 'one', 'two', 'other']);
   pulse.remove(100, one);
   pulse.remove(100, one);
   pulse.remove(250, other);
-  expect(vi.getTimerCount()).toBe(1);
-  vi.advanceTimersByTime(100);
+  expect(time.waiting).toBe(1);
+  time.jump(100);
   expect(seen.slice(5)).toEqual(['two']);
   pulse.remove(100, two);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(time.waiting).toBe(0);
   // What is removed again ends no other one.
   pulse.add(100, again);
   pulse.remove(100, two);
-  vi.advanceTimersByTime(100);
+  time.jump(100);
   expect(seen.slice(6)).toEqual(['again']);
   pulse.remove(100, again);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(time.waiting).toBe(0);
 });

@@ -1,5 +1,6 @@
 /** The rare condition of a rule that has several: a translated body, a session, a test's long stream, a suffix, an odd content type, a drawing's channel. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -12,7 +13,10 @@ let key: string;
 let leadMs: number;
 beforeEach(async () => {
   leadMs = 0;
-  gateway = await createTestGateway({ limits: { idleMs: 60_000 }, relay: { now: () => Date.now() + leadMs } });
+  gateway = await createTestGateway({
+    limits: { idleMs: 60_000 },
+    relay: { timers: { ...systemTimers, now: () => Date.now() + leadMs } },
+  });
   upstream = await startUpstream((response) => sendJson(response, completion(1, 1)));
   key = (await gateway.token()).key;
 });

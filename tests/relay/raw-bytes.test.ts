@@ -2,13 +2,16 @@
 import { expect, test } from 'vitest';
 import { relayBytes } from '../../server/relay/delivery/bytes.ts';
 import type { StreamEnd } from '../../server/relay/delivery/settle.ts';
+import { Deadlines } from '../../server/relay/shared/deadline.ts';
 import { UpstreamSide } from '../../server/relay/upstream/client-disconnect.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const opened = (body: BodyInit | null) => {
   const ends: StreamEnd[] = [];
   const upstream = new UpstreamSide();
   const stream = relayBytes(new Response(body), {
     now: () => 7,
+    deadlines: new Deadlines(new VirtualTime()),
     abort: upstream,
     stopped: () => false,
     idleMs: 60_000,

@@ -1,11 +1,9 @@
 /** Streams whose client, or whose upstream, is silent for a while. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { rawFrame } from '../../server/protocols/shared/sse.ts';
 import type { Opened } from '../../server/relay/delivery/stream.ts';
 import { openedStream, responseStream } from '../support/response-stream.ts';
-
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const never = new Promise<never>(() => undefined);
 
@@ -14,7 +12,11 @@ test('a client that takes nothing holds back the frames that came together with 
   const taken = Promise.withResolvers<void>();
   const frames = [1, 2, 3, 4].map((n) => rawFrame(Uint8Array.of(n)));
   const reads = [Promise.resolve({ done: false, value: frames })];
-  const stream = responseStream(openedStream(() => reads.shift() ?? never));
+  const time = new VirtualTime();
+  const stream = responseStream(
+    openedStream(() => reads.shift() ?? never),
+    { timers: time },
+  );
   void stream.pipeTo({
     write(chunk) {
       written.push(Number(chunk[0]));
@@ -23,26 +25,22 @@ test('a client that takes nothing holds back the frames that came together with 
     flush: () => null,
     end: () => null,
   });
-  await vi.advanceTimersByTimeAsync(10);
+  await time.advance(10);
   expect(written).toContain(1);
   expect(written).not.toContain(4);
   taken.resolve();
-  await vi.advanceTimersByTimeAsync(10);
+  await time.advance(10);
   expect(written).toEqual([1, 2, 3, 4]);
 });
 
 test('a stream is cut for its silence alone, and not before it is open', async () => {
-  let at = 0;
+  const time = new VirtualTime();
   let aborted = 0;
   let receive: (() => void) | null = null;
   const opening = Promise.withResolvers<Opened>();
-  const stream = responseStream(opening.promise, { idleMs: 1000, now: () => at, aborted: () => void aborted++ });
+  const stream = responseStream(opening.promise, { idleMs: 1000, timers: time, aborted: () => void aborted++ });
   void stream.pipeTo({ write: () => null, flush: () => null, end: () => null });
-  const pass = async (ms: number) => {
-    at += ms;
-    await vi.advanceTimersByTimeAsync(ms);
-  };
-  await pass(5000);
+  await time.advance(5000);
   expect(aborted).toBe(0);
   opening.resolve(
     openedStream(
@@ -52,12 +50,12 @@ test('a stream is cut for its silence alone, and not before it is open', async (
         }),
     ),
   );
-  await pass(0);
-  await pass(900);
+  await time.advance(0);
+  await time.advance(900);
   (receive as (() => void) | null)?.();
-  await pass(0);
-  await pass(900);
+  await time.advance(0);
+  await time.advance(900);
   expect(aborted).toBe(0);
-  await pass(1100);
+  await time.advance(1100);
   expect(aborted).toBe(1);
 });

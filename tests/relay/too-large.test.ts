@@ -1,12 +1,15 @@
 /** Answers that are kept whole have an end: one byte more is too much. */
 import { expect, test } from 'vitest';
 import { emptyRun } from '../../server/protocols/shared/sse.ts';
+import { Deadlines } from '../../server/relay/shared/deadline.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
 import { readToEnd } from '../../server/relay/upstream/open-stream.ts';
 import { readWhole } from '../../server/relay/upstream/whole.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const million = new Uint8Array(1024 * 1024);
 const patient = 60_000;
+const deadlines = new Deadlines(new VirtualTime());
 
 /** 64 MiB and so many bytes. */
 function bodyOf(more: number): ReadableStream<Uint8Array> {
@@ -26,7 +29,7 @@ test.each([
   [0, 64 * million.length],
   [1, undefined],
 ])('an answer in one piece of 64 MiB and %i bytes', async (more, bytes) => {
-  const read = await readWhole(new Response(bodyOf(more)), patient, new AbortController());
+  const read = await readWhole(new Response(bodyOf(more)), patient, new AbortController(), deadlines);
   expect(read?.length).toBe(bytes);
 });
 
@@ -40,6 +43,7 @@ test.each([
     frameRelay: { pass: () => [], close: () => [], isLast: false, error: null, finish: () => ({}) },
     early: emptyRun,
     done: false,
+    deadlines,
   } as unknown as OpenStream;
   expect(await readToEnd(stream, patient)).toBe(isWhole);
 });

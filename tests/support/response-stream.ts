@@ -1,13 +1,19 @@
 /** A stream on its way to a client, with nothing behind it: no ledger, no channel, no clock but the test's own. */
+
+import type { Timers } from '../../server/contract/timers.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { emptyRun, type RawFrame, runOf, SseSplitter } from '../../server/protocols/shared/sse.ts';
 import { type Opened, ResponseStream, type Streamed } from '../../server/relay/delivery/stream.ts';
+import { Deadlines } from '../../server/relay/shared/deadline.ts';
+import { IntervalTimers } from '../../server/relay/shared/interval-timers.ts';
 import { PassthroughRelay } from '../../server/relay/upstream/frame-relay.ts';
 import { openStream } from '../../server/relay/upstream/open-stream.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 export interface StreamOptions {
   readonly idleMs?: number;
-  readonly now?: () => number;
+  /** Absent = time stands still. */
+  readonly timers?: Timers;
   readonly billMs?: number;
   /** Called when the upstream is ended. */
   readonly aborted?: () => void;
@@ -19,12 +25,15 @@ export function responseStream(opening: Streamed | Promise<Opened>, options: Str
   const {
     billMs = 0,
     idleMs = 60_000,
-    now = () => 0,
+    timers = new VirtualTime(0),
     aborted = () => undefined,
     delivered = () => undefined,
   } = options;
   const deps = {
-    now,
+    now: timers.now,
+    timers,
+    deadlines: new Deadlines(timers),
+    pulse: new IntervalTimers(timers),
     state: { settings: { pingMs: null, stopWords: [], stake: 0 } },
     idleMs: () => idleMs,
     works: () => undefined,
@@ -88,6 +97,7 @@ export async function passingStream(first: string, chunks: readonly string[]): P
     firstMs: 1000,
     idleMs: 1000,
     now: () => 0,
+    deadlines: new Deadlines(new VirtualTime()),
     sentMs: 0,
   });
   if (!opening.ok) throw new Error(opening.reason);

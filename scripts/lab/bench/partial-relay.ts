@@ -7,6 +7,7 @@ import { encryptedSample } from '../../../db/encrypted-columns.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
 import { Balances } from '../../../server/billing/balances/money.ts';
+import { systemTimers } from '../../../server/contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
 import { addonPath } from '../../../server/embedded/addon-path.ts';
@@ -61,8 +62,7 @@ const core = new RelayCore({
   ledger: { execute: reject, healthy: () => ({ ok: true }) },
   counter: { count: reject, close: () => undefined },
   fetch,
-  now: Date.now,
-  monoNow: () => performance.now(),
+  timers: systemTimers,
   random: Math.random,
   keyHmac: vault.keyHmac,
   encryptedBlob: sealedBlobOf(vault),
@@ -107,7 +107,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
   const plan = level === '1' ? known : { ...known, candidates: state.candidates(principal.group, parsed.model).flat() };
   const details = { parsed, principal, plan, admission: unlimited, free: true, owner: null };
   const reservation = new FreeReservation(core, details);
-  const disconnect = new ClientDisconnect(request.signal, core.billMs, core.drains);
+  const disconnect = new ClientDisconnect(request.signal, core.billMs, core.timers, core.drains);
   return deliver(core, reservation, new RequestSender(core, reservation, disconnect).send(), disconnect);
 }
 

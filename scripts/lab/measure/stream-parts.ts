@@ -8,6 +8,8 @@
  * all frames in one chunk; each frame in a chunk of its own. The least and the lower quartile of short rounds: whatever else the machine does only adds.
  */
 import { join, resolve } from 'node:path';
+import { systemTimers } from '../../../server/contract/timers.ts';
+import { Deadlines } from '../../../server/relay/shared/deadline.ts';
 
 type GatewayModule = typeof import('../../../tests/support/gateway.ts');
 type SupportModule = typeof import('../../../tests/support/response-stream.ts');
@@ -83,11 +85,12 @@ async function deliveryOf(root: string): Promise<Relay> {
       firstMs: 60_000,
       idleMs: 60_000,
       now: Date.now,
+      deadlines: new Deadlines(systemTimers),
       sentMs: 0,
     });
     if (!opened.ok) throw new Error(opened.reason);
     const outcome = { kind: 'stream', prepared: { channel: { id: 1 } }, stream: opened.stream } as never;
-    const stream = support.responseStream(outcome, { now: Date.now });
+    const stream = support.responseStream(outcome, { timers: systemTimers });
     // How it ends is not part of it.
     (stream as unknown as { end: () => Promise<void> }).end = async () => undefined;
     const ended = stream.pipeTo({

@@ -52,7 +52,7 @@ export interface ReservationCore extends Reporter {
   readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
   readonly maxCommitWaitMs: number;
-  readonly commitDeadlines: Deadlines;
+  readonly deadlines: Deadlines;
   readonly stats: Stats;
   /** null = no log lines and no traces are wanted. */
   readonly observer: RequestObserver | null;
@@ -620,7 +620,7 @@ const hasFailed = ({ failed }: AttemptSummary): boolean => failed !== null;
 /** What is not durable by then goes out all the same, and is counted. */
 function withinCeiling(core: ReservationCore, durable: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const written = core.commitDeadlines.start(core.maxCommitWaitMs, () => {
+  const written = core.deadlines.start(core.maxCommitWaitMs, () => {
     core.settledAfterwards();
     resolve();
   });

@@ -1,7 +1,6 @@
 /** A response in one piece waits for its bill; where that takes long, all but its last byte is sent, so that no proxy in between times out. */
-import { createDeadlines } from '../shared/deadline.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 
-const deadlines = createDeadlines(250);
 const encoder = new TextEncoder();
 
 interface Sink {
@@ -18,6 +17,7 @@ export function whenDurable(
   waitMs: number,
   body: Uint8Array<ArrayBuffer> | string,
   make: (body: Sent) => Response,
+  deadlines: Deadlines,
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Sent>();
   const timeout = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));

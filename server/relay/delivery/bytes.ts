@@ -1,5 +1,5 @@
 /** Carries an answer that is neither JSON nor events, such as sound, as it comes; its last byte waits for the bill. */
-import { createDeadlines, type Deadline } from '../shared/deadline.ts';
+import type { Deadline, Deadlines } from '../shared/deadline.ts';
 import { readChunk } from '../shared/defect.ts';
 import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
@@ -7,6 +7,7 @@ import type { StreamEnd } from './settle.ts';
 
 export interface BytesOptions {
   readonly now: () => number;
+  readonly deadlines: Deadlines;
   readonly abort: UpstreamSide;
   /** We end the request ourselves. */
   readonly stopped: () => boolean;
@@ -20,7 +21,6 @@ export interface BytesOptions {
 
 /** Subtitles are short; their timestamps show how long the recording was. */
 const textLimit = 1024 * 1024;
-const silences = createDeadlines(50);
 
 export function relayBytes(response: Response, options: BytesOptions): ReadableStream<Uint8Array> | null {
   const bytes = new ResponseBytes(response, options);
@@ -128,9 +128,9 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   private listen(): void {
-    const { abort, idleMs } = this.options;
+    const { abort, deadlines, idleMs } = this.options;
     this.silence?.restart(idleMs);
-    this.silence ??= silences.start(idleMs, () => {
+    this.silence ??= deadlines.start(idleMs, () => {
       this.isIdle = true;
       abort.abort();
     });

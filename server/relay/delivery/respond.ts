@@ -41,7 +41,14 @@ export async function deliver(
   const { pingMs } = one.plan.settings;
   // With keep-alive on, a client that waits for a stream gets pings even before the upstream sends anything.
   if (pingMs === null || !one.parsed.stream) return respond(core, one, await sending, disconnect);
-  const outcome = await Promise.race([sending, Bun.sleep(pingMs).then(() => null)]);
+  const { promise: waited, resolve } = Promise.withResolvers<null>();
+  const timer = core.timers.set(() => resolve(null), pingMs);
+  let outcome: Outcome | null;
+  try {
+    outcome = await Promise.race([sending, waited]);
+  } finally {
+    timer.close();
+  }
   return outcome === null ? waitingStream(core, one, sending, disconnect) : respond(core, one, outcome, disconnect);
 }
 
@@ -137,6 +144,7 @@ function bytes(
   one.delivered(1, prepared.channel);
   const body = relayBytes(response, {
     now: core.now,
+    deadlines: core.deadlines,
     abort: disconnect.upstream,
     stopped: () => disconnect.cutBy() !== null,
     idleMs: core.idleMs(),
@@ -204,10 +212,11 @@ async function billed(
 ): Promise<Response> {
   try {
     // Of an estimate the cost is known only now.
-    return await whenDurable(durable, core.commitPingMs, chunk, (sent) => {
+    const make = (sent: ConstructorParameters<typeof Response>[0]) => {
       addCost(init.headers, one);
       return new Response(sent, init);
-    });
+    };
+    return await whenDurable(durable, core.commitPingMs, chunk, make, core.deadlines);
   } catch (error) {
     core.report(error, one.parsed.requestId);
     await durable;

@@ -12,11 +12,11 @@ import { whenReserved } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { audioTokens } from '../shared/audio.ts';
-import { createDeadlines, type Deadline } from '../shared/deadline.ts';
+import type { Deadline } from '../shared/deadline.ts';
 import { asAppError } from '../shared/defect.ts';
 import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isPermanent } from '../shared/failure.ts';
-import { IntervalTimers, type Looking } from '../shared/interval-timers.ts';
+import type { IntervalTimers, Looking } from '../shared/interval-timers.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import { clientError, localizedError } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
@@ -44,6 +44,8 @@ export type Streamed = Extract<Outcome, { kind: 'stream' }>;
 export type Opened = Streamed | string | ClientError;
 
 export interface StreamDeps extends SendCore, SettleCore {
+  /** For looks at silence. */
+  readonly pulse: IntervalTimers;
   /** Milliseconds between notes of what is owed so far. */
   readonly checkpointMs: number;
   /** Milliseconds that the end of an answer waits for the upstream to report what it costs. */
@@ -111,8 +113,6 @@ class ClientSink implements Sink {
 /** A promise only where there is something to wait for. */
 type Maybe = boolean | Promise<boolean>;
 
-const pulse = new IntervalTimers();
-const deadlines = createDeadlines(50);
 /** A reset overtakes what the client has not read yet. */
 const readMs = 50;
 /** A client that reads nothing for so long is disconnected. */
@@ -252,7 +252,7 @@ export class ResponseStream implements Looking {
     if (this.started) return;
     this.started = true;
     if (await this.carry(sink)) return;
-    await new Promise<void>((resolve) => void deadlines.start(readMs, resolve));
+    await new Promise<void>((resolve) => void this.deps.deadlines.start(readMs, resolve));
     await Promise.reject(null);
   }
 
@@ -265,7 +265,7 @@ export class ResponseStream implements Looking {
     } catch (error) {
       return await this.endBroken(this.defect === null ? error : this.defect.error);
     } finally {
-      pulse.remove(this.checkMs, this);
+      this.deps.pulse.remove(this.checkMs, this);
       this.billDeadline?.end();
       // Whatever went wrong above: its money ends, and nothing is left open.
       const closing = closeUnfinished(this.deps, this.reservation);
@@ -280,7 +280,7 @@ export class ResponseStream implements Looking {
     this.lastWriteMs = this.startedMs;
     this.checkedMs = this.startedMs;
     this.checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
-    pulse.add(this.checkMs, this);
+    this.deps.pulse.add(this.checkMs, this);
     if (opening instanceof Promise) this.ping();
     const opened = opening instanceof Promise ? await opening : opening;
     if (typeof opened === 'string') {
@@ -637,10 +637,13 @@ export class ResponseStream implements Looking {
   private awaitBill(): void {
     if (this.outcome?.stream.frameRelay.isComplete === true) {
       // Nothing is lacking but the upstream's hanging up: then it is done by us.
-      this.billDeadline ??= deadlines.start(trailingMs, () => void this.reader?.cancel().catch(() => undefined));
+      this.billDeadline ??= this.deps.deadlines.start(
+        trailingMs,
+        () => void this.reader?.cancel().catch(() => undefined),
+      );
       return;
     }
-    this.billDeadline ??= deadlines.start(this.deps.billMs, () =>
+    this.billDeadline ??= this.deps.deadlines.start(this.deps.billMs, () =>
       this.guard(() => {
         this.billOverdue = true;
         this.release();
@@ -845,7 +848,7 @@ export class ResponseStream implements Looking {
     }
     // It may ring although `start` failed.
     let pings: Deadline | null = null;
-    pings = deadlines.start(deps.commitPingMs, () => {
+    pings = deps.deadlines.start(deps.commitPingMs, () => {
       this.guard(() => this.ping());
       pings?.restart(deps.commitPingMs);
     });

@@ -8,7 +8,7 @@ import { plainWords, tokensAround } from '../admission/counting/envelope.ts';
 import { countLocally } from '../admission/meter.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { noPrompt, unitsOf } from '../intake/prompt.ts';
-import { createDeadlines } from '../shared/deadline.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs } from '../shared/defect.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { RelayState } from '../state/state.ts';
@@ -18,6 +18,7 @@ import { parseBody, readWhole } from '../upstream/whole.ts';
 
 export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'health'> {
   readonly counter: TokenCounter;
+  readonly deadlines: Deadlines;
   readonly state: Pick<RelayState, 'candidates' | 'settings'>;
 }
 
@@ -33,8 +34,6 @@ const sampledUnits = 64 * 1024;
 const maxLong = 2;
 /** Bytes of a token: 3 of Chinese, 4 of English. */
 const tokenBytes = 3;
-
-const deadlines = createDeadlines(50);
 
 export class TokenCounts {
   /** Upstreams that are asked at the moment. */
@@ -58,12 +57,12 @@ export class TokenCounts {
     const abort = new AbortController();
     const leave = () => abort.abort();
     parsed.request.signal.addEventListener('abort', leave, { once: true });
-    const incoming = deadlines.start(upstreamTimeoutMs, leave);
+    const incoming = this.core.deadlines.start(upstreamTimeoutMs, leave);
     this.atOnce++;
     try {
       const answer = await send(this.core, prepared, abort);
       if (answer.kind === 'failure') return null;
-      const bytes = await readWhole(answer.response, upstreamTimeoutMs, abort);
+      const bytes = await readWhole(answer.response, upstreamTimeoutMs, abort, this.core.deadlines);
       const counted = bytes === null ? null : record(parseBody(bytes));
       if (counted === null) return null;
       if (counts.some((name) => number(counted[name]) !== null)) return bytes;

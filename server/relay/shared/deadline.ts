@@ -1,4 +1,5 @@
 /** Many time limits, one timer: precise to a few milliseconds, which is all these limits need. */
+import type { Timer, Timers } from '../../contract/timers.ts';
 
 export interface Deadline {
   /** It expires `ms` from now instead; once more where it has expired. */
@@ -13,13 +14,13 @@ class Entry implements Deadline {
 
   constructor(
     private readonly deadlines: Deadlines,
-    /** Milliseconds of `performance`. */
+    /** Milliseconds of the monotonic clock. */
     public at: number,
     readonly expire: () => void,
   ) {}
 
   restart(ms: number): void {
-    this.at = performance.now() + ms;
+    this.at = this.deadlines.timers.monoNow() + ms;
     if (!this.isOpen) this.deadlines.add(this);
   }
 
@@ -29,18 +30,20 @@ class Entry implements Deadline {
   }
 }
 
+/** How late an expiry may be, in milliseconds. */
+const tickMs = 50;
+
 /** The timer runs only while something waits. */
 export class Deadlines {
   readonly open = new Set<Entry>();
-  private timer: ReturnType<typeof setInterval> | null = null;
+  private timer: Timer | null = null;
 
-  /** @param tickMs how late an expiry may be. */
-  constructor(private readonly tickMs: number) {}
+  constructor(readonly timers: Pick<Timers, 'monoNow' | 'every'>) {}
 
   /** Calls `expire` about `ms` from now unless it is ended before. */
   start(ms: number, expire: () => void): Deadline {
-    const entry = new Entry(this, performance.now() + ms, expire);
-    this.timer ??= setInterval(() => this.cleanup(), this.tickMs);
+    const entry = new Entry(this, this.timers.monoNow() + ms, expire);
+    this.timer ??= this.timers.every(() => this.cleanup(), tickMs);
     this.open.add(entry);
     return entry;
   }
@@ -49,20 +52,18 @@ export class Deadlines {
   add(entry: Entry): void {
     entry.isOpen = true;
     this.open.add(entry);
-    this.timer ??= setInterval(() => this.cleanup(), this.tickMs);
+    this.timer ??= this.timers.every(() => this.cleanup(), tickMs);
   }
 
   private cleanup(): void {
-    const now = performance.now();
+    const now = this.timers.monoNow();
     for (const entry of this.open) {
       if (entry.at > now) continue;
       entry.end();
       entry.expire();
     }
     if (this.open.size > 0 || this.timer === null) return;
-    clearInterval(this.timer);
+    this.timer.close();
     this.timer = null;
   }
 }
-
-export const createDeadlines = (tickMs: number): Deadlines => new Deadlines(tickMs);

@@ -1,4 +1,5 @@
 /** Regular looks at many things: one timer for each interval, however many look. */
+import type { Timer, Timers } from '../../contract/timers.ts';
 
 export interface Looking {
   check(): void;
@@ -6,11 +7,13 @@ export interface Looking {
 
 interface Beat {
   readonly all: Set<Looking>;
-  readonly timer: ReturnType<typeof setInterval>;
+  readonly timer: Timer;
 }
 
 export class IntervalTimers {
   private readonly beats = new Map<number, Beat>();
+
+  constructor(private readonly timers: Pick<Timers, 'every'>) {}
 
   /** One looks every `ms`, the first time after at most so long. */
   add(ms: number, one: Looking): void {
@@ -20,9 +23,10 @@ export class IntervalTimers {
       return;
     }
     const all = new Set([one]);
-    const timer = setInterval(() => {
+    const look = () => {
       for (const each of all) each.check();
-    }, ms);
+    };
+    const timer = this.timers.every(look, ms);
     this.beats.set(ms, { all, timer });
   }
 
@@ -31,7 +35,7 @@ export class IntervalTimers {
     if (beat === undefined) return;
     beat.all.delete(one);
     if (beat.all.size > 0) return;
-    clearInterval(beat.timer);
+    beat.timer.close();
     this.beats.delete(ms);
   }
 }

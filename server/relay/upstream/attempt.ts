@@ -102,7 +102,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       (type.includes('text/event-stream') ? new SseSplitter() : null);
     // Some relays stream under another content type, or under none.
     if (framing === null && response.body !== null && (isExpected || (operation === 'chat' && !isJson(type)))) {
-      const timer = setTimeout(() => abort.abort(), this.firstByteMs(call));
+      const silence = this.core.deadlines.start(this.firstByteMs(call), () => abort.abort());
       try {
         const { first, body } = await peeked(response.body);
         response = new Response(body, response);
@@ -111,7 +111,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
         if (isOurs(error)) throw error;
         return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
       } finally {
-        clearTimeout(timer);
+        silence.end();
       }
     }
     if (framing !== null && response.body !== null) return this.readStream(response, response.body, framing, call);
@@ -144,6 +144,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       firstMs: this.firstByteMs(call),
       idleMs: this.idleMs,
       now: core.now,
+      deadlines: core.deadlines,
       sentMs,
     });
     if (opening.ok && prepared.compaction === 'native' && !opening.stream.frameRelay.hasContent()) {
@@ -163,7 +164,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const isChat = parsed.operation === 'chat';
     // It is made already: a client that leaves now pays for it.
     this.disconnect.expecting(always);
-    const bytes = await readWhole(response, this.idleMs, abort);
+    const bytes = await readWhole(response, this.idleMs, abort, core.deadlines);
     core.works(parsed.requestId);
     if (bytes === null) return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
     const firstByteMs = core.now();
@@ -175,7 +176,8 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     if (custom !== null) {
       const pollRequest = {
         dispatch: core.dispatch,
-        now: core.now,
+        timers: core.timers,
+        deadlines: core.deadlines,
         limitMs: this.idleMs,
         call: prepared.call,
         abort,

@@ -1,6 +1,7 @@
 /** Handles a client's disconnect: the upstream is cancelled, or read on for a while where the channel is set to that or only the bill is left to come. */
 import type { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Timer, Timers } from '../../contract/timers.ts';
 
 /** A request under way that can be ended before its time. */
 export interface Cuttable {
@@ -50,7 +51,7 @@ export class ClientDisconnect implements Cuttable {
   readonly upstream = new UpstreamSide();
   /** The client left. */
   isDisconnected = false;
-  /** When it did, in milliseconds of the given clock; null = it has not, or there is no clock. */
+  /** When it did, in epoch milliseconds; null = it has not. */
   leftMs: number | null = null;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
   forUsageOnly = false;
@@ -58,14 +59,14 @@ export class ClientDisconnect implements Cuttable {
   private disconnectListeners: (() => void)[] | null = null;
   private isNearEnd = never;
   private reason: AppError | null = null;
-  private waiting: ReturnType<typeof setTimeout> | null = null;
+  private waiting: Timer | null = null;
 
-  /** @param billMs how long a bill is waited for. @param drains of all requests of this relay. @param now milliseconds; absent = nobody asks when the client left. */
+  /** @param billMs how long a bill is waited for. @param drains of all requests of this relay. */
   constructor(
     client: AbortSignal,
     private readonly billMs: number,
+    private readonly timers: Pick<Timers, 'now' | 'set'>,
     private readonly drains: Drains = { open: 0 },
-    private readonly now: (() => number) | null = null,
   ) {
     if (client.aborted) this.leave();
     else client.addEventListener('abort', this, { once: true });
@@ -89,13 +90,13 @@ export class ClientDisconnect implements Cuttable {
   leave(): void {
     if (this.isDisconnected) return;
     this.isDisconnected = true;
-    this.leftMs = this.now?.() ?? null;
+    this.leftMs = this.timers.now();
     const drain = this.current === null ? 0 : drainOf(this.current);
     this.forUsageOnly = drain === 0 && this.drains.open < maxDrains && this.isNearEnd();
     const ms = this.forUsageOnly ? this.billMs : drain;
     if (ms === 0) this.upstream.abort();
     else {
-      this.waiting = setTimeout(() => this.upstream.abort(), ms);
+      this.waiting = this.timers.set(() => this.upstream.abort(), ms);
       this.waiting.unref();
       this.drains.open++;
     }
@@ -131,7 +132,7 @@ export class ClientDisconnect implements Cuttable {
   /** The request is over. */
   over(): void {
     if (this.waiting === null) return;
-    clearTimeout(this.waiting);
+    this.waiting.close();
     this.waiting = null;
     this.drains.open--;
   }

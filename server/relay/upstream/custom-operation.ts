@@ -1,5 +1,6 @@
 /** Operations other than chat whose upstream has its own format: translated both ways, and polled where the work takes time. */
 
+import type { Timers } from '../../contract/timers.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
@@ -7,6 +8,7 @@ import { packedNumbers } from '../../protocols/shared/media.ts';
 import type { CustomForm, Requested } from '../../providers/adapter.ts';
 import type { Target } from '../../routing/target.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';
@@ -73,7 +75,8 @@ export function customBody(
 /** An order that was placed, and how its end is waited for. */
 export interface PollRequest {
   readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer>;
-  readonly now: () => number;
+  readonly timers: Timers;
+  readonly deadlines: Deadlines;
   /** Milliseconds the work may take. */
   readonly limitMs: number;
   /** What it was placed with. */
@@ -87,14 +90,14 @@ export async function finished(
   { form }: CustomCall,
   first: unknown,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
-  const { call, abort, now } = errand;
-  const deadline = now() + errand.limitMs;
+  const { call, abort, timers } = errand;
+  const deadline = timers.now() + errand.limitMs;
   let answer = first;
   for (;;) {
     const next = form.pending?.(answer, call.url) ?? null;
     if (next === null) return { answer };
-    if (abort.signal.aborted || now() >= deadline) return broken(null, 'timeout');
-    await pause(next.waitMs, abort.signal);
+    if (abort.signal.aborted || timers.now() >= deadline) return broken(null, 'timeout');
+    await pause(timers, next.waitMs, abort.signal);
     const response = await askAfter(errand, next.url);
     // The work continues although one poll failed.
     if ('answer' in response) answer = response.answer;
@@ -104,7 +107,7 @@ export async function finished(
 
 /** Downloads pictures that the upstream returned as addresses, where the client requested the bytes. */
 export async function inlined(
-  { dispatch, limitMs, call, abort }: PollRequest,
+  { dispatch, deadlines, limitMs, call, abort }: PollRequest,
   { requested }: CustomCall,
   answer: unknown,
 ): Promise<unknown> {
@@ -116,30 +119,30 @@ export async function inlined(
     // The address holds all that is needed; the key is for the upstream alone.
     const own = ownAbort(abort);
     const result = await dispatch({ ...call, url, headers: {}, body: null }, own);
-    const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own) : null;
+    const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own, deadlines) : null;
     return bytes === null ? image : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
   });
   return { ...body, data: await Promise.all(data) };
 }
 
 async function askAfter(
-  { dispatch, limitMs, call, abort }: PollRequest,
+  { dispatch, deadlines, limitMs, call, abort }: PollRequest,
   url: string,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
   const { 'content-type': _, ...headers } = call.headers;
   const own = ownAbort(abort);
   const result = await dispatch({ ...call, url, headers, body: null }, own);
-  const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own) : null;
+  const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own, deadlines) : null;
   if (result.kind === 'failure') return result.failure;
   const answer = bytes === null ? undefined : parseBody(bytes);
   return answer === undefined ? broken(result.response.status, 'invalid') : { answer };
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+const pause = (timers: Timers, ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const timer = timers.set(resolve, ms);
     signal.addEventListener('abort', () => {
-      clearTimeout(timer);
+      timer.close();
       resolve();
     });
   });

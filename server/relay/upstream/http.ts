@@ -3,7 +3,7 @@
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { secondsIn } from '../../protocols/shared/wait-hint.ts';
 import { nativeForm } from '../../routing/endpoint.ts';
-import { createDeadlines } from '../shared/deadline.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
 import { redacted, statusFailure, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
@@ -18,6 +18,7 @@ export type UpstreamAnswer =
 export interface DispatchDeps {
   readonly fetch: typeof fetch;
   readonly now: () => number;
+  readonly deadlines: Deadlines;
   /** Milliseconds an upstream may take to its first header. */
   readonly headersTimeoutMs: number;
   /** This process has nothing left to open a connection with. */
@@ -48,19 +49,16 @@ const isAbort = (cause: unknown): boolean => cause instanceof DOMException && ca
 const headersTimeout = new Error('no headers in time');
 
 export class UpstreamHttp {
-  private readonly headerLimits = createDeadlines(250);
   /** When each channel answered last: before that no connection of it was kept. */
   private readonly firstByteMs = new Map<number, number>();
 
   constructor(private readonly deps: DispatchDeps) {}
 
   readonly dispatch: Dispatch = async (call, abort, firstByteMs = this.deps.headersTimeoutMs) => {
-    const { fetch, headersTimeoutMs, now, exhausted, isLeaseValid } = this.deps;
+    const { fetch, headersTimeoutMs, now, deadlines, exhausted, isLeaseValid } = this.deps;
     // The machine may have slept since the request was admitted.
     if (isLeaseValid?.() === false) return failed(leaseExpired);
-    const incoming = this.headerLimits.start(Math.min(firstByteMs, headersTimeoutMs), () =>
-      abort.abort(headersTimeout),
-    );
+    const incoming = deadlines.start(Math.min(firstByteMs, headersTimeoutMs), () => abort.abort(headersTimeout));
     const requestedMs = now();
     let response: Response | null = null;
     let cause: unknown = null;
@@ -92,7 +90,7 @@ export class UpstreamHttp {
       }
     }
     if (response.status >= 200 && response.status < 300) return { kind: 'answer', response, headersMs: now() };
-    const read = this.headerLimits.start(Math.min(headersTimeoutMs, errorBodyMs), () => abort.abort());
+    const read = deadlines.start(Math.min(headersTimeoutMs, errorBodyMs), () => abort.abort());
     const failure = await readFailure(response, call);
     read.end();
     return failed(failure);

@@ -1,4 +1,5 @@
 /** A socket to an upstream that stays open for a conversation. */
+import type { Timers } from '../../contract/timers.ts';
 import { isOurs } from '../shared/defect.ts';
 import { type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
@@ -13,6 +14,7 @@ export interface Line {
 
 export interface ConnectDeps {
   readonly fetch: typeof fetch;
+  readonly timers: Pick<Timers, 'set'>;
   /** Milliseconds an upstream may take to agree. */
   readonly connectMs: number;
 }
@@ -32,7 +34,7 @@ export const createConnect =
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => void greeting.push(data);
     const close = () => socket.close();
     abort.signal.addEventListener('abort', close, { once: true });
-    const timer = setTimeout(() => abort.abort(), deps.connectMs);
+    const timer = deps.timers.set(() => abort.abort(), deps.connectMs);
     try {
       if (await opened(socket)) return { socket, greeting };
       if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
@@ -42,7 +44,7 @@ export const createConnect =
       if (isOurs(error)) throw error;
       return unreachable;
     } finally {
-      clearTimeout(timer);
+      timer.close();
       abort.signal.removeEventListener('abort', close);
     }
   };

@@ -1,7 +1,7 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { emptyRun, type FrameRun, type Framing, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import { createDeadlines } from '../shared/deadline.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
@@ -20,6 +20,8 @@ export interface OpenStream {
   readonly firstByteMs: number | null;
   /** When the request was sent. */
   readonly sentMs: number;
+  /** Where its silence is watched. */
+  readonly deadlines: Deadlines;
 }
 
 export type Bytes = ReadableStreamDefaultReader<Uint8Array>;
@@ -43,19 +45,18 @@ export interface OpenOptions {
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
   readonly now: () => number;
+  readonly deadlines: Deadlines;
   readonly sentMs: number;
 }
 
-const silences = createDeadlines(50);
-
 /** Reads as far as the first content, so that until then the request can still go elsewhere. What it throws is a defect of ours. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
-  const { framing, frameRelay, sentMs } = options;
+  const { framing, frameRelay, sentMs, deadlines } = options;
   const reader = options.upstream.getReader();
   const head: Piece[] = [];
   let firstByteMs: number | null = null;
   let isSilent = false;
-  const silence = silences.start(options.firstMs, () => {
+  const silence = deadlines.start(options.firstMs, () => {
     isSilent = true;
     void reader.cancel().catch(() => undefined);
   });
@@ -66,7 +67,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   const open = (last: Piece | null, early: FrameRun, done: boolean): Opening =>
     isEmpty(frameRelay)
       ? fail('empty')
-      : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs } };
+      : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs, deadlines } };
   try {
     for (;;) {
       const { done, value } = await readChunk(reader);
@@ -113,12 +114,15 @@ export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean 
 export const trailingMs = 500;
 
 /** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */
-export async function readTrailing({ reader, framing, frameRelay, done }: OpenStream, early: readonly RawFrame[]) {
+export async function readTrailing(
+  { reader, framing, frameRelay, done, deadlines }: OpenStream,
+  early: readonly RawFrame[],
+) {
   if (isWholeBill(frameRelay, true)) return;
   for (const frame of early) frameRelay.passTrailing(frame);
   if (done || frameRelay.billed) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<null>();
-  const limit = silences.start(trailingMs, () => resolve(null));
+  const limit = deadlines.start(trailingMs, () => resolve(null));
   try {
     while (!frameRelay.billed) {
       const read = await Promise.race([readChunk(reader), timedOut]);
@@ -146,7 +150,7 @@ export const collectedLimit = 64 * 1024 * 1024;
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
   const { reader, framing, frameRelay } = stream;
   const cut = () => void reader.cancel().catch(() => undefined);
-  const silence = silences.start(idleMs, cut);
+  const silence = stream.deadlines.start(idleMs, cut);
   let size = 0;
   try {
     for (const frame of stream.early.frames()) frameRelay.pass(frame);

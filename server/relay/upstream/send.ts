@@ -1,6 +1,7 @@
 /** Sends a request upstream: which channel and key are tried next and how often (retry policy, fallback), how long a first byte may take (timeout), and what failures say about channels. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Timers } from '../../contract/timers.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Adapter, AuthInput } from '../../providers/adapter.ts';
 import { rejectsSignature } from '../../providers/knowledge/signature.ts';
@@ -9,6 +10,7 @@ import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
 import type { Health } from '../routing/health.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { asAppError, isOurs, type Reporter } from '../shared/defect.ts';
 import {
   type AttemptSummary,
@@ -29,6 +31,8 @@ import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts
 export interface SendCore extends Reporter {
   readonly dispatch: Dispatch;
   readonly now: () => number;
+  readonly timers: Timers;
+  readonly deadlines: Deadlines;
   readonly state: Pick<RelayState, 'settings'>;
   readonly health: Health;
   readonly firstBytes: FirstBytes;

@@ -4,7 +4,7 @@ import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { baseError, isBareError } from '../../protocols/openai-chat/errors.ts';
 import { parseExact, parseJson, record } from '../../protocols/shared/json.ts';
-import { createDeadlines } from '../shared/deadline.ts';
+import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
 
 /** Whole answers larger than this are refused; streams have no limit. */
@@ -12,7 +12,6 @@ const wholeAnswerLimit = 64 * 1024 * 1024;
 
 /** So much arrives in one go. */
 const smallAnswer = 256 * 1024;
-const silences = createDeadlines(250);
 
 /**
  * @param idleMs without a byte, after which the call is aborted.
@@ -22,10 +21,11 @@ export async function readWhole(
   response: Response,
   idleMs: number,
   abort: AbortController,
+  deadlines: Deadlines,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN);
   const cut = () => abort.abort();
-  const silence = silences.start(idleMs, cut);
+  const silence = deadlines.start(idleMs, cut);
   try {
     if (declared <= smallAnswer) return await bytesOf(response);
     if (response.body === null) return null;

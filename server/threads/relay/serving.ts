@@ -6,6 +6,7 @@ import type { Balances } from '../../billing/balances/money.ts';
 import { type LedgerClient, ledgerLost } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
+import { systemTimers } from '../../contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../domain/secrets/vault.ts';
 import { createConnections } from '../../http/connections.ts';
 import { createConsoleAssets } from '../../http/console-assets.ts';
@@ -81,8 +82,7 @@ export function createServing(deps: ServingDeps): Serving {
     ledger,
     counter: deps.counter,
     fetch,
-    now: Date.now,
-    monoNow: deps.monoNow,
+    timers: { ...systemTimers, monoNow: deps.monoNow },
     random: Math.random,
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),

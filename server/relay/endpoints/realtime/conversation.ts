@@ -51,7 +51,7 @@ export interface ConversationCore extends Reporter {
   readonly state: Pick<RelayState, 'onUpdate' | 'settings'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly conversationDeadlines: Deadlines;
+  readonly deadlines: Deadlines;
   /** Milliseconds between durable checkpoints of what is owed. */
   readonly checkpointMs: number;
   /** Milliseconds to wait for the end of an answer after the client left. */
@@ -440,7 +440,7 @@ export class RealtimeConversation implements Conversation {
     this.#left = ending;
     this.#checkpoint();
     const waitMs = Math.max(this.#core.billMs, this.#drainMs);
-    this.#leaving = this.#core.conversationDeadlines.start(waitMs, () => void this.#end(ending));
+    this.#leaving = this.#core.deadlines.start(waitMs, () => void this.#end(ending));
     if (this.#drainMs === 0) this.#cancelAnswer();
   }
 

@@ -49,7 +49,7 @@ class SocketSender extends Sender<Reached> {
     private readonly realtimeCore: RealtimeCore,
     reservation: Reservation,
   ) {
-    super(realtimeCore, reservation, new ClientDisconnect(reservation.parsed.request.signal, 0));
+    super(realtimeCore, reservation, new ClientDisconnect(reservation.parsed.request.signal, 0, realtimeCore.timers));
   }
 
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<Reached | FailedAttempt> {

@@ -79,7 +79,7 @@ export async function askForTask(
   abort: AbortController,
 ): Promise<Pick<TaskAnswer, 'status' | 'body'> | UpstreamFailure> {
   let timedOut = false;
-  const timer = setTimeout(() => {
+  const timer = core.timers.set(() => {
     timedOut = true;
     abort.abort();
   }, callTimeoutMs);
@@ -96,12 +96,12 @@ export async function askForTask(
       return received ? { ...failure, ordered: true } : failure;
     }
     const { response } = result;
-    const bytes = await readWhole(response, callTimeoutMs, abort);
+    const bytes = await readWhole(response, callTimeoutMs, abort, core.deadlines);
     if (bytes === null) return broken(response.status, timedOut ? 'timeout' : 'broken');
     const body = record(parseJson(redact(new TextDecoder().decode(bytes), prepared.channel.keys)));
     return body === null ? broken(response.status, 'invalid') : { status: response.status, body };
   } finally {
-    clearTimeout(timer);
+    timer.close();
   }
 }
 
@@ -112,7 +112,7 @@ class TaskSender extends Sender<TaskAnswer> {
     reservation: Reservation,
   ) {
     // The client may disconnect: work continues, and is charged.
-    super(tasksCore, reservation, new ClientDisconnect(new AbortController().signal, 0));
+    super(tasksCore, reservation, new ClientDisconnect(new AbortController().signal, 0, tasksCore.timers));
   }
 
   protected async attempt(prepared: Prepared, abort: AbortController): Promise<TaskAnswer | FailedAttempt> {

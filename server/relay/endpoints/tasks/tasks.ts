@@ -164,8 +164,10 @@ async function image(core: TasksCore, mjId: string): Promise<Response> {
 
 /** @returns null when the picture's host cannot be reached. */
 async function fetched(core: TasksCore, address: string): Promise<Response | null> {
+  const abort = new AbortController();
+  core.timers.set(() => abort.abort(), callTimeoutMs).unref();
   try {
-    return await core.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
+    return await core.fetch(address, { redirect: 'manual', signal: abort.signal });
   } catch {
     return null;
   }
