@@ -124,6 +124,18 @@ test.each([
   expect(loaded).toEqual([]);
 });
 
+/** What may wait or look at a clock by itself, and why. */
+const ownTime: Readonly<Record<string, string>> = {
+  'server/billing/balances/shared-memory.ts': 'a thread that waits for a lock is asleep: it can run no timer',
+};
+
+test('relay, money and threads take the clock and their timers from `Timers`', () => {
+  const bare =
+    /\b(?:setTimeout|setInterval|clearTimeout|clearInterval|hrtime|performance\.\w+|Date\.now|new Date\(\)|Bun\.(?:sleep|nanoseconds)|AbortSignal\.timeout|Atomics\.wait)|timers\/promises/;
+  const found = source.filter((path) => /^server\/(relay|billing|threads)\//.test(path) && bare.test(codeOf(path)));
+  expect(found).toEqual(Object.keys(ownTime));
+});
+
 test('SQL lives in db alone', () => {
   const sql = /\b(SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b/;
   expect(

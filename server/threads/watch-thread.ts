@@ -1,4 +1,5 @@
 /** Watches the threads that the ledger and the console depend on: the death of each is noticed, and restarts that keep failing end. */
+import { sleep, systemTimers, type Timers } from '../contract/timers.ts';
 
 /** @param died called once, with one line why, when the thread ends before the returned function was called. */
 export function watchThread(thread: Worker, died: (reason: string) => void): () => void {
@@ -39,15 +40,26 @@ export function createRestarts(now: () => number): () => number | null {
 }
 
 /** Looks until it is so, at most so long. @returns whether it is. */
-export async function until(isSo: () => boolean, ms: number): Promise<boolean> {
-  const end = performance.now() + ms;
+export async function until(isSo: () => boolean, ms: number, timers = systemTimers): Promise<boolean> {
+  const end = timers.monoNow() + ms;
   while (!isSo()) {
-    if (performance.now() >= end) return false;
-    await Bun.sleep(20);
+    if (timers.monoNow() >= end) return false;
+    await sleep(timers, 20);
   }
   return true;
 }
 
 /** @returns whether it came within the time. */
-export const within = (event: Promise<unknown>, ms: number): Promise<boolean> =>
-  Promise.race([event.then(() => true), Bun.sleep(ms).then(() => false)]);
+export async function within(
+  event: Promise<unknown>,
+  ms: number,
+  timers: Pick<Timers, 'set'> = systemTimers,
+): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = timers.set(() => resolve(false), ms);
+  try {
+    return await Promise.race([event.then(() => true), late]);
+  } finally {
+    timer.close();
+  }
+}

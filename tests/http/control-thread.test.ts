@@ -1,6 +1,7 @@
 /** The thread of the API is replaced when it dies; while its database is away it is waited for. */
 import { expect, test } from 'vitest';
 import { type ControlThreadDeps, createControlThread } from '../../server/threads/control/thread.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 type Start = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly code: string };
 
@@ -27,7 +28,7 @@ function played(starts: readonly Start[]) {
   return { spawn, began: started, die: () => started.at(-1)?.dispatchEvent(new MessageEvent('close')) };
 }
 
-const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
+const around = (spawn: () => Worker, said: string[], timers: VirtualTime): ControlThreadDeps => ({
   spawn,
   order: {} as ControlThreadDeps['order'],
   ledgerPort: () => new MessageChannel().port1,
@@ -35,7 +36,7 @@ const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
   lost: () => void said.push('lost'),
   replaced: () => void said.push('replaced'),
   onFatal: () => void said.push('hopeless'),
-  pause: () => new Promise((resolve) => setImmediate(resolve)),
+  timers,
 });
 
 test('a database that is away for long is waited for, however often it is asked in vain', async () => {
@@ -48,17 +49,21 @@ test('a database that is away for long is waited for, however often it is asked 
   );
   const { spawn, began: started, die } = played([{ kind: 'ready' }, ...unavailable, { kind: 'ready' }]);
   const said: string[] = [];
-  await createControlThread(around(spawn, said)).start();
+  const time = new VirtualTime();
+  await createControlThread(around(spawn, said, time)).start();
   die();
-  await expect.poll(() => said).toEqual(['lost', 'replaced']);
+  await time.advance(60_000);
+  expect(said).toEqual(['lost', 'replaced']);
   expect(started).toHaveLength(32);
 });
 
 test('a thread that cannot start for a reason of its own is given up', async () => {
   const { spawn, began: started, die } = played([{ kind: 'ready' }, { kind: 'failed', code: 'database_newer' }]);
   const said: string[] = [];
-  await createControlThread(around(spawn, said)).start();
+  const time = new VirtualTime();
+  await createControlThread(around(spawn, said, time)).start();
   die();
-  await expect.poll(() => said).toEqual(['lost', 'hopeless']);
+  await time.advance(60_000);
+  expect(said).toEqual(['lost', 'hopeless']);
   expect(started).toHaveLength(6);
 });

@@ -5,7 +5,7 @@ import {
   createLedgerClient,
   type LedgerPort,
 } from '../../server/billing/ledger/client.ts';
-import { createRunningClock } from '../../server/billing/ledger/running-clock.ts';
+import { turn, VirtualTime } from '../support/virtual-time.ts';
 import { grant, settle } from './support.ts';
 
 test('answers that end one after another in one turn of the event loop travel to the ledger as one message', async () => {
@@ -18,7 +18,7 @@ test('answers that end one after another in one turn of the event loop travel to
     await Promise.resolve();
     client.execute(settle(`request-${index}`, 1, 10)).then((result) => results.push(result));
   }
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await turn();
   expect(messages.map(({ first, commands }) => [first, commands.length])).toEqual([[1, 5]]);
   const answers = JSON.stringify({ kind: 'answers', ids: [1, 2, 3, 4, 5], answers: [null, null, null, null, null] });
   port.onmessage?.({ data: answers } as MessageEvent<string>);
@@ -28,22 +28,13 @@ test('answers that end one after another in one turn of the event loop travel to
 
 /** A port that answers on demand, and a clock that is moved by hand. */
 function handClient() {
-  let at = 0;
-  const ticks: (() => void)[] = [];
-  const clock = createRunningClock(
-    () => at,
-    (tick) => void ticks.push(tick),
-  );
+  const time = new VirtualTime();
   const port: LedgerPort = { postMessage: () => undefined, onmessage: null };
-  const client = createLedgerClient(port, undefined, clock, () => at);
+  const client = createLedgerClient(port, undefined, time);
   return {
     client,
-    pass(ms: number, step = 100) {
-      for (let past = 0; past < ms; past += step) {
-        at += step;
-        for (const tick of ticks) tick();
-      }
-    },
+    pass: (ms: number) => time.jump(ms),
+    blocked: (ms: number) => time.block(ms),
     answer: (...answers: readonly CommandAnswer[]) =>
       port.onmessage?.({
         data: JSON.stringify({ kind: 'answers', ids: answers.map((_, index) => index + 1), answers }),
@@ -73,19 +64,19 @@ test('paid work stops when the oldest settlement waits for more than a second, a
 });
 
 test('a thread that did not turn for ten seconds does not take its own sleep for a slow disk', () => {
-  const { client, pass } = handClient();
+  const { client, blocked } = handClient();
   void client.execute(settle('a', 1, 10));
-  pass(10_000, 10_000);
+  blocked(10_000);
   expect(client.healthy().ok).toBe(true);
 });
 
 test('the waiting time of the oldest is exact to the millisecond, sleep or not', () => {
-  const { client, pass, answer } = handClient();
+  const { client, pass, blocked, answer } = handClient();
   expect(client.waitedMs()).toBe(0);
   void client.execute(settle('a', 1, 10));
-  pass(7, 7);
+  pass(7);
   void client.execute(settle('b', 1, 10));
-  pass(3000, 3000);
+  blocked(3000);
   expect(client.waitedMs()).toBe(3007);
   answer(null);
   expect(client.waitedMs()).toBe(3000);

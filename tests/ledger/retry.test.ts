@@ -1,13 +1,15 @@
 /** How long the money engine waits between two tries of a write that failed. */
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createEngine } from '../../server/billing/ledger/engine.ts';
-
-afterEach(() => vi.restoreAllMocks());
+import { VirtualTime } from '../support/virtual-time.ts';
 
 test('each try of an outage waits longer, and the next outage begins again with the shortest', async () => {
+  const time = new VirtualTime();
   let broken = 0;
+  let tries: number[] = [];
   const store = {
     apply(commands: readonly { readonly ref: string }[]) {
+      tries.push(time.monoNow());
       if (broken-- > 0) throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
       return { results: commands.map(() => ({ status: 'done' })), events: [] };
     },
@@ -15,21 +17,25 @@ test('each try of an outage waits longer, and the next outage begins again with 
     probe: () => undefined,
     checkpoint: () => undefined,
   };
-  const waits: number[] = [];
-  const own = globalThis.setTimeout;
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms = 0) => {
-    // The checkpoint of a quiet moment is no try.
-    if (ms < 1000) waits.push(ms);
-    return own(work, ms < 1000 ? 0 : ms);
-  }) as typeof setTimeout);
-  const engine = createEngine({ store: store as never, onBalance: () => undefined, onHealth: () => undefined });
+  const engine = createEngine({
+    store: store as never,
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+    timers: time,
+  });
+  /** @returns milliseconds between its tries. */
   const outage = async (failures: number): Promise<readonly number[]> => {
     broken = failures;
-    waits.length = 0;
-    await new Promise<void>((resolve) => engine.submit({ type: 'settle', ref: 'r' } as never, () => resolve()));
+    tries = [];
+    let isOver = false;
+    engine.submit({ type: 'settle', ref: 'r' } as never, () => {
+      isOver = true;
+    });
+    while (!isOver) await time.advance(1);
     await engine.drain();
-    return [...waits];
+    return tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
   };
   expect(await outage(3)).toEqual([10, 20, 40]);
   expect(await outage(2)).toEqual([10, 20]);
+  expect((await outage(9)).slice(-2)).toEqual([1000, 1000]);
 });

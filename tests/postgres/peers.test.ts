@@ -4,6 +4,7 @@ import { createJobLock } from '../../db/create-job-lock.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
 import { verifyKey } from '../../server/domain/secrets/key-check.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -127,7 +128,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
     database,
     node,
     run: crypto.randomUUID(),
-    monoNow,
+    timers: { ...systemTimers, monoNow },
     follows: () => '7',
     knownAt: () => monoNow() - 12,
     changed: () => void changed++,

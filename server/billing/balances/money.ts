@@ -1,5 +1,6 @@
 /** Money in reach of one relay thread: the memory that all of them share, whose slots are where, what this thread has open, and the accounts in it. */
 
+import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { Account, Calendar, type SharedMoney } from './account.ts';
 import { createOpenRequests, type OpenRequests } from './open-requests.ts';
@@ -14,9 +15,10 @@ export const createMoney = (
   memory: Memory = createMemory(),
   open = createOpenRequests(memory),
   nodeLease: NodeLease | null = null,
+  timers: Pick<Timers, 'set'> = systemTimers,
 ): Money => ({
   memory,
-  accounts: createAccounts(memory, nodeLease !== null),
+  accounts: createAccounts(memory, nodeLease !== null, timers),
   open,
   nodeLease,
 });
@@ -30,7 +32,7 @@ export class Balances {
   /** @param now epoch milliseconds: budgets follow the calendar. */
   constructor(
     readonly money: Money = createMoney(),
-    now: () => number = Date.now,
+    now: () => number = systemTimers.now,
   ) {
     this.calendar = new Calendar(now);
   }

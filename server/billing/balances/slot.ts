@@ -5,6 +5,7 @@
  */
 
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { BalanceEvent } from '../ledger/commands.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
@@ -105,7 +106,7 @@ interface Seen {
  * @param leased several machines serve one site: what is available of a balance or a key's limit here is what was leased
  * (`leased-balance.ts`), at first nothing, and no row and no movement changes it.
  */
-export function createAccounts(memory: Memory, leased = false): Accounts {
+export function createAccounts(memory: Memory, leased = false, timers: Pick<Timers, 'set'> = systemTimers): Accounts {
   const users = new Map<number, number>();
   const tokens = new Map<number, number>();
   const groups = new Map<string, number>();
@@ -151,7 +152,7 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     }
     const stripe = userStripe(slot);
     // Another thread may have died holding it, and this thread recovers dead threads: it must not wait for them.
-    if (!memory.tryLock(stripe, timeoutMs)) return void setTimeout(credit, timeoutMs, event);
+    if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => credit(event), timeoutMs);
     apply(slot, event);
     memory.release(stripe);
   };

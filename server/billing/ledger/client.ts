@@ -1,6 +1,7 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
+import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
 import {
   type BalanceEvent,
@@ -12,7 +13,7 @@ import {
   type SpendingLimits,
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
-import { createRunningClock, type RunningClock } from './running-clock.ts';
+import { createRunningClock } from './running-clock.ts';
 
 /** The port of the control thread; it arrives at the ledger thread's start. */
 export const controlName = 'control';
@@ -96,9 +97,10 @@ interface Call {
 export function createLedgerClient(
   port: LedgerPort,
   other: (message: unknown) => void = () => undefined,
-  clock: RunningClock = createRunningClock(),
-  now: () => number = () => performance.now(),
+  timers: Pick<Timers, 'monoNow' | 'every'> = systemTimers,
 ): LedgerClient {
+  const clock = createRunningClock(timers);
+  const now = timers.monoNow;
   let next = 1;
   let outgoing: LedgerCommand[] = [];
   /** Last state that the ledger's thread reported; it reports none while it hangs. */

@@ -2,6 +2,7 @@
 
 import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
+import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { Outbox, Outcome } from '../ports.ts';
 import { type BalanceEvent, keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
 
@@ -51,6 +52,8 @@ export interface EngineDeps {
   readonly onBalance: (event: BalanceEvent) => void;
   readonly onHealth: (health: StoreHealth) => void;
   readonly standby?: Standby;
+  /** Absent = the time of this process. */
+  readonly timers?: Pick<Timers, 'set' | 'every'>;
 }
 
 const largestBatch = 1000;
@@ -80,7 +83,7 @@ const noop = () => undefined;
 const durable: LedgerResult = { status: 'done' };
 
 export function createEngine(deps: EngineDeps): NodeEngine {
-  const { store, standby } = deps;
+  const { store, standby, timers = systemTimers } = deps;
   const outbox = standby?.outbox;
   let queue: Waiting[] = [];
   let running = false;
@@ -95,7 +98,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   let reported = true;
   /** The outbox took nothing lately: it is full, or its disk is. */
   let full = false;
-  let idle: ReturnType<typeof setTimeout> | undefined;
+  let idle: Timer | null = null;
   let drained: (() => void)[] = [];
 
   const health = (): StoreHealth => {
@@ -170,15 +173,16 @@ export function createEngine(deps: EngineDeps): NodeEngine {
 
   const withTimeout = async <T>(pending: Promise<T>): Promise<T> => {
     if (standby?.durable !== true) return pending;
-    const timer = setInterval(() => {
+    const notWaitedFor = () => {
       isLate = true;
       keep();
       notify();
-    }, timeoutMs);
+    };
+    const timer = timers.every(notWaitedFor, timeoutMs);
     try {
       return await pending;
     } finally {
-      clearInterval(timer);
+      timer.close();
       isLate = false;
     }
   };
@@ -197,16 +201,16 @@ export function createEngine(deps: EngineDeps): NodeEngine {
   const settleDown = () => {
     running = false;
     resolveDrained();
-    clearTimeout(idle);
+    idle?.close();
     if (store.checkpoint === undefined) return;
-    idle = setTimeout(() => {
+    idle = timers.set(() => {
       try {
         store.checkpoint?.('TRUNCATE');
       } catch {
         // The disk is full or a reader is active; the next quiet moment will do.
       }
     }, idleMs);
-    idle.unref?.();
+    idle.unref();
   };
 
   const recovered = () => {
@@ -274,7 +278,7 @@ export function createEngine(deps: EngineDeps): NodeEngine {
     queue = stay;
     if (released.length > 0) outbox?.release(released);
     notify();
-    setTimeout(turn, retryMs);
+    timers.set(turn, retryMs);
     retryMs = Math.min(maxRetryMs, retryMs * 2);
   };
 

@@ -3,6 +3,7 @@
 import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { LedgerStore } from '../ports.ts';
 import { keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
 
@@ -45,12 +46,13 @@ export async function writePending(
   outboxes: readonly PendingOutbox[],
   stamp: string,
   commands: readonly LedgerCommand[],
+  timers: Pick<Timers, 'set'> = systemTimers,
 ): Promise<readonly string[]> {
   const order: PendingOrder = { lines: commands.map((command) => `${JSON.stringify(command)}\n`), paths: [] };
   let last: unknown = new Error('there is no folder that outlives the process');
   for (const outbox of outboxes) {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`${outbox.dir} does not answer`)), placeMs);
+    const timer = timers.set(() => reject(new Error(`${outbox.dir} does not answer`)), placeMs);
     try {
       await Promise.race([writeInto(outbox, stamp, order), timedOut]);
       return order.paths;
@@ -58,7 +60,7 @@ export async function writePending(
       // reason: the disk alone; the last error is thrown.
       last = error;
     } finally {
-      clearTimeout(timer);
+      timer.close();
     }
   }
   throw last;

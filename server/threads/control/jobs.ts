@@ -3,6 +3,7 @@
 import type { JobLock } from '../../../db/job-lock.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
 import type { Services } from '../../app/services.ts';
+import type { Timers } from '../../contract/timers.ts';
 
 const cleanupMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
@@ -16,19 +17,18 @@ export interface JobsDeps {
   /** Of the nodes that are gone; where there are several. */
   readonly cleanupNodes: () => Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly timers: Pick<Timers, 'now' | 'every'>;
 }
 
 /** @returns what stops them. */
-export function startJobs({ services, feed, turns, cleanupNodes, report, now }: JobsDeps): () => void {
+export function startJobs({ services, feed, turns, cleanupNodes, report, timers }: JobsDeps): () => void {
   const cleanup = async () => {
     await services.sessions.deleteExpired();
     await services.cleanupEphemeralStore();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
-    if (days > 0) await services.logs.prune(Math.floor(now() / 1000) - days * 86_400);
+    if (days > 0) await services.logs.prune(Math.floor(timers.now() / 1000) - days * 86_400);
     await services.trafficRecorder.deleteOld();
     await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
     await feed.trim();
@@ -45,15 +45,16 @@ export function startJobs({ services, feed, turns, cleanupNodes, report, now }: 
     ['alerts', alertMs, alerts],
     ['sweep', cleanupMs, cleanup],
   ] as const;
-  const timers = jobs.map(([name, everyMs, work]) =>
-    setInterval(() => void turns.take(name, everyMs, work).catch(report), everyMs),
-  );
+  const running = jobs.map(([name, everyMs, work]) => {
+    const take = () => void turns.take(name, everyMs, work).catch(report);
+    return timers.every(take, everyMs);
+  });
   const shareCode = () => void services.setup.shareCode().catch(report);
-  timers.push(setInterval(shareCode, cleanupMs));
+  running.push(timers.every(shareCode, cleanupMs));
   shareCode();
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);
   return () => {
-    for (const timer of timers) clearInterval(timer);
+    for (const timer of running) timer.close();
   };
 }

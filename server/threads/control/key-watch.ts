@@ -3,13 +3,18 @@
  * former key, and nobody could decrypt it: its thread ends as soon as that is noticed, and its next start fails because the key does not fit.
  */
 import { AppError } from '../../contract/errors.ts';
+import type { Timers } from '../../contract/timers.ts';
 
 const checkMs = 3000;
 
 /** @param prove throws AppError secret_unreadable when the key is not the site's; other errors are ignored. @returns what stops it. */
-export function watchKey(prove: () => Promise<void>, lost: (error: AppError) => void): () => void {
+export function watchKey(
+  prove: () => Promise<void>,
+  lost: (error: AppError) => void,
+  timers: Pick<Timers, 'every'>,
+): () => void {
   let looking = false;
-  const timer = setInterval(() => {
+  const look = () => {
     if (looking) return;
     looking = true;
     void prove()
@@ -19,6 +24,7 @@ export function watchKey(prove: () => Promise<void>, lost: (error: AppError) => 
       .finally(() => {
         looking = false;
       });
-  }, checkMs);
-  return () => clearInterval(timer);
+  };
+  const timer = timers.every(look, checkMs);
+  return () => timer.close();
 }

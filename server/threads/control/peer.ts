@@ -8,6 +8,7 @@ import {
   openListenerConnection,
 } from '../../../db/postgres/notifications.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
+import { sleep, type Timers } from '../../contract/timers.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { createHealthBroadcast } from './health-broadcast.ts';
 
@@ -22,7 +23,7 @@ export interface PeersDeps {
   readonly node: string;
   /** Of this process. */
   readonly run: string;
-  readonly monoNow: () => number;
+  readonly timers: Timers;
   /** How far the change feed has been read, null = not begun. */
   readonly follows: () => string | null;
   /** When everything that could be known was known, by the steady clock. */
@@ -55,7 +56,8 @@ function createLoad(now: () => number): () => number {
 
 /** Resolves when it knows of the others, or that the database does not say. */
 export async function startPeers(deps: PeersDeps): Promise<Peers> {
-  const { database, monoNow } = deps;
+  const { database, timers } = deps;
+  const { monoNow } = timers;
   const notify = notifyOver(database.pool);
   const members = createMembers(database);
   const load = createLoad(monoNow);
@@ -63,7 +65,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     from: deps.run,
     notify: (payload) => notify(healthChannel, payload),
     monoNow,
-    wait: (ms, done) => setTimeout(done, ms),
+    wait: (ms, done) => timers.set(done, ms),
   });
   let nodes = 1;
   let failing = false;
@@ -85,7 +87,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     receive,
     back: deps.changed,
     name: deps.run.replaceAll('-', ''),
-    wait: (ms) => Bun.sleep(ms),
+    wait: (ms) => sleep(timers, ms),
   });
 
   const check = async (): Promise<void> => {
@@ -114,19 +116,20 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
       },
     );
   let looking = false;
-  const timer = setInterval(() => {
+  const look = () => {
     if (looking) return;
     looking = true;
     void checkOnce().finally(() => {
       looking = false;
     });
-  }, reportMs);
+  };
+  const timer = timers.every(look, reportMs);
   await checkOnce();
 
   return {
     broadcast: healthBroadcast.broadcast,
     stop() {
-      clearInterval(timer);
+      timer.close();
       listener.close();
     },
   };

@@ -1,6 +1,7 @@
 /** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
 
 export interface Publisher {
@@ -32,8 +33,8 @@ export interface PublisherDeps {
   /** Called before news of changed options go out. */
   readonly optionsChanged: () => Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Milliseconds; default: a clock of this thread. */
-  readonly monoNow?: () => number;
+  /** Absent = the time of this process. */
+  readonly timers?: Pick<Timers, 'monoNow' | 'set' | 'every'>;
 }
 
 const unchanged = {
@@ -46,11 +47,12 @@ const unchanged = {
 
 export function createPublisher(deps: PublisherDeps): Publisher {
   let seq = 0;
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let timer: Timer | null = null;
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | null = null;
   let failures = 0;
-  const monoNow = deps.monoNow ?? (() => performance.now());
+  const { timers = systemTimers } = deps;
+  const { monoNow } = timers;
   let known = monoNow();
   let appliedSeq = 0;
   const applying = new Set<{ readonly seq: number; readonly done: () => void }>();
@@ -84,9 +86,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter = { seq, done: resolve };
     applying.add(waiter);
-    const timer = setTimeout(resolve, applyMs);
+    const limit = timers.set(resolve, applyMs);
     await promise;
-    clearTimeout(timer);
+    limit.close();
     applying.delete(waiter);
   };
 
@@ -95,7 +97,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const snapshot = await deps.source.load();
       seq = snapshot.seq;
       deps.publish(snapshot);
-      timer = setInterval(() => void check(), everyMs);
+      const look = () => void check();
+      timer = timers.every(look, everyMs);
     },
     check: () => check().then(everywhere),
     applied(upTo) {
@@ -104,6 +107,6 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     },
     nodes: (count) => deps.publish({ kind: 'delta', seq, ...unchanged, nodes: count }),
     knownAt: () => known,
-    stop: () => clearInterval(timer),
+    stop: () => timer?.close(),
   };
 }

@@ -1,5 +1,6 @@
 /** Keeps a control thread running: one that dies is replaced, and meanwhile the relay continues with its last snapshot. */
 import { AppError, isErrorCode } from '../../contract/errors.ts';
+import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import { clockReading } from '../relay/clock.ts';
 import { createRestarts, watchThread, within } from '../watch-thread.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
@@ -25,8 +26,8 @@ export interface ControlThreadDeps {
   readonly replaced: () => void;
   /** It died too often. */
   readonly onFatal: (reason: string) => void;
-  /** Default: in real time. */
-  readonly pause?: (ms: number) => Promise<void>;
+  /** Absent = the time of this process. */
+  readonly timers?: Timers;
 }
 
 const startMs = 30_000;
@@ -34,8 +35,8 @@ const connectionErrors: readonly string[] = ['database_unreachable', 'database_s
 const unavailableMs = 1000;
 
 export function createControlThread(deps: ControlThreadDeps): ControlThread {
-  const pause = deps.pause ?? Bun.sleep;
-  const nextDelay = createRestarts(() => performance.now());
+  const { timers = systemTimers } = deps;
+  const nextDelay = createRestarts(timers.monoNow);
   let thread: Worker | null = null;
   let stopWatching: () => void = () => undefined;
   let stopping = false;
@@ -81,7 +82,7 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
   const again = async (reason: string): Promise<void> => {
     const delay = nextDelay();
     if (delay === null) return deps.onFatal(reason);
-    await pause(delay);
+    await sleep(timers, delay);
     try {
       await launchAgain();
     } catch (error) {
@@ -95,12 +96,12 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
     while (!stopping) {
       closed = Promise.withResolvers<void>();
       try {
-        if (!(await within(launch(), startMs))) throw new Error('did not start in time');
+        if (!(await within(launch(), startMs, timers))) throw new Error('did not start in time');
         return;
       } catch (error) {
         end();
         if (!(error instanceof AppError) || !connectionErrors.includes(error.code)) throw error;
-        await pause(unavailableMs);
+        await sleep(timers, unavailableMs);
       }
     }
   };
@@ -116,7 +117,7 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
       stopping = true;
       if (thread !== null) {
         thread.postMessage({ kind: 'close' } satisfies ToControl);
-        await within(closed.promise, ms);
+        await within(closed.promise, ms, timers);
       }
       end();
     },

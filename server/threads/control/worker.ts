@@ -13,6 +13,7 @@ import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
+import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
@@ -29,7 +30,7 @@ import { guardVerified } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
-import { createMonoClock } from '../relay/clock.ts';
+import { threadTimers } from '../relay/clock.ts';
 import { stallLimits, watchStalls } from '../relay/pulse.ts';
 import { backupInThread } from './backup-thread.ts';
 import { startJobs } from './jobs.ts';
@@ -43,7 +44,8 @@ declare const self: {
   postMessage(message: FromControl): void;
 };
 
-const logOf = (settings: LogSettings): Log => createLog(settings, (line) => void process.stderr.write(line), Date.now);
+const logOf = (settings: LogSettings): Log =>
+  createLog(settings, (line) => void process.stderr.write(line), systemTimers.now);
 
 const reporter =
   (log: Log) =>
@@ -58,6 +60,7 @@ const reporter =
   };
 
 async function start(order: ControlStart) {
+  const timers = threadTimers(order.clock);
   const log = logOf(order.log);
   const report = reporter(log);
   const files = dataDirFiles(order.dataDir);
@@ -65,19 +68,18 @@ async function start(order: ControlStart) {
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
   await verifyKey(database, vault);
   // The relays are given what is in force from here on.
-  await followShippedPrices(database, Date.now());
-  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
+  await followShippedPrices(database, timers.now());
+  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
   const limits = new Map<number, (found: readonly ChannelHealthStatus[]) => void>();
   let nextTest = 1;
   let storage = healthyStorage;
-  const defects = createDefectCount(Date.now);
+  const defects = createDefectCount(timers.now);
   let stall: RelayStall | null = null;
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
-  const monoNow = createMonoClock(order.clock);
   const services = await createServices({
     database,
     dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
@@ -108,17 +110,17 @@ async function start(order: ControlStart) {
     stall: () => stall,
     relayThreads: order.relayThreads,
     verifiedBackup: backupInThread,
-    now: Date.now,
+    now: timers.now,
   });
   const publisher = createPublisher({
     source: createSnapshotSource({ database, vault, feed }),
     publish: (update) => self.postMessage(update),
     optionsChanged: services.options.reload,
     report,
-    monoNow,
+    timers,
   });
   await publisher.start();
-  const requestIds = new RequestIds(Date.now);
+  const requestIds = new RequestIds(timers.now);
   const api = {
     services,
     requestId: () => requestIds.next(),
@@ -131,31 +133,32 @@ async function start(order: ControlStart) {
     listen(createServer(loadedLater({ ...api, listener: 'local' })), files.localSocket),
   ]);
   const peers = await joinPeers({
-    ...{ database, node, monoNow, services, publisher, report },
+    ...{ database, node, timers, services, publisher, report },
     follows: feed.position,
     status: () => storage,
     leaseSeconds: order.leaseSeconds,
   });
   const stopWatchingKey =
-    database.engine === 'sqlite' ? () => undefined : watchKey(() => verifyKey(database, vault), dieOf);
+    database.engine === 'sqlite' ? () => undefined : watchKey(() => verifyKey(database, vault), dieOf, timers);
   const stopJobs = startJobs({
     ...{ services, feed, turns, report },
     cleanupNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
-    now: Date.now,
+    timers,
   });
-  const traffic = keepTraffic(services, report);
+  const traffic = keepTraffic(services, timers, report);
   // This thread lives on whatever the relays do, and the only relay is the main thread.
   const stopWatchingRelays = watchStalls({
     pulses: order.pulses,
     limitMs: stallLimits.reportMs,
     lookMs: stallLimits.lookMs,
     counts: true,
+    timers,
     found({ thread, requestId, ms }) {
-      stall = { thread, requestId, ms, at: Math.floor(Date.now() / 1000) };
+      stall = { thread, requestId, ms, at: Math.floor(timers.now() / 1000) };
       log.error(`relay thread ${thread} stands still for ${Math.round(ms / 1000)} s`, { request_id: requestId });
     },
     over({ thread, requestId, ms }) {
-      stall = { thread, requestId, ms, at: Math.floor(Date.now() / 1000) };
+      stall = { thread, requestId, ms, at: Math.floor(timers.now() / 1000) };
       log.warn(`relay thread ${thread} goes on after ${(ms / 1000).toFixed(1)} s`, { request_id: requestId });
     },
   });
@@ -213,7 +216,7 @@ async function start(order: ControlStart) {
 const trafficMs = 5000;
 
 /** Asks the relays for what they have counted, and has it written. One refusal of the database is reported, not each. */
-function keepTraffic({ trafficRecorder: keeper }: Services, report: (error: unknown) => void) {
+function keepTraffic({ trafficRecorder: keeper }: Services, timers: Timers, report: (error: unknown) => void) {
   let failing = false;
   const flush = () =>
     keeper.flush().then(
@@ -225,17 +228,18 @@ function keepTraffic({ trafficRecorder: keeper }: Services, report: (error: unkn
         failing = true;
       },
     );
-  const timer = setInterval(() => {
+  const ask = () => {
     self.postMessage({ kind: 'traffic' });
     void flush();
-  }, trafficMs);
+  };
+  const timer = timers.every(ask, trafficMs);
   return {
     take(windows: readonly TrafficWindow[]): void {
       keeper.add(windows);
       void flush();
     },
     stop(): Promise<void> {
-      clearInterval(timer);
+      timer.close();
       return flush();
     },
   };
@@ -243,15 +247,15 @@ function keepTraffic({ trafficRecorder: keeper }: Services, report: (error: unkn
 
 /** The supervising thread gets the reason. */
 function dieOf(error: unknown): void {
-  setTimeout(() => {
+  systemTimers.set(() => {
     throw error;
-  });
+  }, 0);
 }
 
 interface Joining {
   readonly database: Database;
   readonly node: string;
-  readonly monoNow: () => number;
+  readonly timers: Timers;
   readonly services: Services;
   readonly publisher: Publisher;
   readonly follows: () => string | null;

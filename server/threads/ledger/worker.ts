@@ -16,6 +16,7 @@ import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
 import { createRemote } from '../../billing/ledger/remote.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';
+import { systemTimers } from '../../contract/timers.ts';
 import { type HostPort, hostLedger } from './host.ts';
 
 export interface LedgerStart {
@@ -94,19 +95,19 @@ async function openStore(
   // Folding the log into the file is this thread's work, at a size that costs milliseconds.
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);
-  const progress = createProgress(file, store, Date.now);
+  const progress = createProgress(file, store, systemTimers.now);
   const missing = progress.missing();
   const pending = settlePending(store, outboxes);
   const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
   const engine = createEngine({ store, onBalance: outputs.message, onHealth: outputs.health });
   progress.note();
-  const noting = setInterval(progress.note, noteMs);
+  const noting = systemTimers.every(progress.note, noteMs);
   noting.unref();
   return {
     engine,
     report: { recovery, pending, migrated, sample: encryptedSample(database), missing },
     close: async () => {
-      clearInterval(noting);
+      noting.close();
       progress.note();
       await database.close();
     },

@@ -1,4 +1,6 @@
 /** Observers of a relay: log lines, and traces where they are configured. */
+
+import type { Timers } from '../../contract/timers.ts';
 import { version } from '../../embedded/version.ts';
 import { createLog, flattened } from '../../observability/logging/log.ts';
 import { requestLines } from '../../observability/logging/requests.ts';
@@ -27,17 +29,18 @@ export interface Observers {
 export function createObservers(
   { log: settings, traces: traceSettings }: ServingOrder,
   write: (text: string) => void,
+  timers: Timers,
 ): Observers {
   const logged = flattened(
     write,
-    (run) => setTimeout(run, batchMs).unref(),
+    (run) => timers.set(run, batchMs).unref(),
     (missing) => {
       const lines: string[] = [];
-      createLog(settings, (line) => lines.push(line), Date.now).warn(`${missing} lines were left out`);
+      createLog(settings, (line) => lines.push(line), timers.now).warn(`${missing} lines were left out`);
       return lines.join('');
     },
   );
-  const lines = requestLines(createLog(settings, logged, Date.now), settings.access);
+  const lines = requestLines(createLog(settings, logged, timers.now), settings.access);
   if (traceSettings === null) {
     return { observer: lines, seen: (relay) => relay, ready: async () => undefined, stop: async () => undefined };
   }
@@ -74,7 +77,7 @@ export function createObservers(
       traces = startTraces(traceSettings, {
         version,
         providerOf: (type) => providerByType(type)?.slug ?? String(type),
-        now: Date.now,
+        now: timers.now,
       });
     },
     stop: async () => traces?.stop(),

@@ -1,6 +1,6 @@
 /** The only relay, in the main thread: nothing is passed between threads, all else is as it is with several. */
 import { BodyMemory } from '../../relay/intake/body-memory.ts';
-import { createMonoClock } from './clock.ts';
+import { threadTimers } from './clock.ts';
 import { processMemory } from './environment.ts';
 import { freePort } from './free-port.ts';
 import type { FromRelay } from './messages.ts';
@@ -22,7 +22,7 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
   const order = alone ? { ...deps.order, port: freePort(host, port) } : deps.order;
   const pulse = new Pulse(deps.pulses[0] ?? newPulse());
   const bodies = new BodyMemory(deps.bodyCells, 0, processMemory(deps.order.env));
-  const serving = createServing({ ...deps, order, pulse, bodies, monoNow: createMonoClock(), send: receive });
+  const serving = createServing({ ...deps, order, pulse, bodies, timers: threadTimers(), send: receive });
   return {
     open: serving.open,
     update: () => Promise.resolve(),

@@ -2,6 +2,7 @@
  * Whether a relay thread stands still, and at which request: it counts its turns and notes what it works on in memory that
  * another thread reads. A loop, a pattern or a parser that does not come back stops nothing but the thread it runs in.
  */
+import type { Timers } from '../../contract/timers.ts';
 
 /** Cells: turns of the loop, units of the request's id, stalls. */
 const beats = 0;
@@ -112,6 +113,7 @@ export interface StallWatchDeps {
   readonly over?: (stall: Stall) => void;
   /** They are counted in the shared memory by this watch. */
   readonly counts?: boolean;
+  readonly timers: Pick<Timers, 'monoNow' | 'every'>;
 }
 
 /** Looks at the threads of a process. Time that the watch itself did not run, as on a machine that slept, is no stall. */
@@ -119,7 +121,7 @@ export class StallWatch {
   private readonly threads: readonly Watched[];
   private lookedMs: number | null = null;
 
-  constructor(private readonly deps: StallWatchDeps) {
+  constructor(private readonly deps: Omit<StallWatchDeps, 'timers'>) {
     this.threads = deps.pulses.map((memory) => new Watched(memory));
   }
 
@@ -143,10 +145,11 @@ export class StallWatch {
   }
 }
 
-/** The same in real time. @returns stops it. */
+/** The same as often as it looks. @returns stops it. */
 export function watchStalls(deps: StallWatchDeps): () => void {
   const watch = new StallWatch(deps);
-  const timer = setInterval(() => watch.look(performance.now()), deps.lookMs);
+  const { timers } = deps;
+  const timer = timers.every(() => watch.look(timers.monoNow()), deps.lookMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => timer.close();
 }

@@ -8,6 +8,7 @@ import { allocateRows } from '../../billing/balances/open-requests.ts';
 import { relayName } from '../../billing/ledger/client.ts';
 import { AppError, isErrorCode } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import { startThread } from '../../embedded/workers.ts';
 import { createConnections, type Listener } from '../../http/connections.ts';
 import { createRestarts, watchThread, within } from '../watch-thread.ts';
@@ -27,6 +28,8 @@ export interface RelayThreadsDeps extends RelayPoolDeps {
   /** One died too often. */
   readonly onFatal: (reason: string) => void;
   readonly stalls?: StallLimits;
+  /** Absent = the time of this process. */
+  readonly timers?: Timers;
 }
 
 /** One relay's thread, from its start to its end. */
@@ -64,12 +67,12 @@ const nothing: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failur
 const threadsBits = 16;
 
 export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
-  const { state, balances } = deps;
+  const { state, balances, timers = systemTimers } = deps;
   const { memory, accounts } = balances.money;
   const threads = new Map<number, Thread>();
   /** Rows whose requests have all ended. */
   const spareRows: number[] = [];
-  const nextDelay = createRestarts(() => performance.now());
+  const nextDelay = createRestarts(timers.monoNow);
   /** Of those that are gone. */
   const past = { late: 0, refused: 0 };
   let port = deps.order.port;
@@ -165,6 +168,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     limitMs: limits.replaceMs,
     lookMs: limits.lookMs,
     found: replace,
+    timers,
   });
 
   const launch = (number: number): Thread => {
@@ -229,7 +233,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   /** Others may have its rows when all that was open is durable. */
   const recoverThread = async ({ number, rows }: Thread): Promise<LostReport> => {
     const report = await endLost(
-      { balances, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
+      { balances, state, ledger: deps.ledger, now: timers.now, pause: (ms) => sleep(timers, ms) },
       number,
       rows,
     );
@@ -262,11 +266,11 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   const again = async (number: number, reason: string): Promise<void> => {
     const delay = nextDelay();
     if (delay === null) return deps.onFatal(reason);
-    await Bun.sleep(delay);
+    await sleep(timers, delay);
     if (ending) return;
     const thread = launch(number);
     try {
-      if (!(await within(thread.ready.promise, startMs))) throw new Error('did not start in time');
+      if (!(await within(thread.ready.promise, startMs, timers))) throw new Error('did not start in time');
     } catch (error) {
       end(thread);
       await recoverThread(thread);
@@ -294,7 +298,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
   const connections = createConnections(
     connectionLimits(deps.order.env),
     deps.descriptors,
-    () => performance.now(),
+    timers.monoNow,
     async () => {
       const replies = [...threads.values()].map((thread) => {
         const { promise, resolve } = Promise.withResolvers<readonly (readonly [number, boolean])[]>();
@@ -313,7 +317,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     connections.stop();
     each(message);
     const all = [...threads.values()];
-    await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs);
+    await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs, timers);
     // What did not answer is ended like what died.
     for (const thread of all) {
       const isThere = threads.has(thread.number);

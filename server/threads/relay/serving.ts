@@ -6,7 +6,7 @@ import type { Balances } from '../../billing/balances/money.ts';
 import { type LedgerClient, ledgerLost } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
-import { systemTimers } from '../../contract/timers.ts';
+import { sleep, type Timers } from '../../contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../domain/secrets/vault.ts';
 import { createConnections } from '../../http/connections.ts';
 import { createConsoleAssets } from '../../http/console-assets.ts';
@@ -49,8 +49,8 @@ export interface ServingDeps {
   readonly counter: TokenCounter;
   /** null where another thread looks after all connections. */
   readonly descriptors: Descriptors | null;
-  /** Milliseconds of a monotonic clock that is the same in all threads. */
-  readonly monoNow: () => number;
+  /** Its monotonic clock is the same in all threads. */
+  readonly timers: Timers;
   readonly pulse: Pulse;
   readonly bodies: BodyMemory;
   readonly send: (message: FromRelay) => void;
@@ -58,22 +58,22 @@ export interface ServingDeps {
 
 /** @throws AppError secret_* */
 export function createServing(deps: ServingDeps): Serving {
-  const { order, state, ledger, send } = deps;
+  const { order, state, ledger, send, timers } = deps;
   const files = dataDirFiles(order.dataDir);
   const print = (line: string) => send({ kind: 'say', line });
-  const observers = createObservers(order, (text) => send({ kind: 'logged', text }));
+  const observers = createObservers(order, (text) => send({ kind: 'logged', text }), timers);
   const tasks = createTaskCalls((id, call) => send({ kind: 'task', id, call }));
-  const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
+  const connections = createConnections(connectionLimits(order.env), deps.descriptors, timers.monoNow);
   const vault = vaultFor(files.secretKey, order.env, order.sample);
   const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
-    now: () => performance.now(),
+    now: timers.monoNow,
     afterTurn: setImmediate,
     open: () => relay.open(),
     billMs: ledger.waitedMs,
     every(beat, ms) {
-      const beats = setInterval(beat, ms);
+      const beats = timers.every(beat, ms);
       beats.unref();
-      return () => clearInterval(beats);
+      return () => beats.close();
     },
   });
   const relay = createRelay({
@@ -82,7 +82,7 @@ export function createServing(deps: ServingDeps): Serving {
     ledger,
     counter: deps.counter,
     fetch,
-    timers: { ...systemTimers, monoNow: deps.monoNow },
+    timers,
     random: Math.random,
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),
@@ -91,13 +91,13 @@ export function createServing(deps: ServingDeps): Serving {
     failure: (failure) => send({ kind: 'trouble', failure }),
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
-    report: defectReport(order.log, send),
+    report: defectReport(order.log, timers.now, send),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
     works: deps.pulse.works,
     bodies: deps.bodies,
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
-    exhausted: createExhaustionWatch(print, () => performance.now()),
+    exhausted: createExhaustionWatch(print, timers.monoNow),
     isOverloaded: overload.isOverloaded,
     wait: overload.wait,
     ...(deps.balances.money.nodeLease === null
@@ -118,7 +118,7 @@ export function createServing(deps: ServingDeps): Serving {
     relay,
     ledger,
     counter: deps.counter,
-    keep: { pending: files.pending, mark: order.mark, print, now: Date.now },
+    keep: { pending: files.pending, mark: order.mark, print, now: timers.now },
   });
   const reportTraffic = () => {
     const windows = relay.takeTraffic();
@@ -126,7 +126,7 @@ export function createServing(deps: ServingDeps): Serving {
   };
   const leave = async () => {
     reportTraffic();
-    await within(observers.stop(), lastSpansMs);
+    await within(observers.stop(), lastSpansMs, timers);
     send({ kind: 'stopped' });
   };
   const delays = order.measured ? monitorEventLoopDelay({ resolution: loopResolutionMs }) : null;
@@ -145,14 +145,14 @@ export function createServing(deps: ServingDeps): Serving {
     async open() {
       await observers.ready();
       deps.pulse.beat();
-      setInterval(() => deps.pulse.beat(), beatMs).unref();
+      timers.every(() => deps.pulse.beat(), beatMs).unref();
       httpServer = openServer(deps, { relay: observers.seen(relay), controlSocket: files.httpSocket, connections });
       return httpServer.port;
     },
     receive(message) {
       switch (message.kind) {
         case 'test':
-          return void runChannelTest(relay, state, message, Date.now).then((result) =>
+          return void runChannelTest(relay, state, message, timers.now).then((result) =>
             send({ kind: 'tested', id: message.id, result }),
           );
         case 'standing':
@@ -174,7 +174,9 @@ export function createServing(deps: ServingDeps): Serving {
         case 'stop':
           return void stop.stop(message.graceMs, message.delayMs).then(leave);
         case 'pause':
-          return void within(httpServer?.pause() ?? Promise.resolve(), apiMs).then(() => send({ kind: 'paused' }));
+          return void within(httpServer?.pause() ?? Promise.resolve(), apiMs, timers).then(() =>
+            send({ kind: 'paused' }),
+          );
         case 'handOn':
           return httpServer?.forwardTo(message.endpoint);
         case 'hurry':
@@ -198,10 +200,10 @@ export function createServing(deps: ServingDeps): Serving {
 }
 
 /** A missing one is not waited for. */
-function ratesOf({ order, state }: ServingDeps, print: (line: string) => void): { readonly rates?: SiteRates } {
+function ratesOf({ order, state, timers }: ServingDeps, print: (line: string) => void): { readonly rates?: SiteRates } {
   const url = order.env.REDIS_URL ?? '';
   if (url === '') return {};
-  const { run } = createRedis({ open: () => redisAt(url), print, wait: (ms) => Bun.sleep(ms) });
+  const { run } = createRedis({ open: () => redisAt(url), print, wait: (ms) => sleep(timers, ms) });
   return { rates: createSiteRates({ run, settings: () => state.settings }) };
 }
 
@@ -209,15 +211,19 @@ function ratesOf({ order, state }: ServingDeps, print: (line: string) => void): 
 const stacksPerSecond = 100;
 
 /** At once, not together with other lines: the thread may not live much longer. */
-function defectReport(settings: LogSettings, send: ServingDeps['send']): (error: unknown, requestId: string) => void {
-  const log = createLog(settings, (text) => send({ kind: 'logged', text }), Date.now);
+function defectReport(
+  settings: LogSettings,
+  now: Timers['now'],
+  send: ServingDeps['send'],
+): (error: unknown, requestId: string) => void {
+  const log = createLog(settings, (text) => send({ kind: 'logged', text }), now);
   let second = 0;
   let stacks = 0;
   return (error, requestId) => {
     const message = error instanceof Error ? error.message : String(error);
-    const now = Math.floor(Date.now() / 1000);
-    if (now !== second) stacks = 0;
-    second = now;
+    const current = Math.floor(now() / 1000);
+    if (current !== second) stacks = 0;
+    second = current;
     if (stacks++ < stacksPerSecond)
       log.error(message, { request_id: requestId, error: error instanceof Error ? error.stack : undefined });
     send({ kind: 'defect', requestId, message });

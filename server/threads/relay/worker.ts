@@ -10,7 +10,7 @@ import { type CountAnswer, type CountingThread, createTokenCounter } from '../..
 import { BodyMemory } from '../../relay/intake/body-memory.ts';
 import { isOurs } from '../../relay/shared/defect.ts';
 import { createRelayState } from '../../relay/state/state.ts';
-import { createMonoClock } from './clock.ts';
+import { threadTimers } from './clock.ts';
 import { processMemory } from './environment.ts';
 import type { FromRelay, RelayStart, RelayStatus, RelayUpdate, ToRelay } from './messages.ts';
 import { Pulse } from './pulse.ts';
@@ -44,16 +44,16 @@ function countingThread(): CountingThread {
 
 function start(order: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(order.memory, order.thread);
-  const monoNow = createMonoClock(order.clock);
+  const timers = threadTimers(order.clock);
   const money = createMoney(
     memory,
     undefined,
-    order.leased ? createNodeLease(memory, { monoNow, wall: Date.now }) : null,
+    order.leased ? createNodeLease(memory, { monoNow: timers.monoNow, wall: timers.now }) : null,
   );
   const balances = new Balances(money);
   for (const first of order.rows) money.open.add(first);
-  const state = createRelayState(noop, Date.now);
-  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
+  const state = createRelayState(noop, timers.now);
+  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
   order.ledger.start();
   const counting = countingThread();
   const serving = createServing({
@@ -63,7 +63,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     ledger,
     counter: createTokenCounter(() => counting),
     descriptors: null,
-    monoNow,
+    timers,
     pulse: new Pulse(order.pulse),
     bodies: new BodyMemory(order.bodyCells, order.thread - 1, processMemory(order.order.env)),
     send: (message) => self.postMessage(message),
@@ -82,7 +82,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     self.postMessage({ kind: 'rows' });
   };
   let last: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failure: '' };
-  setInterval(() => {
+  const report = () => {
     wantRows();
     const now = serving.status();
     const { open, late, rejected, pending, failure } = last;
@@ -96,7 +96,8 @@ function start(order: RelayStart): (message: ToRelay) => void {
       return;
     last = now;
     self.postMessage({ kind: 'standing', status: now });
-  }, checkMs);
+  };
+  timers.every(report, checkMs);
 
   serving.open().then((port) => self.postMessage({ kind: 'ready', port }), failed);
   return (message) => {
