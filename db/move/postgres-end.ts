@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import { ensureMonths, monthOf } from '../postgres/months.ts';
+import { graceSeconds, maxRequestSeconds } from '../postgres/nodes.ts';
 import type { PostgresDatabase } from '../postgres/open.ts';
 import type { Schema } from '../schema/tables.ts';
 import { type Cursor, type MovedRow, type MoveEnd, type MoveTarget, movedTables } from './tables.ts';
@@ -86,10 +87,24 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
       )[0] ?? {},
     ).join(),
   async rejectBusy() {
-    const busy = await rowsOf(
-      `SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > now() UNION ALL SELECT 1 FROM leases WHERE amount > 0`,
+    const [lives] = await rowsOf<{ node: string; seconds: number }>(
+      `SELECT node, greatest(1, ceil(extract(epoch FROM expires_at - clock_timestamp()) + ${graceSeconds}))::bigint AS seconds
+        FROM nodes WHERE state <> 'expired' ORDER BY expires_at DESC LIMIT 1`,
     );
-    if (busy.length > 0) throw new AppError('move_busy', { name });
+    if (lives !== undefined) throw new AppError('move_node_lives', { name, ...lives });
+  },
+  async rejectOwing() {
+    // A node is represented by its newest start, which has settled what earlier ones left.
+    const [owes] = await rowsOf<{ node: string }>(
+      `SELECT node FROM (SELECT DISTINCT ON (node) * FROM nodes ORDER BY node, epoch DESC) newest
+        WHERE left_at = 0 AND forgotten_at = 0 ORDER BY node LIMIT 1`,
+    );
+    if (owes !== undefined) throw new AppError('move_node_owes', { name, ...owes });
+    const [open] = await rowsOf<{ seconds: number }>(
+      `SELECT greatest(1, max(extract(epoch FROM greatest(n.expires_at, clock_timestamp() - interval '${maxRequestSeconds} s') - clock_timestamp()) + ${maxRequestSeconds}))::bigint AS seconds
+        FROM leases l JOIN nodes n USING (epoch) WHERE l.amount > 0 HAVING count(*) > 0`,
+    );
+    if (open !== undefined) throw new AppError('move_unsettled', { name, ...open });
   },
 });
 

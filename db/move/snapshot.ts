@@ -25,7 +25,11 @@ export async function copyFromServer(
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       const rowsOf = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
         (await client.query<Row>(text, values)).rows;
-      const from = { ...postgresSource(placeName(place), rowsOf), rejectBusy: async () => undefined };
+      const from = {
+        ...postgresSource(placeName(place), rowsOf),
+        rejectBusy: async () => undefined,
+        rejectOwing: async () => undefined,
+      };
       await moveSite({ from, to: sqliteEnd(target) });
     } finally {
       await client.query('ROLLBACK').catch(() => undefined);

@@ -41,8 +41,10 @@ export interface MoveEnd {
   numbers(): Promise<ReadonlyMap<string, number>>;
   /** Changes when anything is written that matters. */
   mark(): Promise<string>;
-  /** @throws AppError move_busy when another process uses it. */
+  /** @throws AppError move_busy, move_node_lives when another process uses it. */
   rejectBusy(): Promise<void>;
+  /** For the source. @throws AppError move_node_owes, move_unsettled when charges of nodes that are gone may be missing. */
+  rejectOwing?(): Promise<void>;
 }
 
 /** The place that is filled. */

@@ -1,6 +1,6 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
 
-import { defaultLeaseSeconds, maxRequestSeconds } from './nodes.ts';
+import { defaultLeaseSeconds, graceSeconds, leftoversDue, maxRequestSeconds } from './nodes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 export interface MemberRow {
@@ -20,6 +20,8 @@ export interface MemberRow {
   readonly holds: number;
   /** Seconds until what it left open is settled for it and its leases are free; null = it lives, or has left nothing open. */
   readonly settles: number | null;
+  /** Seconds until it counts as gone, should it be heard of no more; null = it does. */
+  readonly ends: number | null;
   readonly forgotten_at: number;
 }
 
@@ -34,7 +36,9 @@ const counted = `SELECT newest.*,
 const all = `SELECT epoch, node, state, version, schema, started_at, left_at, forgotten_at, figures, leases, leased, holds,
     greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + coalesce((figures::json ->> 'lease_seconds')::int, ${defaultLeaseSeconds}))::bigint AS silent,
     CASE WHEN state = 'expired' AND (leases > 0 OR holds > 0)
-      THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${maxRequestSeconds})::bigint END AS settles
+      THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${maxRequestSeconds})::bigint END AS settles,
+    CASE WHEN state <> 'expired'
+      THEN greatest(1, ceil(extract(epoch FROM expires_at - clock_timestamp()) + ${graceSeconds}))::bigint END AS ends
   FROM (${counted}) counted WHERE expires_at > '-infinity'`;
 
 const keptSeconds = 86_400;
@@ -66,6 +70,10 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
         [windowSeconds],
       );
       return rows[0]?.n ?? 0;
+    },
+    async leftoversDue(): Promise<boolean> {
+      const { rows } = await pool.query<{ due: boolean }>(leftoversDue);
+      return rows[0]?.due === true;
     },
     /** @returns false when it does not live. */
     async drain(node: string): Promise<boolean> {

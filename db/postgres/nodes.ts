@@ -14,7 +14,7 @@ export interface Fence {
 /** Where a node does not say for how long its leases last. */
 export const defaultLeaseSeconds = 15;
 /** Clocks, and messages on their way. */
-const graceSeconds = 5;
+export const graceSeconds = 5;
 /** The longest request; what was set aside for one that never ended is free after that. */
 export const maxRequestSeconds = 600;
 
@@ -221,6 +221,13 @@ export async function clearLeases(line: Line): Promise<void> {
     { text: 'COMMIT' },
   ]);
 }
+
+/** Whether something of nodes that are gone is due: their leases are over, or their open requests have had their time. */
+export const leftoversDue = `SELECT EXISTS (SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at < clock_timestamp() - interval '${graceSeconds} s')
+  OR EXISTS (SELECT 1 FROM holds h JOIN nodes n USING (epoch) WHERE n.state = 'expired'
+    AND n.expires_at < clock_timestamp() - make_interval(secs => ${maxRequestSeconds}))
+  OR EXISTS (SELECT 1 FROM leases l JOIN nodes n USING (epoch) WHERE n.state = 'expired'
+    AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = l.epoch)) AS due`;
 
 /** It takes nothing new soon. */
 export async function noteDraining(line: Line, epoch: number): Promise<void> {

@@ -70,7 +70,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A relay on this database, without threads beside it. @param overrides instead of the usual ones. */
 export async function relayOn(
-  { database, vault, ledger }: Omit<Parts, 'close'>,
+  { database, vault, ledger }: Omit<Parts, 'collect' | 'close'>,
   overrides: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
 ) {
   const state = createRelayState(overrides.balances.money.accounts, Date.now);
@@ -96,6 +96,8 @@ interface Parts {
   readonly database: Database;
   readonly vault: Vault;
   readonly ledger: Ledger;
+  /** Ends what nodes that are gone have left; absent where there are no nodes. */
+  collect?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -128,6 +130,13 @@ async function openFileParts(
   };
 }
 
+async function openParts(files: DataDirFiles, env: Environment, reader: DirectReader): Promise<Parts> {
+  const place = databasePlace(files, env);
+  if (place.engine === 'sqlite') return openFileParts(files, env, reader);
+  const { openCliNode } = await import('../cluster/cli-node.ts');
+  return openCliNode(place, files, env);
+}
+
 async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir, env);
   const place = databasePlace(files, env);
@@ -135,16 +144,14 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
-    const { database, vault, ledger, close } =
-      place.engine === 'sqlite'
-        ? await openFileParts(files, env, reader)
-        : await import('../cluster/cli-node.ts').then(({ openCliNode }) => openCliNode(place, files, env));
+    const { database, vault, ledger, collect, close } = await openParts(files, env, reader);
     await followShippedPrices(database, Date.now());
     const services = await createServices({
       database,
       dataFolder: { folder: files.dir, nativeBinding },
       vault,
       ledger,
+      ...(collect === undefined ? {} : { collect }),
       version,
       setupCode: null,
       now: Date.now,

@@ -11,16 +11,23 @@ import { postgresEnd } from '../../db/move/postgres-end.ts';
 import { sqliteEnd } from '../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../db/open.ts';
 import { type PostgresPlace, placeName, placeOf } from '../../db/place.ts';
+import { createMembers } from '../../db/postgres/members.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
+import { hasNode, nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
 import { addonPath } from '../embedded/addon-path.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
-import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
+import { acquireLock, type DataDirFiles, dataDirFiles, ensureDataDir } from './data-dir.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface SiteMove {
   readonly dataDir: string;
   readonly server: PostgresPlace;
+  /** Names the folder of a node's own files; default: the process's. */
+  readonly env?: Environment | undefined;
   readonly progress?: ((progress: MoveProgress) => void) | undefined;
   readonly batch?: number | undefined;
 }
@@ -61,6 +68,34 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
   }
 }
 
+/**
+ * Ends what nodes that were killed have left, as far as it is due: no other node may be there to do it. The node whose folder
+ * this is has no process, so that what it left is ended now, and what waits on its disk is sent.
+ */
+async function settleNodes(
+  source: PostgresDatabase,
+  place: PostgresPlace,
+  files: DataDirFiles,
+  env: Environment,
+): Promise<void> {
+  const members = createMembers(source);
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const order = () => nodeOrder(place, files, env, { nativeBinding, memory: null });
+  const own = hasNode(files, env) ? await members.find(order()?.name ?? '') : null;
+  // A move that was interrupted goes on where it stopped only where nothing is written meanwhile.
+  if (own?.left_at !== 0 && !(await members.leftoversDue())) return;
+  const node = order();
+  if (node === null) return;
+  const quiet = () => undefined;
+  const { openNodeLedger } = await import('../cluster/node-ledger.ts');
+  const ledger = await openNodeLedger(node, { message: quiet, health: quiet, drain: quiet, print: quiet });
+  try {
+    await ledger.collect();
+  } finally {
+    await ledger.close();
+  }
+}
+
 /** Into the data directory's file, which may not be there yet; until everything is equal it has another name. @throws as `moveToServer`. */
 export async function moveToFile(order: SiteMove): Promise<MovedReport> {
   const files = ensureDataDir(order.dataDir);
@@ -71,6 +106,7 @@ export async function moveToFile(order: SiteMove): Promise<MovedReport> {
     const source = await openDatabase(order.server);
     try {
       await migratePostgres(source);
+      await settleNodes(source, order.server, files, order.env ?? process.env);
       const target = openDatabase(file, { nativeBinding: nativeBindingFor(dirname(file), addonPath) });
       let report: MovedReport;
       try {

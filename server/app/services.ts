@@ -151,6 +151,8 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
+  /** Ends what nodes that are gone have left; absent where nodes do it, or there are none. */
+  readonly collect?: () => Promise<void>;
   /** Name of this node; absent where there is one. */
   readonly node?: string;
   /** Default: over the SMTP server of the options. */
@@ -321,7 +323,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       },
     }),
     capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),
-    nodes: createNodes(deps.database),
+    nodes: createNodes(deps.database, deps.collect),
     logs,
     statements: createStatements({ ...deps, options, users, tokens, logs }),
     pricing,

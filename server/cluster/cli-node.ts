@@ -1,7 +1,8 @@
-/** One command of the terminal on a site's PostgreSQL: a node of its own for as long as it runs, registered only when it moves money. */
+/** One command of the terminal on a site's PostgreSQL: a node of its own for as long as it runs, registered only when it moves money or ends what nodes that are gone have left. */
 import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { encryptedSampleOn } from '../../db/postgres/encrypted-columns.ts';
+import { createMembers } from '../../db/postgres/members.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { newestPostgres } from '../../db/schema/migrations.ts';
@@ -20,6 +21,8 @@ export interface CliNode {
   readonly database: PostgresDatabase;
   readonly vault: Vault;
   readonly ledger: Ledger;
+  /** Ends what nodes that are gone have left: no other node may be there to do it. */
+  collect(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,12 +47,21 @@ export async function openCliNode(
       if (order === null) throw new AppError('sqlite_alone');
       return openNodeLedger(order, { message: noop, health: noop, drain: noop, print: noop });
     });
+    const collect = async () => {
+      if (!(await createMembers(database).leftoversDue())) return;
+      await (await ledger.open()).collect();
+      // The list of nodes does not show this command among them.
+      await ledger.close();
+    };
     // What an earlier end of a server here could not write.
     if (pendingFiles(files.pending).length > 0) await ledger.open();
+    // A node may have these files; then it collects itself.
+    await collect().catch(() => undefined);
     return {
       database,
       vault,
       ledger,
+      collect,
       async close() {
         await ledger.close();
         await database.close();
@@ -94,6 +106,10 @@ function createLazyLedger(
       });
     },
     healthy: () => ({ ok: true }),
-    close: async () => (await ledger?.catch(() => null))?.close(),
+    async close() {
+      const opened = ledger;
+      ledger = null;
+      await (await opened?.catch(() => null))?.close();
+    },
   };
 }

@@ -9,6 +9,8 @@ import { endFor } from '../billing/ledger/recovery.ts';
 export interface NodeHeartbeat {
   /** What an earlier start of this very node has left. */
   recoverOwnEpochs(): Promise<{ readonly settled: number; readonly voided: number }>;
+  /** Ends the leases of nodes that are gone, and the open requests of theirs that are due. */
+  collect(): Promise<void>;
   start(): void;
   stop(): void;
   /** It is about to end: the others see it. */
@@ -62,13 +64,25 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
   /** @param timeoutSeconds as `orphans` takes it. @param of epochs, null = of all. */
   const settle = async (timeoutSeconds: number | undefined, of: readonly number[] | null) => {
     const count = { settled: 0, voided: 0 };
-    for (const hold of await alone((on) => orphans(on, timeoutSeconds, of))) {
-      const end = { ...endFor(hold), provisional: true };
-      await deps.submit(end);
-      if (end.type === 'settle') count.settled++;
-      else count.voided++;
+    let first = '';
+    for (;;) {
+      const holds = await alone((on) => orphans(on, timeoutSeconds, of));
+      // They come in parts and in order: one that comes again could not be settled.
+      if (holds[0] === undefined || holds[0].ref === first) return count;
+      first = holds[0].ref;
+      for (const hold of holds) {
+        const end = { ...endFor(hold), provisional: true };
+        await deps.submit(end);
+        if (end.type === 'settle') count.settled++;
+        else count.voided++;
+      }
     }
-    return count;
+  };
+  const collect = async () => {
+    const expired = await alone(expireNodes);
+    if (expired.length > 0) deps.print(`nodes ${expired.join(', ')} said nothing for too long and are taken for gone`);
+    await settle(undefined, null);
+    await alone(clearLeases);
   };
 
   const check = async () => {
@@ -78,10 +92,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       draining = true;
       deps.drain();
     }
-    const expired = await alone(expireNodes);
-    if (expired.length > 0) deps.print(`nodes ${expired.join(', ')} said nothing for too long and are taken for gone`);
-    await settle(undefined, null);
-    await alone(clearLeases);
+    await collect();
   };
   /** One at a time; what fails is tried again at the next turn. */
   const every = (ms: number, work: () => Promise<void>) => {
@@ -105,14 +116,11 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       const own = await alone((on) => earlierEpochs(on, deps.name, deps.epoch()));
       if (own.length === 0) return { settled: 0, voided: 0 };
       await alone((on) => expireNodes(on, own));
-      const count = { settled: 0, voided: 0 };
-      for (let part = await settle(0, own); part.settled + part.voided > 0; part = await settle(0, own)) {
-        count.settled += part.settled;
-        count.voided += part.voided;
-      }
+      const count = await settle(0, own);
       await alone(clearLeases);
       return count;
     },
+    collect,
     start() {
       void check().catch(() => undefined);
       every(beatMs, deps.beat);

@@ -57,6 +57,8 @@ export interface NodeLedger {
   readonly report: NodeReport;
   answer(question: LedgerRequest): Promise<LedgerResponse>;
   update(update: SlotsUpdate): void;
+  /** Ends what nodes that are gone have left, as far as it is due. */
+  collect(): Promise<void>;
   /** It is about to end: the others see it. */
   stopping(): void;
   /** All leases are returned, and the other nodes know that this node is gone. */
@@ -201,6 +203,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
               id: question.id,
               limits: await heartbeat.limits(question.userId, question.tokenId).catch(() => null),
             },
+      collect: heartbeat.collect,
       stopping: () => void heartbeat.stopping(),
       update(update: SlotsUpdate) {
         leaseStore.update(update);

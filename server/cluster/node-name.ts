@@ -11,11 +11,14 @@ export interface NodeFolder {
   readonly durable: boolean;
 }
 
+/** Holds the name. */
+export const nodeFile = 'node';
+
 /** A machine's name alone would be that of each node on it. @throws AppError data_dir_unreadable, outbox_unusable */
 export function nodeName({ dir, durable }: NodeFolder): string {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    const file = join(dir, 'node');
+    const file = join(dir, nodeFile);
     if (!existsSync(file))
       writeFileSync(file, `${hostname()}-${randomBytes(4).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
     return readFileSync(file, 'utf8').trim();

@@ -1,17 +1,23 @@
 /** Settings that a node's ledger starts with. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DatabasePlace } from '../../db/place.ts';
 import type { DataDirFiles } from '../app/data-dir.ts';
 import { AppError } from '../contract/errors.ts';
 import { version } from '../embedded/version.ts';
 import type { SharedMemory } from './lease-store-shared.ts';
 import type { NodeOrder } from './node-ledger.ts';
-import { type NodeFolder, nodeName } from './node-name.ts';
+import { type NodeFolder, nodeFile, nodeName } from './node-name.ts';
 
 /** Holds what a node has not committed yet, and its name: both belong together. */
 const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {
   const outbox = env.GATEWAY_OUTBOX ?? '';
   return { dir: outbox === '' ? files.dir : outbox, durable: outbox !== '' };
 };
+
+/** Whether a node has had its files here. */
+export const hasNode = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): boolean =>
+  existsSync(join(nodeFolder(files, env).dir, nodeFile));
 
 /** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
 const defaultLease = 30;

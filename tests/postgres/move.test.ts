@@ -233,5 +233,5 @@ test('a place that is used is not moved, nor one filled that is not empty', asyn
   const moved = await openPostgres(place);
   await moved.pool.query("INSERT INTO nodes (expires_at, node) VALUES (now() + interval '15 s', 'one')");
   await moved.close();
-  expect(await codeOf(moveToFile({ dataDir: join(dir, `busy-${count++}`), server: place }))).toBe('move_busy');
+  expect(await codeOf(moveToFile({ dataDir: join(dir, `busy-${count++}`), server: place }))).toBe('move_node_lives');
 });

@@ -650,6 +650,7 @@ const node = (name: string, more: object): Output<'node.list'>['nodes'][number] 
   leased_quota: 4 * unit,
   open: 5,
   settles_seconds: null,
+  gone_seconds: null,
   owes: false,
   forgotten: false,
   waiting: 0,

@@ -17,6 +17,7 @@ export const move: CommandRun = async (context, flags, input) => {
   const report = await context.during(
     run({
       dataDir: context.dataDir,
+      env: context.env,
       server,
       progress: ({ step, table, rows, of }) => {
         const percent = of === 0 ? 100 : Math.floor((rows / of) * 100);

@@ -50,6 +50,15 @@ export const drain: CommandRun = async (context, _flags, name) => {
     context.say(`让节点 ${name} 处理完现有请求后退出？`, `Let node ${name} finish what it has and end?`),
   );
   await (await context.client()).call('node.drain', { name });
+  const node = (await nodesOf(context)).find((one) => one.name === name);
+  const seconds = node?.gone_seconds ?? null;
+  if (seconds !== null)
+    context.output.note(
+      context.say(
+        `${name} 已 ${node?.silent_seconds} 秒没有心跳。若其进程已结束，其租约在 ${seconds} 秒后到期，之后用 gateway node forget ${name} 移除`,
+        `${name} was last heard of ${node?.silent_seconds} s ago. If its process has ended, its leases end in ${seconds} s: take it off the list then with gateway node forget ${name}`,
+      ),
+    );
   context.output.object({ result: 'draining', name }, [context.say(`${name} 正在退出`, `${name} is draining`)], name);
 };
 

@@ -24,6 +24,8 @@ const nodeShape = z.object({
   open: z.int(),
   /** Of one that is gone: seconds until what it left open is settled for it and its leases are free; null = nothing is open. */
   settles_seconds: z.nullable(z.int()),
+  /** Of one that has missed heartbeats: seconds until it counts as gone and its leases end; null = it is heard of, or gone. */
+  gone_seconds: z.nullable(z.int()),
   /** It did not end in order: its disk may hold bills that the database does not have. */
   owes: z.boolean(),
   /** Off the list as soon as what it left open is settled. */

@@ -108,7 +108,16 @@ export const terminalErrors = {
     'Node {name} is still running. Drain it first: gateway node drain {name}',
     6,
   ),
-  node_gone: business('节点 {name} 已不在运行', 'Node {name} does not run any more', 6),
+  node_silent: business(
+    '节点 {name} 已 {silent} 秒没有心跳。若其进程已结束，其租约在 {seconds} 秒后到期，届时再运行此命令；若仍在运行，请先运行 gateway node drain {name}',
+    'Node {name} was last heard of {silent} s ago. If its process has ended, its leases end in {seconds} s: run this command again then. If it still runs, drain it first: gateway node drain {name}',
+    6,
+  ),
+  node_gone: business(
+    '节点 {name} 已不在运行；gateway node forget {name} 将其从列表移除',
+    'Node {name} does not run any more; gateway node forget {name} takes it off the list',
+    6,
+  ),
   node_owes: business(
     '节点 {name} 未正常结束，其本机可能还有未写入数据库的账单。让它重新启动即可补交；若其磁盘已丢失，用 gateway node forget {name} --write-off 放弃（或 --when-settled：等其未结束的请求结算之后）',
     'Node {name} did not shut down cleanly: its disk may hold charges that are not in the database. Start it again to deliver them. If its disk is lost, give them up with gateway node forget {name} --write-off (or --when-settled: once its open requests are settled)',
@@ -182,6 +191,21 @@ export const terminalErrors = {
   move_busy: business(
     '{name} 正被网关使用：请先停止所有节点再迁移',
     '{name} is in use by a gateway: stop every node before moving it',
+    6,
+  ),
+  move_node_lives: business(
+    '{name} 正被节点 {node} 使用：请先停止所有节点。若该节点是被强行终止的，其租约在 {seconds} 秒后到期，届时再运行此命令',
+    '{name} is in use by node {node}: stop every node before moving it. If that node was killed, its leases end in {seconds} s: run this command again then',
+    6,
+  ),
+  move_node_owes: business(
+    '节点 {node} 未正常结束，其磁盘上可能还有未写入 {name} 的账单。请在其数据目录中运行此命令，或让它启动后再停止；若其磁盘已丢失，用 gateway node forget {node} --write-off 放弃',
+    'Node {node} did not shut down cleanly: its disk may hold charges that are not in {name}. Run this command in its data directory, or start it and stop it. If its disk is lost, give them up with gateway node forget {node} --write-off',
+    6,
+  ),
+  move_unsettled: business(
+    '{name} 中已离开节点的未结束请求在 {seconds} 秒内结算：届时再运行此命令',
+    'Open requests of nodes that are gone are settled in {name} within {seconds} s: run this command again then',
     6,
   ),
   move_not_empty: business(

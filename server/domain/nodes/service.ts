@@ -15,6 +15,7 @@ export interface NodeView extends NodeStats {
   readonly leased_quota: number;
   readonly open: number;
   readonly settles_seconds: number | null;
+  readonly gone_seconds: number | null;
   readonly owes: boolean;
   readonly forgotten: boolean;
 }
@@ -41,12 +42,17 @@ const viewOf = (row: MemberRow): NodeView => ({
   leased_quota: row.leased,
   open: row.holds,
   settles_seconds: row.settles,
+  gone_seconds: row.silent < silentSeconds ? null : row.ends,
   owes: row.state === 'expired' && row.left_at === 0,
   forgotten: row.forgotten_at > 0,
   ...readStats(row.figures),
 });
 
-export function createNodes(database: Database) {
+/** Three heartbeats and a little: a node that says nothing for so long may be dead. */
+const silentSeconds = 10;
+
+/** @param collect ends what nodes that are gone have left, where no node does it. */
+export function createNodes(database: Database, collect: () => Promise<void> = async () => undefined) {
   const members = database.engine === 'postgres' ? createMembers(database) : null;
   /** @throws AppError nodes_alone, node_unknown */
   const found = async (name: string) => {
@@ -68,12 +74,15 @@ export function createNodes(database: Database) {
       const { members: of } = await found(name);
       if (!(await of.drain(name))) throw new AppError('node_gone', { name });
     },
-    /** @throws AppError node_lives, node_owes */
+    /** @throws AppError node_lives, node_silent, node_owes */
     async forget(name: string, reason: CloseReason): Promise<void> {
       const { members: of, row } = await found(name);
+      if (row.state !== 'expired' && row.silent >= silentSeconds)
+        throw new AppError('node_silent', { name, silent: row.silent, seconds: row.ends ?? 0 });
       if (row.state !== 'expired') throw new AppError('node_lives', { name });
       if (row.left_at === 0 && reason === 'none') throw new AppError('node_owes', { name });
       await of.deleteOld(name, reason !== 'when-settled');
+      await collect();
     },
   };
 }
