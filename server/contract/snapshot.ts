@@ -1,5 +1,7 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
+import type { Period } from './period.ts';
+
 export interface UserSnapshot {
   readonly id: number;
   readonly username: string;
@@ -38,6 +40,15 @@ export interface TokenLimits extends RateLimits {
 export interface PeriodUse {
   readonly at: number;
   readonly used: number;
+}
+
+/** How much of a key's budget is used; what open requests hold is not. */
+export interface BudgetUse {
+  readonly period: Period;
+  readonly limit: number;
+  readonly used: number;
+  /** Epoch seconds. */
+  readonly resets: number;
 }
 
 export interface TokenSnapshot {

@@ -61,6 +61,9 @@ export interface MadeItem {
 /** What a translation could not carry over, as JSON-pointer-like paths with a reason; shown in the log row. */
 export type Dropped = string[];
 
+/** `balance` and `limit` (of the key) never come back by themselves; `day` and `month` are budgets of a calendar period. */
+export type RefusalReason = 'balance' | 'limit' | 'day' | 'month' | 'rate' | 'model' | 'key' | 'banned';
+
 export interface ClientError {
   /** HTTP status to answer with. */
   readonly status: number;
@@ -75,6 +78,16 @@ export interface ClientError {
   readonly final?: true;
   /** The member of the request that the upstream named. */
   readonly param?: string;
+  /** Why this site refuses it, where clients of some dialect act upon that. */
+  readonly refused?: {
+    readonly reason: RefusalReason;
+    /** Epoch seconds; null = not known, or never. */
+    readonly resetsAt: number | null;
+    readonly seconds: number | null;
+  };
+  /** What the dialect's form of a refusal says besides: when it is over (epoch seconds), or how long to wait (seconds). */
+  readonly resetsAt?: number;
+  readonly retryIn?: number;
   /** The prompt is longer than the model takes: sizes in tokens, null = not known. */
   readonly overflow?: { readonly tokens: number | null; readonly limit: number | null };
 }

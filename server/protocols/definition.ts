@@ -1,4 +1,5 @@
 /** What the relay needs to know of a dialect besides encoding and decoding it: its paths, members, headers, lists and habits, so that no other module depends on which dialect it is. */
+import type { BudgetUse } from '../contract/snapshot.ts';
 import type { ChatRequest } from './canonical.ts';
 import type { Target } from './target.ts';
 
@@ -211,6 +212,8 @@ export interface ProtocolDefinition {
   readonly wantedContext?: (headers: Headers, body: Members) => number;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;
+  /** What clients show of their key's budgets, the shorter period first, as headers of an answer; absent = they show none. */
+  readonly budgetHeaders?: (budgets: readonly BudgetUse[]) => Readonly<Record<string, string>>;
   /** Beginning of headers that mean something to this dialect alone. */
   readonly headerPrefix?: string;
   /** Sent upstream where the client sends none. */

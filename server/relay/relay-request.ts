@@ -20,7 +20,7 @@ import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts'
 import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
-import { clientError, listedError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
+import { clientError, listedError, plainFailure, refusalFor, retryAfterOf, sentStatus } from './shared/render-error.ts';
 import { sealed } from './shared/safe-headers.ts';
 import { RequestSender } from './upstream/attempt.ts';
 import { ClientDisconnect } from './upstream/client-disconnect.ts';
@@ -370,7 +370,8 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
         if (this.isRead) core.gate.rollBack(admission);
         else core.gate.ended(admission, false);
       }
-      const { code, status } = shown;
+      const { code } = shown;
+      const status = sentStatus(path, shown, this.protocol);
       core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,
@@ -378,7 +379,8 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });
       // A channel's own test shows it at once.
-      if (peer !== null) core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => shown });
+      if (peer !== null)
+        core.rejectedRows.note({ request, path, peer, seen: this, error, clientError: () => ({ ...shown, status }) });
     }
   }
 

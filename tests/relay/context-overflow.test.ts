@@ -185,7 +185,7 @@ test.each([
   ['the input length exceeds the context length', null, null],
 ])('words for it: %s', (message, tokens, limit) => {
   const error = { status: 400, type: null, code: null, message };
-  expect(refusalIn(error)).toEqual({ reason: 'context', tokens, limit });
+  expect(refusalIn(error, false)).toEqual({ reason: 'context', tokens, limit });
 });
 
 test.each([
@@ -194,5 +194,5 @@ test.each([
   'temperature exceeds the limit',
   'prompt is required',
 ])('no words for it: %s', (message) => {
-  expect(refusalIn({ status: 400, type: null, code: null, message })).toBeNull();
+  expect(refusalIn({ status: 400, type: null, code: null, message }, false)).toBeNull();
 });

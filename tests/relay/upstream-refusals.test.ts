@@ -2,7 +2,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withoutAccount } from '../../server/relay/shared/failure.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { statusFailure, withoutAccount } from '../../server/relay/shared/failure.ts';
+import { clientError, errorResponse, localizedError } from '../../server/relay/shared/render-error.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -44,6 +47,7 @@ async function send([path, body]: readonly [string, unknown] = requests['openai-
     status: response.status,
     retry: response.headers.get('x-should-retry'),
     after: response.headers.get('retry-after'),
+    headers: response.headers,
     text: await response.text(),
   };
 }
@@ -54,7 +58,7 @@ const refusing = (status: number, error: object, headers: Record<string, string>
 const secretWords =
   'No access for bob@example.com of org-AbCdEf123456 at api.upstream.example.com, balance $12.34, key sk-upstream-secret-key';
 
-test.each([401, 402, 403, 404])(
+test.each([401, 403, 404])(
   'an upstream’s %i ends with a status that no client retries, and its reason',
   async (status) => {
     await gateway.channel(upstream.url);
@@ -113,15 +117,67 @@ test('an upstream whose quota comes back in hours is not waited for', async () =
   await gateway.channel(upstream.url);
   refusing(429, { message: 'Weekly limit reached' }, { 'retry-after': '7200' });
   const answer = await send();
-  expect(answer).toMatchObject({ status: 400, retry: 'false', after: '7200' });
-  expect(answer.text).toContain('Weekly limit reached');
+  expect(answer).toMatchObject({ status: 400, retry: 'false', after: null });
+  expect(answer.text).not.toContain('Weekly limit reached');
 });
+
+const ofItsQuota = [
+  [402, { message: 'You have 3 requests left', type: 'x' }],
+  [429, { message: 'You exceeded your current quota, please check your plan', type: 'insufficient_quota' }],
+  [429, { message: 'Your account balance is insufficient', type: 'billing_error' }],
+  [429, { message: 'The usage limit has been reached', type: 'usage_limit_reached', resets_at: 1_800_000_000 }],
+  [400, { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' }],
+] as const;
+const ofItsQuotaInEach = ofItsQuota.flatMap(([status, error]) =>
+  Object.values(requests).map((request) => [request[0], status, error.message, error, request] as const),
+);
+
+test.each(ofItsQuotaInEach)(
+  'what an upstream says of its own quota is kept from the caller of %s, and logged for the operator: %i %s',
+  async (_path, status, _message, error, request) => {
+    // Types are read in the dialects that have them; Google's and Ollama's clients are translated for.
+    await gateway.channel(upstream.url, /^\/(?:v1beta|api)\//.test(request[0]) ? {} : { type: 199 });
+    const headers = {
+      'retry-after': '20',
+      'anthropic-ratelimit-unified-reset': '1800000000',
+      'x-ratelimit-remaining-requests': '3',
+      'x-codex-primary-used-percent': '99',
+      'x-codex-promo-message': 'buy more',
+    };
+    refusing(status, error, headers);
+    const answer = await send(request);
+    expect(answer).toMatchObject({ status: 400, retry: 'false', after: null });
+    expect(answer.text).not.toContain(error.message);
+    expect(answer.text).not.toContain('1800000000');
+    for (const name of Object.keys(headers)) expect(answer.headers.get(name)).toBeNull();
+    const row = (await gateway.logs())[0];
+    expect(row?.content).not.toContain(error.message);
+    expect(String(row?.other)).toContain(error.message);
+  },
+);
+
+test.each(Object.keys(requests) as (keyof typeof requests)[])(
+  'a gateway of ours whose operator has used up its money is spent, whatever language it says so in: %s',
+  async (dialect) => {
+    for (const language of ['en', 'zh'] as const)
+      for (const code of ['user_exhausted', 'token_exhausted', 'token_budget_day', 'token_budget_month'] as const) {
+        const inner = clientError(new AppError(code, { remain: '$0', need: '$1', seconds: 9, resets: 9 }), 'x');
+        const answer = errorResponse(dialect, localizedError(inner, language), 9);
+        const failure = statusFailure(
+          answer.status,
+          codecs[dialect].upstream.decodeError(answer.status, await answer.text()),
+          9,
+        );
+        expect([code, failure.class, failure.refusal?.reason]).toEqual([code, 'key', 'spent']);
+      }
+  },
+);
 
 test('a date says how long a quota is gone as well as seconds do', async () => {
   await gateway.channel(upstream.url);
   const date = 'Mon, 23 Nov 2026 10:00:00 GMT';
   refusing(429, { message: 'limit' }, { date, 'retry-after': 'Mon, 23 Nov 2026 12:00:00 GMT' });
-  expect(await send()).toMatchObject({ status: 400, retry: 'false', after: '7200' });
+  expect(await send()).toMatchObject({ status: 400, retry: 'false', after: null });
 });
 
 test('a rate limit that is over soon is waited for', async () => {
@@ -131,8 +187,6 @@ test('a rate limit that is over soon is waited for', async () => {
 });
 
 test.each([
-  [429, { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' }],
-  [400, { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' }],
   [500, { message: 'Incorrect API key', type: 'authentication_error' }],
   [503, { message: 'no channel for this model', code: 'model_not_found' }],
   [501, { message: 'not implemented' }],

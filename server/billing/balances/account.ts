@@ -5,7 +5,7 @@
  */
 import { nextPeriod, type Period, periodStart } from '../../contract/period.ts';
 import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
-import type { TokenLimits } from '../../contract/snapshot.ts';
+import type { BudgetUse, TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
@@ -39,8 +39,9 @@ export interface ReserveOptions {
 export interface BudgetShortage {
   readonly period: Period;
   readonly remain: number;
-  /** Until the next period begins. */
+  /** Until the next period begins, and when that is (epoch seconds). */
   readonly seconds: number;
+  readonly resets: number;
 }
 
 export type ReserveRefusal =
@@ -178,6 +179,16 @@ export class Account implements Owner {
   budgetUsedUp(limits: TokenLimits | null): BudgetShortage | null {
     if (!this.hasBudget(limits)) return null;
     return this.locked(() => this.budgetShortage(limits, 0));
+  }
+
+  /** The key's budgets, the shorter period first; none where none is set, or where this machine does not know how much of them is used. */
+  budgets(limits: TokenLimits | null): readonly BudgetUse[] {
+    if (!this.hasBudget(limits)) return [];
+    const now = this.calendar.turn();
+    const uses: BudgetUse[] = [];
+    if (limits.dayBudget > 0) uses.push(this.budgetOf('day', limits.dayBudget, now));
+    if (limits.monthBudget > 0) uses.push(this.budgetOf('month', limits.monthBudget, now));
+    return uses;
   }
 
   /** Takes `amount` out of reach of other requests, all of it or nothing. */
@@ -340,21 +351,28 @@ export class Account implements Owner {
     const now = this.calendar.turn();
     const need = Math.max(1, amount);
     const ofDay = this.budgetLeft('day', limits.dayBudget);
-    if (ofDay < need) return { period: 'day', remain: ofDay, seconds: nextPeriod('day', now) - now };
+    if (ofDay < need) return usedUp('day', ofDay, now);
     const ofMonth = this.budgetLeft('month', limits.monthBudget);
-    return ofMonth < need ? { period: 'month', remain: ofMonth, seconds: nextPeriod('month', now) - now } : null;
+    return ofMonth < need ? usedUp('month', ofMonth, now) : null;
   }
 
   /** After the calendar was turned. A sum that was counted in an earlier period is over. */
   private budgetLeft(period: Period, limit: number): number {
     if (limit === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(0, limit - this.usedIn(period) - (this.key[KeySlot.budgetHeld] ?? 0));
+  }
+
+  private usedIn(period: Period): number {
     const { key, calendar } = this;
     const [start, sum] =
       period === 'day'
         ? [key[KeySlot.dayStart], key[KeySlot.dayUsed]]
         : [key[KeySlot.monthStart], key[KeySlot.monthUsed]];
-    const used = calendar[period] > (start ?? 0) ? 0 : (sum ?? 0);
-    return Math.max(0, limit - used - (key[KeySlot.budgetHeld] ?? 0));
+    return calendar[period] > (start ?? 0) ? 0 : (sum ?? 0);
+  }
+
+  private budgetOf(period: Period, limit: number, now: number): BudgetUse {
+    return { period, limit, used: this.usedIn(period), resets: nextPeriod(period, now) };
   }
 
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */
@@ -373,6 +391,11 @@ export class Account implements Owner {
     key[KeySlot.monthUsed] = (key[KeySlot.monthUsed] ?? 0) + charged;
     key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) - reserved;
   }
+}
+
+function usedUp(period: Period, remain: number, now: number): BudgetShortage {
+  const resets = nextPeriod(period, now);
+  return { period, remain, seconds: resets - now, resets };
 }
 
 const taken: ReserveResult = { ok: true };

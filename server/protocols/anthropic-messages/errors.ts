@@ -17,7 +17,11 @@ const types: Readonly<Record<number, string>> = {
 };
 
 export function encodeError(error: ClientError): unknown {
-  const type = types[error.status] ?? (error.status < 500 ? 'invalid_request_error' : 'api_error');
+  // An account that is used up has the status of a rate here, which this type alone tells apart.
+  const type =
+    error.type === 'billing_error'
+      ? error.type
+      : (types[error.status] ?? (error.status < 500 ? 'invalid_request_error' : 'api_error'));
   return { type: 'error', error: { type, message: messageOf(error), code: error.code }, request_id: error.requestId };
 }
 

@@ -32,6 +32,9 @@ export function encodeError(error: ClientError): unknown {
       reason: error.code,
       metadata: { request_id: error.requestId },
     },
+    ...(error.retryIn === undefined
+      ? []
+      : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${Math.ceil(error.retryIn)}s` }]),
   ];
   return { error: { code: error.status, message: messageOf(error), status, details } };
 }

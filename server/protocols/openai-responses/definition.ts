@@ -1,5 +1,6 @@
 /** The habits of the Responses API. */
 
+import type { BudgetUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
 import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
@@ -39,7 +40,22 @@ export const definition: ProtocolDefinition = {
     referenced: thoughtsIn,
     made: madeIn,
   },
+  budgetHeaders,
   references,
   compaction,
   suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
 };
+
+const windowMinutes = { day: 1440, month: 43_200 } as const;
+
+/** Codex shows them under `/status`, and warns when little is left: https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/rate_limits.rs */
+function budgetHeaders(budgets: readonly BudgetUse[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [at, { period, limit, used, resets }] of budgets.entries()) {
+    const name = `x-codex-${at === 0 ? 'primary' : 'secondary'}`;
+    headers[`${name}-used-percent`] = String(Math.min(100, Math.round((used / limit) * 10_000) / 100));
+    headers[`${name}-window-minutes`] = String(windowMinutes[period]);
+    headers[`${name}-reset-at`] = String(resets);
+  }
+  return headers;
+}

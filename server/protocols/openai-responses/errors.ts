@@ -5,11 +5,12 @@ import { decodeError as decodeOpenAiError } from '../openai-chat/errors.ts';
 import { parseJson, record, text } from '../shared/json.ts';
 import { waitHint } from '../shared/wait-hint.ts';
 
-const detailsOf = ({ code, message, type, param, overflow }: ClientError) => ({
+const detailsOf = ({ code, message, type, param, overflow, resetsAt }: ClientError) => ({
   message,
   type,
   param: param ?? (overflow === undefined ? null : 'input'),
   code,
+  ...(resetsAt === undefined ? {} : { resets_at: resetsAt }),
 });
 
 export const encodeError = (error: ClientError): unknown => ({ error: detailsOf(error) });

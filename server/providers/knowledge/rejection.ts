@@ -9,8 +9,8 @@ export interface RefusalRow extends WithSource {
   readonly reason: RejectionReason;
   /** The groups `tokens` and `limit` hold the sizes of a prompt and of the model's context. */
   readonly words: RegExp;
-  /** `code`: of type and code alone, because a message may repeat what the caller wrote, and harm a channel by it. */
-  readonly of: 'code' | 'anything';
+  /** `code`: of type and code alone, because a message may repeat what the caller wrote, and harm a channel by it. `start`: of the message, from its first word, where the status already says that the account is refused. */
+  readonly of: 'code' | 'anything' | 'start';
 }
 
 /** Measured by sending prompts that are too long to each of these providers. */
@@ -86,6 +86,15 @@ const refusalRows: readonly RefusalRow[] = [
   },
   // Plans of ChatGPT.
   { reason: 'spent', of: 'code', words: /usage_limit_reached/, source: 'https://github.com/openai/codex/issues/2448' },
+  // Anthropic; this gateway to clients of Anthropic's dialect, with status 429.
+  { reason: 'spent', of: 'code', words: /\bbilling_error\b/, source: 'https://docs.claude.com/en/api/errors' },
+  // Both answer 400 or 429 of the type that a mistake of the caller, or a rate, has.
+  {
+    reason: 'spent',
+    of: 'start',
+    words: /^(?:your credit balance is too low|you exceeded your current quota)/i,
+    source: 'https://github.com/anthropics/claude-code/issues/2065',
+  },
   // new-api and one-api.
   {
     reason: 'spent',
@@ -100,6 +109,20 @@ const refusalRows: readonly RefusalRow[] = [
     of: 'code',
     words: /model_not_found/,
     source: 'https://github.com/QuantumNous/new-api/blob/main/types/error.go',
+  },
+  // This gateway, to whom its operator owes; clients of Cohere's and Ollama's dialects get words alone.
+  {
+    reason: 'spent',
+    of: 'code',
+    words: /\b(?:user_exhausted|token_exhausted|token_budget_(?:day|month))\b/,
+    source: 'server/contract/errors/limit.ts',
+  },
+  {
+    reason: 'spent',
+    of: 'start',
+    words:
+      /^(?:This API key has run out of quota|The account balance is insufficient|The (?:daily|monthly) limit of this API key is used up|该令牌额度不足|用户余额不足|该令牌(?:今日|本月)额度已用尽)/,
+    source: 'server/contract/errors/limit.ts',
   },
   // This gateway in front of another upstream.
   {
@@ -119,12 +142,13 @@ export interface Refusal {
 
 const sizeIn = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
 
-/** @returns null when no row knows the words. */
-export function refusalIn({ type, code, message }: UpstreamError): Refusal | null {
+/** @param ofAccount the upstream refuses the account and not the request. @returns null when no row knows the words. */
+export function refusalIn({ type, code, message }: UpstreamError, ofAccount: boolean): Refusal | null {
   const codes = `${type ?? ''} ${code ?? ''}`;
   const all = `${codes} ${message}`;
   for (const { reason, of, words } of refusalRows) {
-    const found = words.exec(of === 'code' ? codes : all);
+    if (of === 'start' && !ofAccount) continue;
+    const found = words.exec(of === 'code' ? codes : of === 'start' ? message : all);
     if (found !== null) return { reason, tokens: sizeIn(found.groups?.tokens), limit: sizeIn(found.groups?.limit) };
   }
   return null;

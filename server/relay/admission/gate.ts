@@ -146,10 +146,11 @@ export class Gate {
     throw error;
   }
 
-  private overBudget({ period, remain, seconds }: BudgetShortage): AppError {
+  private overBudget({ period, remain, seconds, resets }: BudgetShortage): AppError {
     return new AppError(period === 'day' ? 'token_budget_day' : 'token_budget_month', {
       ...shortage(remain, 1, this.core.state.settings),
       seconds: Math.ceil(seconds),
+      resets,
     });
   }
 

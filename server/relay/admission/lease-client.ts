@@ -169,10 +169,11 @@ export function refusalAfter(outcome: LeaseOutcome, error: unknown, now: number)
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
   if (outcome === 'elsewhere' || outcome === 'lent') return elsewhere(error);
   if (outcome === 'exhausted' || outcome === 'token-exhausted') return error;
-  const seconds = Math.ceil(nextPeriod(outcome, now) - now);
+  const resets = nextPeriod(outcome, now);
+  const seconds = Math.ceil(resets - now);
   return new AppError(
     outcome === 'day' ? 'token_budget_day' : 'token_budget_month',
-    { ...error.params, seconds },
+    { ...error.params, seconds, resets },
     error,
   );
 }

@@ -190,6 +190,7 @@ function refusalOf(refusal: ReserveRefusal, { max, reserved }: Reservation, sett
   return new AppError(refusal.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
     ...shortage(remain, max, settings),
     seconds,
+    resets: refusal.resets,
   });
 }
 

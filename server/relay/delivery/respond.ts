@@ -331,6 +331,7 @@ function waitingStream(
   });
   const relay = new ResponseStream(core, one, disconnect, opening);
   const headers: Record<string, string> = { 'x-oneapi-request-id': one.parsed.requestId };
+  addBudgets(headers, one);
   addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: 200, headers });
 }
@@ -365,11 +366,22 @@ function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Reco
   const { parsed, plan } = one;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
   addCost(headers, one);
+  addBudgets(headers, one);
   if (plan.trace !== null) {
     const tried = attempts.map(({ channelId }) => channelId);
     headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}`;
   }
   return headers;
+}
+
+/** As the bills before this one left them. */
+function addBudgets(headers: Record<string, string>, { principal, account, parsed }: Reservation): void {
+  const limits = principal.token?.limits ?? null;
+  if (limits === null) return;
+  const headersFor = codecFor(parsed.protocol).definition.budgetHeaders;
+  if (headersFor === undefined) return;
+  const budgets = account.budgets(limits);
+  if (budgets.length > 0) Object.assign(headers, headersFor(budgets));
 }
 
 /** Known once the bill is made. */

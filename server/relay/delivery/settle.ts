@@ -346,7 +346,8 @@ export function refusalOf(
   return {
     error,
     clientError: free ? withUpstreamWords(shown, failure) : shown,
-    retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
+    // When an upstream's account is filled again is its operator's to know.
+    retryAfter: error.code === 'upstream_spent' ? null : (failure?.retryAfter ?? retryAfterOf(stopped)),
   };
 }
 

@@ -18,7 +18,7 @@ import { type DeliveredText, nothingDelivered, textBefore } from '../shared/deli
 import { failureError, isPermanent } from '../shared/failure.ts';
 import type { IntervalTimers, Looking } from '../shared/interval-timers.ts';
 import { shortage } from '../shared/quota-numbers.ts';
-import { clientError, localizedError } from '../shared/render-error.ts';
+import { clientError, streamError } from '../shared/render-error.ts';
 import type { Outcome } from '../upstream/attempt.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-relay.ts';
@@ -238,8 +238,9 @@ export class ResponseStream implements Looking {
     const closing = closeUnfinished(deps, reservation);
     if (closing !== undefined) await closing;
     if (disconnect.isDisconnected || this.failed) return;
-    const shown = localizedError(clientError(asAppError(error), requestId), reservation.language());
-    sink.write(this.client.encodeStreamError(shown));
+    sink.write(
+      streamError(reservation.parsed.protocol, clientError(asAppError(error), requestId), reservation.language()),
+    );
     sink.end();
   }
 
@@ -662,7 +663,8 @@ export class ResponseStream implements Looking {
 
   private fail(error: ClientError): void {
     this.failed = true;
-    this.emit(this.client.encodeStreamError(localizedError(error, this.reservation.language())));
+    const { parsed } = this.reservation;
+    this.emit(streamError(parsed.protocol, error, this.reservation.language()));
   }
 
   private breakError(): ClientError {

@@ -103,8 +103,9 @@ const longestWaitSeconds = 31 * 86_400;
 export function statusFailure(status: number, error: UpstreamError, stated: number | null): UpstreamFailure {
   const wait = stated ?? (passing.has(status) ? (error.retryAfter ?? null) : null);
   const retryAfter = wait === null ? null : Math.min(wait, longestWaitSeconds);
-  const refusal = refusalIn(error);
-  const failure = { class: classify(status, error), status, error, retryAfter, reason: 'status' } as const;
+  const kind = classify(status, error);
+  const refusal = refusalIn(error, kind === 'key');
+  const failure = { class: kind, status, error, retryAfter, reason: 'status' } as const;
   if (refusal === null) return failure;
   const { reason } = refusal;
   // Throttling and refused keys mention tokens and lengths too.
@@ -172,7 +173,7 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
     case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
-      if (final) return new AppError(permanentCode(failure), reasonOf(failure));
+      if (final) return finalError(failure);
       if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
       if (failure.inBody === true) return new AppError('upstream_failed', reasonOf(failure));
@@ -180,13 +181,21 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
   }
 }
 
+/** What an upstream says of its own account's quota is no concern of a caller, who would take it for his own. */
+function finalError(failure: UpstreamFailure): AppError {
+  const code = permanentCode(failure);
+  return new AppError(code, code === 'upstream_spent' ? {} : reasonOf(failure));
+}
+
 function permanentCode({
   class: kind,
   status,
+  error,
   refusal,
 }: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
   if (refusal?.reason === 'spent' || status === 402 || status === 429) return 'upstream_spent';
-  return kind === 'key' ? 'upstream_key' : 'upstream_missing';
+  if (kind !== 'key') return 'upstream_missing';
+  return error !== null && refusalIn(error, true)?.reason === 'spent' ? 'upstream_spent' : 'upstream_key';
 }
 
 /** What readers put in where an error came without words. */

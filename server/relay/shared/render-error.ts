@@ -4,6 +4,7 @@ import { AppError, formatError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
+import { refusalAs, refusalHeaders, refusalReason } from '../../protocols/refusals.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { type UpstreamFailure, withoutAccount } from './failure.ts';
 
@@ -39,9 +40,18 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
     message: `${en} / ${zh} (request id: ${requestId})`,
     words: { en: `${en} (request id: ${requestId})`, zh: `${zh} (request id: ${requestId})` },
     requestId,
+    ...refusedBy(known),
     ...(isFinal(known) ? final : {}),
   };
 }
+
+function refusedBy({ code, params: { seconds, resets } }: AppError): Pick<ClientError, 'refused'> {
+  const reason = refusalReason(code);
+  if (reason === undefined) return {};
+  return { refused: { reason, resetsAt: numberOrNull(resets), seconds: numberOrNull(seconds) } };
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** The error in one language. @param language of the reader; null = both languages, for what is stored. */
 export const localizedError = (error: ClientError, language: Language | null): ClientError =>
@@ -50,7 +60,9 @@ export const localizedError = (error: ClientError, language: Language | null): C
 /** Statuses of single dialects, and what they are for all others. */
 const common: Readonly<Record<number, number>> = { 529: 503 };
 
-function knownStatus(protocol: ProtocolId, error: ClientError): ClientError {
+/** The error with a status and words that clients of the dialect know. */
+function inDialect(protocol: ProtocolId, clientError: ClientError): ClientError {
+  const error = refusalAs(protocol, clientError);
   const plain = common[error.status];
   if (plain === undefined || codecFor(protocol).client.statuses?.includes(error.status)) return error;
   return { ...error, status: plain };
@@ -93,13 +105,14 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
 const jsonType = 'application/json; charset=utf-8';
 
 function errorOf(protocol: ProtocolId, clientError: ClientError, retryAfter: number | null): ErrorAnswer {
-  const error = knownStatus(protocol, clientError);
+  const error = inDialect(protocol, clientError);
   return {
     text: JSON.stringify(codecFor(protocol).client.encodeError(error)),
     status: error.status,
     headers: {
       'content-type': jsonType,
       'x-oneapi-request-id': error.requestId,
+      ...refusalHeaders(protocol, error),
       ...retryHeaders(error, retryAfter),
     },
   };
@@ -113,6 +126,16 @@ export function errorResponse(
   const { text, ...init } = errorOf(protocol, clientError, retryAfter);
   return new Response(text, init);
 }
+
+/** The status with which a caller of the dialect, or of the path, gets the error. */
+export const sentStatus = (path: string, error: ClientError, protocol: ProtocolId = dialectOf(path)): number =>
+  forms.some(([pattern]) => pattern.test(path))
+    ? (common[error.status] ?? error.status)
+    : inDialect(protocol, error).status;
+
+/** What a client reads where its answer has begun. @param language null = both, for what is stored. */
+export const streamError = (protocol: ProtocolId, error: ClientError, language: Language | null): string =>
+  codecFor(protocol).client.encodeStreamError(localizedError(refusalAs(protocol, error, true), language));
 
 /** Programs that draw and sing have forms of their own for what went wrong. */
 const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unknown])[] = [
