@@ -111,6 +111,36 @@ test.each(dialects)('%s: nor does one of frames that were damaged', (id) => {
   );
 });
 
+/** Errors in the middle of a stream, as upstreams tell them. */
+const errors: readonly (readonly [ProtocolId, object])[] = [
+  ['openai-chat', { error: { message: 'x', code: 'y' } }],
+  ['openai-chat', { object: 'error', message: 'x', type: 'y', code: 500 }],
+  ['openai-chat', { object: 'error', message: 'x', type: 'y', param: null }],
+  ['openai-chat', { code: 'InvalidParameter', message: 'x' }],
+  ['openai-chat', { code: 1301, msg: 'x', success: false }],
+  ['openai-chat', { base_resp: { status_code: 1004, status_msg: 'x' } }],
+  ['openai-chat', { x_groq: { error: 'x' } }],
+  ['openai-responses', { type: 'error', error: { message: 'x' } }],
+  ['openai-responses', { type: 'error', message: 'x', code: 'y' }],
+  ['anthropic-messages', { type: 'error', error: { type: 'overloaded_error', message: 'x' } }],
+  ['gemini-generate', { error: { code: 500, message: 'x', status: 'INTERNAL' } }],
+  ['ollama-chat', { error: 'x' }],
+];
+
+test.each(errors)('%s: an error has a marker in each of its forms: %j', (id, body) => {
+  const { upstream } = codecs[id];
+  const raw = id === 'ollama-chat' ? `${JSON.stringify(body)}\n` : `data: ${JSON.stringify(body)}\n\n`;
+  const bytes = encoder.encode(raw);
+  const frames =
+    (id === 'ollama-chat' ? upstream.framing?.('application/x-ndjson', true) : null)?.advance(bytes).frames() ??
+    new SseSplitter().push(bytes);
+  const reader = upstream.reader();
+  expect(frames.flatMap((frame) => reader.feed(frame)).map(({ type }) => type)).toContain('error');
+  expect(
+    frames.map(({ text, bytes }) => [upstream.markers?.areIn(text), upstream.markers?.firstIn(bytes) !== -1]),
+  ).toEqual([[true, true]]);
+});
+
 test('the first marker is found, whichever it is and whatever stands in front of it', () => {
   const markers = new Markers([{ word: 'end', unless: [':no', ': no'] }, { word: '"bad"' }]);
   const first = (text: string) => markers.firstIn(encoder.encode(text));

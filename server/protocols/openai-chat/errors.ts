@@ -51,9 +51,13 @@ export function decodeError(status: number, body: string): UpstreamError {
 const results = ['choices', 'object', 'output', 'content', 'data', 'results', 'text', 'embeddings', 'candidates'];
 const good: ReadonlySet<unknown> = new Set([0, 200, '0', '200', '', 'success', 'Success']);
 
-/** Whether a body with status 200 is nothing but a code and words, as Zhipu and Alibaba tell an error. */
+/**
+ * Whether a body with status 200 is nothing but a code and words, as Zhipu and Alibaba tell an error, or an object that is
+ * called one. Source: `ErrorResponse` in vllm/entrypoints/openai/protocol.py up to 0.10, which FastChat and LMDeploy share.
+ */
 export function isBareError(body: Json): boolean {
   if (text(body.message) === null && text(body.msg) === null) return false;
+  if (body.object === 'error') return true;
   const { code } = body;
   const isStated =
     body.success === false || ((typeof code === 'string' || typeof code === 'number') && !good.has(code));

@@ -62,6 +62,8 @@ export const markers = new Markers([
   { word: '"usage"', unless: [':null', ': null'] },
   { word: 'finish_reason', unless: ['":null', '": null'] },
   { word: '"error"' },
+  // Zhipu and Alibaba tell an error by a code and words alone.
+  { word: '"code"', unless: [':null', ': null'] },
   { word: '"status_code"', unless: [':0', ': 0'] },
   { word: '[DONE]' },
 ]);
@@ -227,7 +229,7 @@ class OpenAiChatReader implements StreamReader {
     if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk);
     const base = chunk.base_resp === undefined ? null : baseError(chunk);
     if (base !== null) return this.failAs(base);
-    if (choices.length === 0 && chunk.code !== undefined && isBareError(chunk))
+    if (choices.length === 0 && (chunk.code !== undefined || chunk.object === 'error') && isBareError(chunk))
       return this.failAs({ ...decodeError(0, JSON.stringify(chunk)), status: null });
     // Why a stream was stopped early.
     const stopped = chunk.x_groq === undefined ? null : text(record(chunk.x_groq)?.error);
