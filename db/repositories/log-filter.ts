@@ -1,5 +1,6 @@
 /** Which rows of the log a filter means, and the index that finds them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { ownMember } from '../../server/contract/counted.ts';
 import { LogType } from '../../server/contract/enum.ts';
 import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
 import type { Dialect } from '../dialect.ts';
@@ -28,6 +29,8 @@ export interface LogFilter {
   readonly statuses?: readonly LogStatus[] | undefined;
   /** What went wrong, as the row keeps it: a code, or a reason with its status. */
   readonly error?: string | undefined;
+  /** Without the site's own traffic: `isOwnTraffic`. */
+  readonly ofUsers?: boolean | undefined;
   /** Requests that were served after a failed attempt count as `retried`; otherwise as `succeeded`. */
   readonly retries?: boolean | undefined;
 }
@@ -105,6 +108,11 @@ export function createLogFilters({ query, dialect }: Database) {
 
   const inRange = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
     inTime(q, filter)
+      .$if(filter.ofUsers === true, (one) =>
+        one.where(
+          sql<boolean>`NOT (logs.token_id = 0 AND ${dialect.position(sql`logs.other`, sql.lit(ownMember))} > 0)`,
+        ),
+      )
       .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId as number))
       .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
       .$if(filter.statuses !== undefined, (one) =>

@@ -28,6 +28,14 @@ export interface LogSum {
   readonly list: number;
 }
 
+interface LogTotals {
+  readonly quota: number;
+  readonly requests: number;
+  /** Those that ended without their whole answer. */
+  readonly errors: number;
+  readonly tokens: number;
+}
+
 /** What one model cost on one day. */
 export interface LogDay {
   /** Epoch seconds at which the day begins, UTC. */
@@ -38,6 +46,10 @@ export interface LogDay {
   readonly completion_tokens: number;
   readonly quota: number;
 }
+
+/** Figures of one account have all that it paid for; those of everybody leave the site's own traffic out. */
+const ofEverybody = (filter: LogFilter): LogFilter =>
+  filter.userId === undefined && (filter.username ?? '') === '' ? { ...filter, ofUsers: true } : filter;
 
 const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username' } as const;
 export type LogSumBy = keyof typeof sumColumns;
@@ -145,7 +157,7 @@ export function createLogsRepository(database: Database) {
         ).numDeletedRows,
       ),
     totals: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
-      (await plan({ ...filter, type: LogType.consume }))(
+      (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
         query
           .selectFrom('logs')
           .select([
@@ -195,18 +207,30 @@ export function createLogsRepository(database: Database) {
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
-    stat: async (filter: LogFilter): Promise<{ quota: number; requests: number; tokens: number }> => {
-      const narrow = await plan({ ...filter, type: LogType.consume });
-      const { quota, requests, tokens } = await narrow(
+    /** Requests that were admitted and got nothing that is charged, and those that were turned away before. */
+    unserved: async (filter: LogFilter): Promise<{ failed: number; refused: number }> => {
+      const narrow = await plan({ ...ofEverybody(filter), type: LogType.error });
+      const refused = sql<number>`coalesce(sum(CASE WHEN logs.end_reason = 'refused' THEN 1 ELSE 0 END), 0)`;
+      const found = await narrow(
+        query.selectFrom('logs').select((eb) => [eb.fn.countAll<number>().as('all'), refused.as('refused')]),
+      ).executeTakeFirstOrThrow();
+      return { failed: found.all - found.refused, refused: found.refused };
+    },
+    /** Requests that were charged, free ones too. */
+    stat: async (filter: LogFilter): Promise<LogTotals> => {
+      const narrow = await plan({ ...ofEverybody(filter), type: LogType.consume });
+      return await narrow(
         query
           .selectFrom('logs')
           .select((eb) => [
             eb.fn.coalesce(eb.fn.sum<number>('quota'), eb.lit(0)).as('quota'),
             eb.fn.countAll<number>().as('requests'),
+            sql<number>`coalesce(sum(CASE WHEN logs.end_reason IN ('completed', 'imported', '') THEN 0 ELSE 1 END), 0)`.as(
+              'errors',
+            ),
             sql<number>`coalesce(sum(prompt_tokens + completion_tokens), 0)`.as('tokens'),
           ]),
       ).executeTakeFirstOrThrow();
-      return { quota, requests, tokens };
     },
     /** What the requests of the range cost beyond their users' balances. */
     overrun: async (filter: LogFilter): Promise<number> => {

@@ -16,6 +16,8 @@ export interface TrafficFilter {
   readonly from: number;
   readonly to: number;
   readonly subjectId?: number | undefined;
+  /** All but this one. */
+  readonly exceptSubject?: number | undefined;
   readonly userId?: number | undefined;
   readonly part?: string | undefined;
   /** Only these groups. */
@@ -139,7 +141,7 @@ export type TrafficOrder = 'requests' | 'charge' | 'tokens';
 
 /** The rows that a filter lets through. */
 function rowsOf(query: Database['query'], filter: TrafficFilter) {
-  const { span, kind, from, to, subjectId, userId, part, only } = filter;
+  const { span, kind, from, to, subjectId, exceptSubject, userId, part, only } = filter;
   return (
     query
       .selectFrom('traffic')
@@ -149,6 +151,7 @@ function rowsOf(query: Database['query'], filter: TrafficFilter) {
       .where('at', '<', to)
       // Said as the indexes say it.
       .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId as number))
+      .$if(exceptSubject !== undefined, (q) => q.where(sql<boolean>`subject_id <> ${sql.lit(exceptSubject ?? 0)}`))
       .$if(
         subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
         (q) => q.where(sql<boolean>`part <> ''`),
@@ -237,7 +240,8 @@ export function createTrafficRepository({ query }: Database) {
         .where('span', '=', span)
         .where('kind', '=', 'channel')
         .where('at', '>=', from)
-        .where('attempts', '>', 0)
+        // A test is no attempt for a user, and says how the channel does.
+        .where(sql<boolean>`(attempts > 0 OR answered > 0 OR streak > 0)`)
         .$if(channelId !== undefined, (q) => q.where('subject_id', '=', channelId as number))
         .orderBy('at', 'desc')
         .orderBy('subject_id')

@@ -16,7 +16,7 @@ import { deliver } from './delivery/respond.ts';
 import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.ts';
 import type { BodyHolder } from './intake/body-memory.ts';
 import { parse } from './intake/parse.ts';
-import type { ParsedRequest, Peer, Principal } from './intake/parsed-request.ts';
+import { isOwn, type ParsedRequest, type Peer, type Principal } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
@@ -375,6 +375,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,
+        own: this.principal === null ? this.isTest : isOwn(this.principal),
         nowMs: core.now(),
       });
       core.observer?.rejected({ request, requestId, path, code, status, seen: this });

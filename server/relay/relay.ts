@@ -179,7 +179,7 @@ function reject(core: RelayCore, request: Request, path: string, peer: Peer): Re
   const language = languageFor(request.headers.get('accept-language'), core.authorize.ownerOf(request)?.user.setting);
   const { response, requestId, error, clientError } = core.busy.answer(request, path, language);
   const { code } = error;
-  core.stats.rejected(code, { userId: 0, tokenId: 0, nowMs: core.now() });
+  core.stats.rejected(code, { userId: 0, tokenId: 0, own: false, nowMs: core.now() });
   core.observer?.rejected({ request, requestId, path, code, status: response.status, seen: nothingSeen });
   core.rejectedRows.note({ request, path, peer, seen: nothingSeen, error, clientError });
   return response;

@@ -603,6 +603,7 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     await logs.count(filter);
     await logs.walk(filter, { createdAt: start + 3 * day, id: 20 }, 5);
     await logs.stat(filter);
+    await logs.unserved(filter);
     await logs.overrun(filter);
     await logs.counts(filter, {
       by: logFacets,

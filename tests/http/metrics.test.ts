@@ -116,6 +116,7 @@ const sample = {
   charged: 0,
   userId: 1,
   tokenId: 1,
+  own: false,
   cachedTokens: 0,
   streamed: false,
   tried: [],

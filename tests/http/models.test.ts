@@ -64,7 +64,7 @@ test('disabled channels serve nothing, and cost of which nothing is known is unk
   expect(await rows()).toEqual([]);
 });
 
-test('use of the last seven days stands beside a model, with 24 bars of the last day', async () => {
+test('use of the last seven days stands beside a model, with bars of the last day', async () => {
   const id = await gateway.channel(url, { models: 'gpt-4o' });
   const hour = Math.floor(Date.now() / 3_600_000) * 3600;
   const counts = (given: Partial<Record<TrafficCounter, number>>): number[] => {
@@ -85,7 +85,7 @@ test('use of the last seven days stands beside a model, with 24 bars of the last
   await gateway.services.trafficRecorder.flush();
   const found = await row('gpt-4o');
   expect(found).toMatchObject({ requests: 60, tokens_in: 400, tokens_out: 80, charge: 7 });
-  expect(found?.bars.map(({ level }) => level[0]).join('')).toBe(`${'n'.repeat(22)}bg`);
+  expect(found?.bars.map(({ level }) => level[0]).join('')).toBe(`${'n'.repeat(23)}bg`);
   expect(found?.channels.map((one) => one.id)).toEqual([id]);
 });
 

@@ -12,6 +12,8 @@ import {
 import type { TrafficAnswer } from '../../server/domain/traffic/service.ts';
 import { type ChannelHealth, failingRun } from '../../server/domain/traffic/states.ts';
 import type { Actor } from '../../server/http/call.ts';
+import { periodOf, queryOf } from '../../web/features/dashboard/overview.ts';
+import { rangeIn } from '../../web/lib/range.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -20,7 +22,11 @@ let upstream: Upstream;
 let now: number;
 beforeEach(async () => {
   now = Date.now();
-  gateway = await createTestGateway({ now: () => now, relay: { timers: { ...systemTimers, now: () => now } } });
+  gateway = await createTestGateway({
+    now: () => now,
+    relay: { timers: { ...systemTimers, now: () => now } },
+    channelTests: true,
+  });
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
 });
 afterEach(async () => {
@@ -186,7 +192,91 @@ test('slow is a channel that takes twice the time of its week, standby one that 
   expect(second).toMatchObject({ id: waiting, state: 'standby', balance: null, balance_lasts_days: null });
 });
 
-test('a range shows in 24 bars how a channel did: what failed, what took twice its time, where nothing was sent', async () => {
+/** In the console's playground, as the user of the test. */
+const play = async (model = 'gpt-4o-mini'): Promise<number> => {
+  const request = new Request('http://gateway/pg/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'New-Api-User': String(gateway.userId) },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  const response = await gateway.relay.handle(request, '/pg/chat/completions', { ip: () => '127.0.0.1' });
+  await response.text();
+  return response.status;
+};
+
+test('tests of channels and what administrators try are no requests of the users: overview, log and channels leave them out', async () => {
+  const id = await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  await ask(key);
+  await gateway.call('channel.test', { id, model: 'gpt-4o-mini' });
+  expect(await play()).toBe(200);
+  expect(await play('unknown-model')).not.toBe(200);
+  upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 500));
+  for (let n = 0; n < 3; n++) await gateway.call('channel.test', { id, model: 'gpt-4o-mini' });
+  await keep();
+
+  for (const by of ['none', 'model', 'channel', 'token', 'user'])
+    expect([by, (await traffic('traffic.all', { by })).total]).toMatchObject([
+      by,
+      { requests: 1, errors: 0, refused: 0, attempts: 1, failed: 0 },
+    ]);
+  expect(await traffic('traffic.all', { by: 'user' })).toMatchObject({ series: [{ id: gateway.userId }] });
+  expect(await gateway.call('log.stat', {})).toMatchObject({ requests: 1, errors: 0, refused: 0 });
+  expect(await gateway.call('log.breakdown', { by: 'model' })).toMatchObject([{ requests: 1 }]);
+  const [channel] = (await gateway.call('traffic.channels', { range: '24h' })) as ChannelHealth[];
+  expect(channel?.period).toMatchObject({ attempts: 1, failed: 0 });
+  // The rows are there, and what the playground cost is in the figures of the account that paid for it.
+  expect(await gateway.call('log.list', { status: ['failed'] })).toMatchObject({ total: 3 });
+  const own: Actor = { via: 'session', userId: gateway.userId, username: 'tester', role: 100, group: 'default' };
+  expect(await traffic('traffic.self', {}, own)).toMatchObject({ total: { requests: 2 } });
+});
+
+test('a channel that fails only its tests is failing, and one that passes one is not', async () => {
+  const id = await gateway.channel(upstream.url);
+  upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 500));
+  for (let n = 0; n < 5; n++) await gateway.call('channel.test', { id, model: 'gpt-4o-mini' });
+  await keep();
+  expect((await channels())[0]).toMatchObject({ state: 'failing', failed: 5 });
+  upstream.script((response) => sendJson(response, completion(10, 5)));
+  await gateway.call('channel.test', { id, model: 'gpt-4o-mini' });
+  await keep();
+  expect((await channels())[0]?.state).toBe('serving');
+});
+
+test('the same range has the same requests in overview, channels, models and log', async () => {
+  await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  // Two hours before the end of a day, so that each edge lies somewhere else.
+  now += 79_230_000 - (now % 86_400_000);
+  const begins = Math.floor(now / 1000);
+  const before = [86_400 + 4000, 86_400 + 20, 86_400 - 100, 8 * 86_400, 6 * 86_400, 60];
+  for (const seconds of before) {
+    now = (begins - seconds) * 1000;
+    await ask(key);
+    await keep();
+  }
+  now = begins * 1000;
+  for (const [range, expected] of [
+    ['24h', 3],
+    ['7d', 5],
+  ] as const) {
+    const { from, to } = rangeIn(() => '', range, now);
+    const shown = periodOf({ from, to }, begins);
+    const given = { start_timestamp: from, end_timestamp: to - 1 };
+    const [channel] = (await gateway.call('traffic.channels', { range })) as ChannelHealth[];
+    const sums = [
+      (await traffic('traffic.all', { range })).total.requests,
+      (await traffic('traffic.all', queryOf(shown))).total.requests,
+      channel?.period?.attempts,
+      ((await gateway.call('log.stat', given)) as { requests: number }).requests,
+    ];
+    expect([range, ...sums]).toEqual([range, expected, expected, expected, expected]);
+  }
+  const [model] = (await gateway.services.models.rows()) as { requests: number }[];
+  expect(model?.requests).toBe(5);
+});
+
+test('a range shows in bars of an hour how a channel did: what failed, what took twice its time, where nothing was sent', async () => {
   const id = await gateway.channel(upstream.url, { name: 'bars' });
   await gateway.channel(upstream.url, { name: 'unused' });
   // At noon: the usual latency is that of the days before, so the slow bar has to be of today.
@@ -210,16 +300,16 @@ test('a range shows in 24 bars how a channel did: what failed, what took twice i
 
   const [day, unused] = await asked('24h');
   const bars = day?.period?.bars ?? [];
-  expect(bars.map(({ level }) => level[0]).join('')).toBe(`g${'n'.repeat(20)}spb`);
-  expect([bars[0]?.at, bars[23]?.at]).toEqual([hour - 23 * 3600, hour]);
+  expect(bars.map(({ level }) => level[0]).join('')).toBe(`ng${'n'.repeat(20)}spb`);
+  expect([bars[0]?.at, bars[24]?.at]).toEqual([hour - 24 * 3600, hour]);
   expect(day?.period).toMatchObject({ attempts: 310, failed: 16 });
-  expect(bars[21]?.latency).toBe(2000);
+  expect(bars[22]?.latency).toBe(2000);
   expect(day?.period?.first_token ?? 0).toBeGreaterThan(trafficBounds[4]);
   expect(day?.period?.first_token ?? 0).toBeLessThanOrEqual(trafficBounds[5]);
   expect(unused?.period).toBeNull();
 
   const week = (await asked('7d'))[0]?.period;
-  expect(week?.bars).toHaveLength(24);
+  expect(week?.bars).toHaveLength(25);
   expect(week).toMatchObject({ attempts: 410, failed: 16 });
   expect(week?.bars.filter(({ attempts }) => attempts > 0).length).toBeGreaterThanOrEqual(3);
   expect((await asked())[0]?.period).toBeNull();

@@ -138,6 +138,7 @@ const failed = (channelId: number, status: number, ms: number, message = 'no'): 
 });
 const served = (channelId: number): AttemptSummary => ({ channelId, name: `channel ${channelId}`, failed: null });
 const request: EndedTraffic = {
+  own: false,
   model: 'm',
   channelId: 2,
   userId: 5,
@@ -222,7 +223,7 @@ test('models and keys beyond the room share one series, and nothing is lost of t
 
 test('requests that are turned away are counted apart, for the key that sent them', () => {
   const traffic = new Traffic();
-  traffic.rejected(5, 7, 1_000_000);
+  traffic.rejected({ userId: 5, tokenId: 7, own: false, nowMs: 1_000_000 });
   const [, , model, counts] = traffic.take()[0]?.callers[0] ?? [0, 0, '', []];
   expect([model, of(counts, 'refused'), of(counts, 'requests')]).toEqual(['', 1, 0]);
 });

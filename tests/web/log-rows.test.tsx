@@ -277,7 +277,8 @@ test.each([
 test('a minute without requests is said in words, not as zeros beside a light that is on', async () => {
   const { LogTotals } = await import('../../web/features/logs/log-head.tsx');
   const counts = { total: 5, errors: 0, sampled: false } as unknown as Counts;
-  const head = (rpm: number) => rendered(<LogTotals counts={counts} stat={{ quota: 0, rpm, tpm: 3 * rpm }} />);
+  const head = (rpm: number) =>
+    rendered(<LogTotals counts={counts} stat={{ quota: 0, requests: 5, errors: 0, refused: 0, rpm, tpm: 3 * rpm }} />);
   expect(head(0)).toMatch(new RegExp(`RPM · TPM<.*${i18next.t('logs.noneNow')}`));
   expect(head(7)).toMatch(/RPM<.*>7<.*TPM<.*>21</);
 });

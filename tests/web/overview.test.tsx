@@ -1,6 +1,7 @@
 /** The overview: whole steps, stacked series, changes, and where each mark leads. */
 import i18next from 'i18next';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { edgesOfNamed } from '../../server/contract/counted.ts';
 import {
   barAt,
   before,
@@ -57,14 +58,17 @@ const series = (name: string, values: Readonly<Record<number, number>>, id = 0):
 
 test('a range becomes whole steps, the one under way included: five minutes, hours or days', () => {
   const day24 = periodOf({ from: now - day, to: now }, now);
-  expect(day24).toEqual({ from: now - (now % hour) - 23 * hour, to: now - (now % hour) + hour, step: hour });
-  expect(startsOf(day24)).toHaveLength(24);
-  expect(startsOf(periodOf({ from: now - 900, to: now }, now))).toHaveLength(3);
+  expect(day24).toEqual({ from: now - (now % hour) - 24 * hour, to: now - (now % hour) + hour, step: hour });
+  expect(startsOf(day24)).toHaveLength(25);
+  // Named ranges end at an edge after now; 15 minutes are three steps and the one under way.
+  const quarter = edgesOfNamed('15m', now);
+  expect(startsOf(periodOf(quarter, now))).toHaveLength(4);
+  expect(periodOf(quarter, now)).toEqual(quarter);
   expect(periodOf({ from: now - 6 * hour, to: now }, now).step).toBe(300);
   expect(periodOf({ from: now - 6 * hour - 1, to: now }, now).step).toBe(hour);
   expect(periodOf({ from: now - 90 * day, to: now }, now).step).toBe(day);
-  expect(startsOf(periodOf({ from: now - 90 * day, to: now }, now))).toHaveLength(90);
-  expect(startsOf(periodOf({ from: now - 60, to: now }, now))).toHaveLength(1);
+  expect(startsOf(periodOf({ from: now - 90 * day, to: now }, now))).toHaveLength(91);
+  expect(startsOf(periodOf({ from: now - 1, to: now }, now))).toHaveLength(1);
   // Open ends: up to now, and no longer than the figures are kept for.
   expect(periodOf({ from: 0, to: 0 }, now)).toEqual(periodOf({ from: now - 90 * day, to: now }, now));
 });
@@ -232,11 +236,11 @@ test('figures stand with what they were before, rows with their errors and the w
     '+8.2%',
     '−0.12',
     '214,306 个中的 812 个',
-    '每分钟 149 次',
+    '每分钟 147 次',
   ])
     expect(html).toContain(text);
   // Fewer errors are good, more are bad.
-  expect(html).toMatch(/text-success">−0\.12 /);
+  expect(html).toMatch(/text-success" title="[^"]*">−0\.12 /);
   expect(html).toContain('credit balance is too low');
   const links = linksIn(html).map((link) => link.replaceAll('&amp;', '&'));
   expect(links.some((link) => link.startsWith('/log?model=gpt-5&from=') && !link.includes('type='))).toBe(true);

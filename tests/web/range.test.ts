@@ -1,5 +1,6 @@
 /** The span of time in the address. */
 import { afterEach, expect, test, vi } from 'vitest';
+import { edgesOfNamed } from '../../server/contract/counted.ts';
 import { rangeIn, rangeQuery, spans, zoneName } from '../../web/lib/range.ts';
 
 const now = Date.UTC(2026, 10, 26, 12, 34, 56);
@@ -15,8 +16,9 @@ test.each(spans)('%s covers its whole length up to now, with ends that stand sti
   const { from, to } = range(`range=${span}`);
   expect(to * 1000).toBeGreaterThanOrEqual(now);
   expect(from).toBeLessThanOrEqual(Math.floor(now / 1000) - length);
-  expect([from % 60, to % 60]).toEqual([0, 0]);
-  expect(to - from).toBeLessThanOrEqual(length + 2 * 3600);
+  const { step } = edgesOfNamed(span, Math.floor(now / 1000));
+  expect([from % step, to % step]).toEqual([0, 0]);
+  expect(to - from).toBe(length + step);
 });
 
 test('an address without a range means the usual one, and a made-up name too', () => {

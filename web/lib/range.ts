@@ -1,22 +1,15 @@
 /** The span of time that a page shows: in the address, the same for the log, the overview and the traffic. Pure. */
 
-/** Name in the address, length in seconds, and the step its ends lie on: within a step nothing is asked for again. */
-const rows = [
-  ['15m', 900, 60],
-  ['1h', 3600, 60],
-  ['24h', 86_400, 300],
-  ['7d', 604_800, 3600],
-  ['30d', 2_592_000, 3600],
-  ['90d', 7_776_000, 3600],
-] as const;
+import { edgesOfNamed, type NamedRange } from '../../server/contract/counted.ts';
 
-export type Span = (typeof rows)[number][0];
-export const spans: readonly Span[] = rows.map(([name]) => name);
+/** Names in the address. Their ends lie on edges: within a step nothing is asked for again. */
+export const spans = ['15m', '1h', '24h', '7d', '30d', '90d'] as const satisfies readonly NamedRange[];
+export type Span = (typeof spans)[number];
 
 export interface Range {
   /** all = without ends. */
   readonly span: Span | 'custom' | 'all';
-  /** Epoch seconds; 0 = open. */
+  /** Epoch seconds, the second excluded; 0 = open. */
   readonly from: number;
   readonly to: number;
 }
@@ -33,12 +26,11 @@ export function rangeIn(get: (name: string) => string, initial: DefaultRange, no
   const [from, to] = [timeIn(get('from')), timeIn(get('to'))];
   if (from !== 0 || to !== 0) return { span: 'custom', from, to };
   const spanName = get('range');
-  const row = rows.find(([name]) => name === spanName) ?? rows.find(([name]) => name === initial && spanName !== 'all');
-  if (row === undefined && typeof initial === 'object' && spanName === '') return { span: 'custom', ...initial };
-  if (row === undefined) return { span: 'all', from: 0, to: 0 };
-  const [span, seconds, step] = row;
-  const at = Math.floor(now / 1000);
-  return { span, from: Math.floor((at - seconds) / step) * step, to: Math.ceil(at / step) * step };
+  const span = spans.find((name) => name === spanName) ?? spans.find((name) => name === initial && spanName !== 'all');
+  if (span === undefined && typeof initial === 'object' && spanName === '') return { span: 'custom', ...initial };
+  if (span === undefined) return { span: 'all', from: 0, to: 0 };
+  const { from: begins, to: ends } = edgesOfNamed(span, Math.floor(now / 1000));
+  return { span, from: begins, to: ends };
 }
 
 /** How an address spells a time: every reader of the link sees the same one. */

@@ -45,11 +45,15 @@ export const stat: CommandRun = async (context, flags) => {
   const by = text(flags.by);
   const money = await moneyOf(context);
   if (by === undefined) {
-    const { quota, rpm, tpm, overrun } = await client.call('log.stat', filters);
+    const { quota, requests, errors, refused, rpm, tpm, overrun } = await client.call('log.stat', filters);
     const beyond = overrun === 0 ? '' : `  ${context.say('超支', 'overrun')} ${money.of(overrun)}`;
+    const counted = context.say(
+      `${requests} 个请求（${errors} 个出错），${refused} 个被拒绝`,
+      `${requests} requests (${errors} failed), ${refused} refused`,
+    );
     context.output.object(
-      { quota, rpm, tpm, overrun },
-      [`${money.of(quota)}  ${rpm} rpm  ${tpm} tpm${beyond}`],
+      { quota, requests, errors, refused, rpm, tpm, overrun },
+      [`${money.of(quota)}  ${counted}  ${rpm} rpm  ${tpm} tpm${beyond}`],
       String(quota),
     );
     return;

@@ -56,9 +56,17 @@ export type LogCountsView = z.infer<typeof countsShape>;
 /** Values of each facet at most. */
 const limit = number;
 const format = z._default(z.enum(logFormats), 'csv');
-const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
+/** Counted as `contract/counted.ts` says: `requests` are those that were admitted, `refused` those that were not. */
+const statShape = z.object({
+  quota: z.int(),
+  requests: z.int(),
+  errors: z.int(),
+  refused: z.int(),
+  rpm: z.int(),
+  tpm: z.int(),
+});
 /** With what went beyond the users' balances. */
-const adminStatShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int(), overrun: z.int() });
+const adminStatShape = z.object({ ...statShape.shape, overrun: z.int() });
 
 export const logEndpoints = [
   endpoint({

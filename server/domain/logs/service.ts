@@ -27,6 +27,16 @@ const maxExamples = 20;
 /** Rows moved in from another product: its formulas are not ours. */
 const importedEnd = 'imported';
 
+export interface LogStat {
+  readonly quota: number;
+  readonly requests: number;
+  /** Requests among them that ended without their answer. */
+  readonly errors: number;
+  readonly refused: number;
+  readonly rpm: number;
+  readonly tpm: number;
+}
+
 export function createLogs(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createLogsRepository(deps.database);
 
@@ -69,14 +79,18 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         .slice(0, maxFound)
         .map((row) => logView(row, full));
     },
-    /** Quota of the range; requests and tokens of the last minute. */
-    async stat(filter: LogFilter): Promise<{ quota: number; rpm: number; tpm: number }> {
+    /** Quota, requests and refused ones of the range, counted as `contract/counted.ts` says; requests and tokens of the last minute. */
+    async stat(filter: LogFilter): Promise<LogStat> {
       const minute = Math.floor(deps.now() / 1000) - 60;
-      const [range, recent] = await Promise.all([
+      const [range, unserved, recent] = await Promise.all([
         repository.stat(filter),
+        repository.unserved(filter),
         repository.stat({ ...filter, from: minute, to: undefined }),
       ]);
-      return { quota: range.quota, rpm: recent.requests, tpm: recent.tokens };
+      const { failed, refused } = unserved;
+      const requests = range.requests + failed;
+      const errors = range.errors + failed;
+      return { quota: range.quota, requests, errors, refused, rpm: recent.requests, tpm: recent.tokens };
     },
     /**
      * How many rows there are over time and by what they say; each kind of value is counted as if nothing were chosen of it.

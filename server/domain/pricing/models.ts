@@ -2,6 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
+import { edgesOfNamed } from '../../contract/counted.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { bareName, modelLimits, modelModalities } from '../../contract/model-limits.ts';
 import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
@@ -61,8 +62,6 @@ export interface ModelChannel extends Pick<Dollars, 'input' | 'output' | 'per_ca
   readonly priority: number;
 }
 
-const daySeconds = 86_400;
-const weekDays = 7;
 /** Dollars of a ratio of 1. */
 const unit = 2;
 const digits = 12;
@@ -196,13 +195,8 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
   /** One sum and one set of bars a model. */
   const used = async () => {
     const seconds = Math.floor(now() / 1000);
-    const today = seconds - (seconds % daySeconds);
-    const week = {
-      span: daySeconds,
-      kind: 'model',
-      from: today - (weekDays - 1) * daySeconds,
-      to: today + daySeconds,
-    } as const;
+    const { from, to } = edgesOfNamed('7d', seconds);
+    const week = { span: 3600, kind: 'model', from, to } as const;
     const period = periodOf('24h', seconds);
     return {
       period,

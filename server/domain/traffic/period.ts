@@ -1,12 +1,12 @@
-/** A range in 24 bars: how much was sent in each part of it, and how that went. */
+/** A range in bars, as `contract/counted.ts` bounds it: how much was sent in each part of it, and how that went. */
 import type { TrafficPart } from '../../../db/repositories/traffic.ts';
+import { edgesOfNamed } from '../../contract/counted.ts';
 import type { PeriodLevel } from '../../contract/traffic.ts';
 
 const hourSeconds = 3600;
 /** Hours of a bar. */
 const barHours = { '24h': 1, '7d': 7 } as const;
 export type PeriodRange = keyof typeof barHours;
-const maxBars = 24;
 /** More of the attempts than this failed. */
 const poorShare = 0.05;
 /** Requests that take so many times their usual time are slow, where they are not quick anyway. */
@@ -33,9 +33,8 @@ export interface Period {
 
 /** @param now epoch seconds. */
 export function periodOf(range: PeriodRange, now: number): Period {
-  const width = barHours[range] * hourSeconds;
-  const to = now - (now % hourSeconds) + hourSeconds;
-  return { from: to - maxBars * width, to, width };
+  const { from, to } = edgesOfNamed(range, now);
+  return { from, to, width: barHours[range] * hourSeconds };
 }
 
 export function levelOf(
@@ -49,10 +48,14 @@ export function levelOf(
   return usualMs !== null && mean >= minSlowMs && mean >= slowFactor * usualMs ? 'slow' : 'good';
 }
 
-/** @param parts those of one subject. @param usualMs its usual mean latency; null = unknown. @returns 24 bars, the oldest first. */
-export function barsOf({ from, width }: Period, parts: readonly TrafficPart[], usualMs: number | null): PeriodBar[] {
+/** @param parts those of one subject. @param usualMs its usual mean latency; null = unknown. @returns the oldest first, the last one with the hour under way. */
+export function barsOf(
+  { from, to, width }: Period,
+  parts: readonly TrafficPart[],
+  usualMs: number | null,
+): PeriodBar[] {
   const known = new Map(parts.map((part) => [part.bar, part]));
-  return Array.from({ length: maxBars }, (_, bar): PeriodBar => {
+  return Array.from({ length: Math.ceil((to - from) / width) }, (_, bar): PeriodBar => {
     const part = known.get(bar);
     const at = from + bar * width;
     if (part === undefined) return { at, attempts: 0, failed: 0, latency: null, level: 'none' };

@@ -7,6 +7,7 @@ import {
   type TrafficKind,
   type TrafficRow,
 } from '../../../db/repositories/traffic.ts';
+import { ownToken } from '../../contract/counted.ts';
 import {
   type FailureStreak,
   type TrafficCounter,
@@ -57,6 +58,7 @@ export class TrafficRecorder {
       for (const [userId, tokenId, model, counts] of callers) {
         this.count('use', at, { subjectId: tokenId, userId, part: model }, counts);
         this.count('token', at, { subjectId: tokenId, userId }, counts);
+        if (tokenId === ownToken) continue;
         if (model !== '') this.count('model', at, { part: model }, counts);
         this.count('all', at, {}, counts);
       }

@@ -7,29 +7,18 @@ import {
   type TrafficOrder,
   type TrafficSum,
 } from '../../../db/repositories/traffic.ts';
+import { edgesOf, type NamedRange, namedRanges, ownToken, stepOf } from '../../contract/counted.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { TrafficSpan } from '../../contract/traffic.ts';
 import { type Counters, statsOf, sumOf, type TrafficStats } from './stats.ts';
 
-/** Seconds. */
-export const trafficRanges = {
-  '15m': 900,
-  '1h': 3600,
-  '6h': 6 * 3600,
-  '24h': 86_400,
-  '7d': 7 * 86_400,
-  '30d': 30 * 86_400,
-  '90d': 90 * 86_400,
-} as const;
 const spans = { '5m': 300, '1h': 3600, '1d': 86_400 } as const;
-const fiveMinutesUpTo = 6 * 3600;
-const hoursUpTo = 8 * 86_400;
 const maxSteps = 1500;
 const defaultSeries = 100;
 const maxSeries = 1000;
 
 export interface TrafficQuery {
-  readonly range?: keyof typeof trafficRanges | undefined;
+  readonly range?: NamedRange | undefined;
   readonly start_timestamp?: number | undefined;
   readonly end_timestamp?: number | undefined;
   readonly step?: keyof typeof spans | undefined;
@@ -67,11 +56,8 @@ export interface TrafficAnswer {
 interface Selection {
   readonly kind: TrafficKind;
   readonly group: 'subject_id' | 'user_id' | 'part' | null;
-  readonly filter: Pick<TrafficFilter, 'subjectId' | 'part' | 'userId'>;
+  readonly filter: Pick<TrafficFilter, 'subjectId' | 'part' | 'userId' | 'exceptSubject'>;
 }
-
-const spanFor = (seconds: number): TrafficSpan =>
-  seconds <= fiveMinutesUpTo ? 300 : seconds <= hoursUpTo ? 3600 : 86_400;
 
 /** Which rows answer: those of exactly what is asked for, so that as few as possible are added up. @throws AppError params_invalid */
 function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, userId: number | null): Selection {
@@ -83,9 +69,11 @@ function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, 
     throw new AppError('params_invalid', { detail: userId === null ? 'channel, token' : 'channel' });
   const group = by === 'none' ? null : by === 'model' ? 'part' : by === 'user' ? 'user_id' : 'subject_id';
   const withModel = by === 'model' || part !== undefined;
+  // Who asks for everybody's traffic does not ask for the site's own.
   const filter = { part, ...(userId === null ? {} : { userId }) };
+  const foreign = userId === null && token === undefined ? { exceptSubject: ownToken } : {};
   if (ofChannel) return { kind: withModel ? 'route' : 'channel', group, filter: { ...filter, subjectId: channel } };
-  if (ofToken) return { kind: withModel ? 'use' : 'token', group, filter: { ...filter, subjectId: token } };
+  if (ofToken) return { kind: withModel ? 'use' : 'token', group, filter: { ...filter, ...foreign, subjectId: token } };
   return { kind: withModel ? 'model' : 'all', group, filter };
 }
 
@@ -97,11 +85,9 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
   const rangeOf = (query: TrafficQuery) => {
     const now = Math.floor(deps.now() / 1000);
     const end = query.end_timestamp || now;
-    const start = query.start_timestamp || end - trafficRanges[query.range ?? '24h'];
-    const step = query.step === undefined ? spanFor(end - start) : spans[query.step];
-    const from = start - (start % step);
-    // The step under way counts.
-    const to = end - (end % step) + step;
+    const start = query.start_timestamp || end - namedRanges[query.range ?? '24h'];
+    const step: TrafficSpan = query.step === undefined ? stepOf(end - start) : spans[query.step];
+    const { from, to } = edgesOf(start, end, step);
     if (end <= start || from < 0) throw new AppError('params_invalid', { detail: 'start_timestamp, end_timestamp' });
     if ((to - from) / step > maxSteps) throw new AppError('params_invalid', { detail: 'step' });
     return { from, to, step };

@@ -43,7 +43,7 @@ export interface ChannelPeriod {
   /** Milliseconds: the median until the first token, and what 95 % of the requests took at most. */
   readonly first_token: number | null;
   readonly p95: number | null;
-  /** 24 of them, the oldest first. */
+  /** The oldest first. */
   readonly bars: readonly PeriodBar[];
 }
 
@@ -89,7 +89,8 @@ export function failingRun(windows: readonly ChannelWindow[]): { since: number; 
         ? (first?.at ?? newest.at)
         : first.streak_at;
   const saved = run.reduce((sum, window) => sum + window.saved, 0) + Math.min(before, tail?.saved ?? 0);
-  return { since, failed: failed + before, saved };
+  // Tests fail without being attempts of the users.
+  return { since, failed: Math.max(failed + before, inARow), saved };
 }
 
 const listOf = (text: string): string[] =>

@@ -29,7 +29,7 @@ import { storedText } from '../../contract/stored-texts.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
-import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
+import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
 import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
@@ -443,7 +443,7 @@ export class Reservation {
     const cost = usage === null || free ? null : chargeOf(usage, finish.prices);
     const logged = usage === null || core.state.settings.logConsumption;
     const endedMs = core.now();
-    const fields = !logged ? null : isPlain ? {} : fieldsOf(this, usage, finish, endedMs);
+    const fields = !logged ? null : isPlain ? plainFields(principal) : fieldsOf(this, usage, finish, endedMs);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
     const settlement: Settlement = {
@@ -509,6 +509,7 @@ export class Reservation {
       channelId: finish.channel?.id ?? 0,
       userId: principal.user.id,
       tokenId,
+      own: isOwn(principal),
       operation: parsed.operation,
       endReason: finish.endReason,
       inputTokens: input,
@@ -566,9 +567,11 @@ function effortOf({ reasoning_effort: plain, reasoning, output_config: config }:
 }
 const maxEffortLength = 32;
 
+const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(principal) ? { own: true } : {});
+
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  { parsed, plan, received }: Reservation,
+  { parsed, plan, received, principal }: Reservation,
   usage: Usage | null,
   finish: Omit<Finish, 'usage'>,
   endedMs: number,
@@ -595,6 +598,7 @@ function fieldsOf(
   }
   if (finish.compaction !== undefined) fields.compaction = finish.compaction;
   if (finish.dropped.length > 0) fields.dropped = shownLosses(finish.dropped);
+  if (isOwn(principal)) fields.own = true;
   const admin: Record<string, unknown> = { use_channel: attempts.map(channelIdOf) };
   if (attempts.some(hasFailed))
     admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));

@@ -6,7 +6,7 @@ import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Seen } from '../admission/observer.ts';
 import type { Authorize } from '../intake/authorize.ts';
-import type { Peer } from '../intake/parsed-request.ts';
+import { isOwn, type Peer } from '../intake/parsed-request.ts';
 
 export interface RejectedRequest {
   readonly request: Request;
@@ -148,6 +148,7 @@ export function createRejectionLog({ ledger, authorize, now, monoNow, noteLost }
       const { code, status, message, requestId } = clientError();
       const fields: Record<string, unknown> = { refused: code, status, request_path: shortPath };
       if (seen.parsed !== null) fields.ms = Math.round(endedMs - seen.parsed.startedMs);
+      if (seen.principal !== null && isOwn(seen.principal)) fields.own = true;
       if (seen.unread === true) fields.unread = true;
       if (skipped > 0) fields.skipped = skipped;
       if (owner === null && peer !== null) fields.admin_info = { ip: peer.ip() };

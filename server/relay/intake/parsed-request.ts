@@ -1,4 +1,5 @@
 /** Facts about a request once it is authenticated and read: its caller, its body, and its operation. */
+import { isOwnTraffic } from '../../contract/counted.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
@@ -91,6 +92,10 @@ export interface Principal {
   /** Set when an administrator named the channel in the key. */
   readonly pinnedChannel: number | null;
 }
+
+/** None of the users' traffic. */
+export const isOwn = ({ user, token }: Principal): boolean =>
+  isOwnTraffic({ tokenId: token?.id ?? 0, userId: user.id, role: user.role });
 
 /** A request without a body: a conversation, or work that was ordered before. */
 export interface RequestBase {

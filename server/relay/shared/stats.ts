@@ -1,7 +1,7 @@
 /** Metrics of finished requests, counted where they end: a few additions each, read only on request. */
 import type { EndReason } from '../../contract/enum.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
-import { type EndedTraffic, Traffic } from './traffic.ts';
+import { type EndedTraffic, type RejectedCaller, Traffic } from './traffic.ts';
 
 /** Upper bounds in milliseconds; what is longer counts in the last. */
 export const durationBounds = [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000] as const;
@@ -56,13 +56,6 @@ export interface Stats {
   read(): Omit<RelayStats, 'open' | 'defects'>;
   /** Traffic since the last call, to be stored. */
   takeTraffic(): readonly TrafficWindow[];
-}
-
-export interface RejectedCaller {
-  readonly userId: number;
-  readonly tokenId: number;
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
 }
 
 /** Names come from clients: what is beyond is counted under one. */
@@ -127,9 +120,9 @@ export function createStats(): Stats {
       if (sample.firstByteMs !== null) add(one.firstByte, durationBounds, sample.firstByteMs);
       traffic.ended(sample);
     },
-    rejected(code, { userId, tokenId, nowMs }) {
+    rejected(code, caller) {
       refusals[code] = (refusals[code] ?? 0) + 1;
-      traffic.rejected(userId, tokenId, nowMs);
+      traffic.rejected(caller);
     },
     seen: (tokenId, peer) => traffic.seen(tokenId, peer),
     committed: (ms) => add(commit, commitBounds, ms),

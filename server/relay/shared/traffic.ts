@@ -1,4 +1,5 @@
 /** Traffic by channel, key and model in windows of five minutes, counted where requests end; collected by the control thread. */
+import { ownToken } from '../../contract/counted.ts';
 import type { EndReason } from '../../contract/enum.ts';
 import {
   type AttemptError,
@@ -25,6 +26,8 @@ export interface EndedTraffic {
   readonly userId: number;
   /** 0 = the request came without a key. */
   readonly tokenId: number;
+  /** None of the users': `isOwnTraffic`. */
+  readonly own: boolean;
   readonly endReason: EndReason;
   readonly inputTokens: number;
   readonly cachedTokens: number;
@@ -38,6 +41,16 @@ export interface EndedTraffic {
   readonly firstByteMs: number | null;
   /** Epoch milliseconds. */
   readonly endedMs: number;
+}
+
+/** Who was turned away; 0 = unknown. */
+export interface RejectedCaller {
+  readonly userId: number;
+  readonly tokenId: number;
+  /** None of the users': `isOwnTraffic`. */
+  readonly own: boolean;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
 }
 
 /** Series of each kind; what is beyond counts as `other`. */
@@ -264,8 +277,9 @@ function isFirst(tried: readonly AttemptSummary[], index: number): boolean {
 }
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
-/** Requests without a key are their users' own. */
-const callerKey = (userId: number, tokenId: number): number => (tokenId === 0 ? otherToken - 1 - userId : tokenId);
+/** Requests without a key are their users' own; those of the site lie between. */
+const callerKey = (userId: number, tokenId: number, own = false): number =>
+  own ? otherToken - 1.5 - userId : tokenId === 0 ? otherToken - 1 - userId : tokenId;
 
 /** Allocates nothing for a request whose series are known. */
 export class Traffic {
@@ -282,9 +296,9 @@ export class Traffic {
 
   ended(request: EndedTraffic): void {
     this.enter(request.endedMs);
-    const { channelId, userId, tokenId, model, tried, endReason } = request;
+    const { channelId, userId, tokenId, model, tried, endReason, own } = request;
     const error = requestErrorOf(request);
-    const caller = this.callers.of(callerKey(userId, tokenId), tokenId, userId, model);
+    const caller = this.callers.of(callerKey(userId, tokenId, own), own ? ownToken : tokenId, userId, model);
     const completed = endReason === 'completed';
     // Whichever side ended it: an answer was delivered.
     const answered = completed || endReason === 'quota_cut' || endReason === 'word_cut';
@@ -293,8 +307,9 @@ export class Traffic {
     let wasSaved = false;
     for (let index = 0; index < tried.length; index++) {
       const { channelId: requested, failed } = tried[index] as AttemptSummary;
-      const route = this.routes.of(requested, requested, 0, model);
-      route.add(attempts, 1);
+      // What the site tries itself says how a channel does, and is no attempt for its users.
+      const route = own ? null : this.routes.of(requested, requested, 0, model);
+      route?.add(attempts, 1);
       if (failed === null) {
         if (answered && requested === channelId) this.streak(requested).answered();
         continue;
@@ -302,24 +317,25 @@ export class Traffic {
       if (index < tried.length - 1) before += failed.ms;
       const kind = attemptErrorOf(failed);
       if (kind === null) continue;
-      route.add(failedAt[kind], 1);
+      route?.add(failedAt[kind], 1);
       caller.add(failedAt[kind], 1);
       if (kind !== 'invalid') this.streak(requested).failed(failed, at);
       if (!completed || requested === channelId || !isFirst(tried, index)) continue;
       wasSaved = true;
-      route.add(saved, 1);
-      this.save(requested, channelId);
+      route?.add(saved, 1);
+      if (!own) this.save(requested, channelId);
     }
     caller.add(attempts, tried.length);
     if (wasSaved) caller.add(saved, 1);
     caller.ended(request, error, 0);
+    if (own) return;
     this.routes.of(channelId, channelId, 0, model).ended(request, error, before);
   }
 
-  /** Turned away before admission; 0 = unknown user or key. Models of such requests are the clients' words. */
-  rejected(userId: number, tokenId: number, nowMs: number): void {
+  /** Turned away before admission. Models of such requests are the clients' words. */
+  rejected({ userId, tokenId, own, nowMs }: RejectedCaller): void {
     this.enter(nowMs);
-    this.callers.of(callerKey(userId, tokenId), tokenId, userId, '').add(rejected, 1);
+    this.callers.of(callerKey(userId, tokenId, own), own ? ownToken : tokenId, userId, '').add(rejected, 1);
   }
 
   /** A key is used: its address is recorded once in a while and not with every request. */

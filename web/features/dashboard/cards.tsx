@@ -7,6 +7,7 @@ import { useMoney } from '../../shell/money.ts';
 import type { ChartLine } from './chart.tsx';
 import {
   changeOf,
+  elapsed,
   errorRate,
   type Figures,
   type Period,
@@ -45,6 +46,7 @@ interface CardProps {
 const chartHeight = 56;
 
 function MetricCard(props: CardProps) {
+  const { t } = useTranslation();
   const { label, value, unit, change, className, note, then, starts, step, lines, onHover, onPick } = props;
   return (
     <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
@@ -59,7 +61,11 @@ function MetricCard(props: CardProps) {
         className="min-h-5 truncate text-[12px] text-ink-3 max-sm:min-h-8 max-sm:leading-4 max-sm:whitespace-normal"
         title={note || undefined}
       >
-        {change === null ? null : <span className={`mr-1.5 ${className}`}>{change}</span>}
+        {change === null ? null : (
+          <span className={`mr-1.5 ${className}`} title={t('dashboard.changeHelp')}>
+            {change}
+          </span>
+        )}
         {note}
       </dd>
       {then === null ? null : (
@@ -84,6 +90,13 @@ function signed(value: number, decimals: number): string {
   const size = Math.abs(value).toFixed(decimals);
   return `${Number(size) === 0 ? '±' : value > 0 ? '+' : '−'}${size}`;
 }
+
+/** From ten times on nobody reads a percentage. */
+const timesFrom = 10;
+
+/** @param change share of what it was. */
+export const changeText = (change: number): string =>
+  change + 1 >= timesFrom ? `×${grouped(Math.round(change + 1))}` : `${signed(change * 100, 1)}%`;
 
 export interface CardsProps {
   readonly period: Period;
@@ -157,10 +170,11 @@ export function Cards(props: CardsProps) {
     at === undefined ? otherwise : `${formatTime(at)} · ${point === undefined ? '–' : of(point)}`;
   const relative = (now: number | undefined, old: number | undefined): string | null => {
     const change = now === undefined ? null : changeOf(now, old);
-    return change === null ? null : `${signed(change * 100, 1)}%`;
+    return change === null ? null : changeText(change);
   };
-  const days = (period.to - period.from) / 86_400;
-  const minutes = (period.to - period.from) / 60;
+  const passed = elapsed(period, Date.now() / 1000);
+  const days = passed / 86_400;
+  const minutes = passed / 60;
   const rate = total === undefined ? null : errorRate(total);
   const rateThen = then === undefined ? null : errorRate(then);
   const points = rate === null || rateThen === null ? null : (rate - rateThen) * 100;
@@ -172,7 +186,7 @@ export function Cards(props: CardsProps) {
   const pick = useCallback(
     (kind: 'requests' | 'errors') => (index: number) => {
       const start = starts[index];
-      if (start !== undefined) onPick({ from: start, to: Math.min(start + step, period.to) - 1 }, kind);
+      if (start !== undefined) onPick({ from: start, to: Math.min(start + step, period.to) }, kind);
     },
     [starts, step, period, onPick],
   );

@@ -17,6 +17,7 @@ import { Cards } from './cards.tsx';
 import {
   before,
   dimensions,
+  elapsed,
   labelOf,
   logLink,
   type Metric,
@@ -72,16 +73,20 @@ function Failing() {
   );
 }
 
+const yearDays = 365;
+
 function Balance({ period, spent }: { readonly period: Period; readonly spent: number | undefined }) {
   const { t } = useTranslation();
   const money = useMoney();
   const self = useOptionalRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
-  const days = (period.to - period.from) / 86_400;
+  const days = elapsed(period, Date.now() / 1000) / 86_400;
   const lasts = self !== undefined && spent !== undefined && spent > 0 ? Math.floor(self.quota / (spent / days)) : null;
   return (
     <span className="text-ink-3">
       {t('dashboard.balance')} <span className="font-medium text-ink-1">{money(self?.quota)}</span>
-      {lasts === null ? '' : ` · ${t('dashboard.lasts', { count: lasts })}`}
+      {lasts === null
+        ? ''
+        : ` · ${lasts > yearDays ? t('dashboard.lastsLong') : t('dashboard.lasts', { count: lasts })}`}
     </span>
   );
 }

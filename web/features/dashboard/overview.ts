@@ -1,4 +1,5 @@
 /** Traffic over a range as charts and rows: which steps, how it changed, and where in the log each mark stands. Pure. */
+import { edgesOf, stepOf } from '../../../server/contract/counted.ts';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { type Range, rangeQuery } from '../../lib/range.ts';
@@ -21,19 +22,17 @@ export interface Period {
 }
 
 const daySeconds = 86_400;
-const minutesUpTo = 6 * 3600;
-const hoursUpTo = 8 * daySeconds;
 const maxSeconds = 90 * daySeconds;
 
-/** Whole steps alone, the one under way included. @param now epoch seconds. */
+/** Whole steps, from the one that the range begins in to the one that it ends in. @param now epoch seconds. */
 export function periodOf({ from, to }: Pick<Range, 'from' | 'to'>, now: number): Period {
-  const end = to === 0 ? now : to;
+  const end = to === 0 ? now : to - 1;
   const start = from === 0 ? end - maxSeconds : from;
-  const length = end - start;
-  const step = length <= minutesUpTo ? 300 : length <= hoursUpTo ? 3600 : daySeconds;
-  const last = Math.ceil(end / step) * step;
-  return { from: Math.min(Math.ceil(start / step) * step, last - step), to: last, step };
+  return edgesOf(Math.min(start, end), end, stepOf(Math.min(to === 0 ? now : to, now) - start));
 }
+
+/** Seconds of it that have passed. @param now epoch seconds. */
+export const elapsed = ({ from, to }: Period, now: number): number => Math.max(1, Math.min(to, now) - from);
 
 export const before = ({ from, to, step }: Period): Period => ({ from: from - (to - from), to: from, step });
 
@@ -135,6 +134,13 @@ export function barAt(lines: readonly Bars[], index: number, height: number): nu
 /** Of what it was before; null = there was nothing. */
 export const changeOf = (now: number, then: number | undefined): number | null =>
   then === undefined || then === 0 ? null : (now - then) / then;
+
+/** What a row counts, and how much of it failed: attempts of a channel, which may fail without the request, else requests. */
+export const countsOf = (
+  by: Dimension,
+  { attempts, failed, requests, errors }: Pick<Figures, 'attempts' | 'failed' | 'requests' | 'errors'>,
+): { readonly all: number; readonly bad: number } =>
+  by === 'channel' ? { all: attempts, bad: failed } : { all: requests, bad: errors };
 
 export const errorRate = ({ errors, requests }: Pick<Figures, 'errors' | 'requests'>): number | null =>
   requests === 0 ? null : errors / requests;

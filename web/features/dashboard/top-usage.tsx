@@ -9,9 +9,9 @@ import { useNarrow } from '../../lib/narrow.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
 import {
+  countsOf,
   type Dimension,
   dimensions,
-  errorRate,
   filterOf,
   logLink,
   type Metric,
@@ -90,7 +90,7 @@ export function TopUsage(props: TopUsageProps) {
     [stacks, nameOf],
   );
   const ticks = useCallback((most: number) => ticksOf(period, most), [period]);
-  const stepOf = (start: number) => ({ from: start, to: start + barSeconds - 1 });
+  const stepOf = (start: number) => ({ from: start, to: start + barSeconds });
   const pick = (index: number, line: number | null) => {
     const start = starts[index];
     if (start === undefined) return;
@@ -178,7 +178,7 @@ export function TopUsage(props: TopUsageProps) {
               <tr>
                 <th scope="col">{t(`dashboard.${dimension}`)}</th>
                 <th scope="col" className="number">
-                  {t('dashboard.requests')}
+                  {t(dimension === 'channel' ? 'dashboard.attempts' : 'dashboard.requests')}
                 </th>
                 <th scope="col" className="number">
                   {t('dashboard.errors')}
@@ -199,19 +199,24 @@ export function TopUsage(props: TopUsageProps) {
             </thead>
             <tbody>
               {visible.map((row) => {
-                const rate = errorRate(row.total);
-                const link = logLink({ from: period.from, to: period.to - 1 }, filterOf(dimension, row));
+                // A channel is judged by the calls that were made of it, as on its own page.
+                const { all, bad } = countsOf(dimension, row.total);
+                const rate = all === 0 ? null : bad / all;
+                const link = logLink(period, filterOf(dimension, row));
                 return (
                   <tr key={`${row.id} ${row.name}`}>
                     <td className="max-w-60 truncate">
                       <Link href={link}>{named(row)}</Link>
                     </td>
-                    <td className="number">{grouped(row.total.requests)}</td>
+                    <td className="number">{grouped(all)}</td>
                     <td className={`number ${rate !== null && rate >= 0.05 ? 'text-danger' : ''}`}>
-                      {row.total.errors === 0 ? (
+                      {bad === 0 ? (
                         '0'
                       ) : (
-                        <Link href={`${link}&type=5`} className="text-inherit">
+                        <Link
+                          href={`${link}&${dimension === 'channel' ? 'status=failed,retried' : 'type=5'}`}
+                          className="text-inherit"
+                        >
                           {percentText(rate ?? 1)}
                         </Link>
                       )}

@@ -36,7 +36,8 @@ export function filtersIn(url: Pick<Url, 'get'>, admin: boolean): LogFilters {
     group: url.get('group'),
     request_id: request,
     start_timestamp: from,
-    end_timestamp: to,
+    // The log is asked for its last second, too.
+    end_timestamp: to === 0 ? 0 : to - 1,
     ...(admin ? { username: url.get('user'), ...channelOf(url.get('channel').trim()) } : {}),
   };
 }

@@ -2,6 +2,8 @@
 
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -13,15 +15,17 @@ export interface LogTotalsProps {
   /** undefined = not known yet. */
   readonly counts: Counts | undefined;
   /** undefined = not known yet, or the rows spend nothing. */
-  readonly stat: { readonly quota: number; readonly rpm: number; readonly tpm: number } | undefined;
+  readonly stat: OutputOf<EndpointOf<'log.self_stat'>> | undefined;
 }
 
-/** How many rows, what they cost, how many failed, and what comes in now. */
+/** How many requests, or rows where these are none, what they cost, how many failed, and what comes in now. */
 export function LogTotals({ counts, stat }: LogTotalsProps) {
   const { t } = useTranslation();
   const money = useMoney();
   if (counts === undefined) return null;
-  const { total, errors, sampled } = counts;
+  // Requests are counted as the overview counts them; rows are more than these.
+  const { total, errors } = stat === undefined ? counts : { total: stat.requests, errors: stat.errors };
+  const { sampled } = counts;
   const share = total === 0 ? 0 : (errors / total) * 100;
   const totals: readonly (readonly [string, string])[] =
     stat === undefined
@@ -35,10 +39,13 @@ export function LogTotals({ counts, stat }: LogTotalsProps) {
   return (
     <span className="flex flex-wrap gap-x-3 text-ink-3 max-sm:order-1 max-sm:basis-full">
       <span>
-        {sampled ? '≈ ' : ''}
-        {t('logs.rows', { count: total, shown: grouped(total) })}
+        {stat === undefined && sampled ? '≈ ' : ''}
+        {t(stat === undefined ? 'logs.rows' : 'logs.requests', { count: total, shown: grouped(total) })}
       </span>
       {errors === 0 ? null : <span>{t('logs.failedShare', { share: share.toFixed(share < 10 ? 1 : 0) })}</span>}
+      {stat === undefined || stat.refused === 0 ? null : (
+        <span title={t('logs.refusedHelp')}>{t('logs.refusedCount', { shown: grouped(stat.refused) })}</span>
+      )}
       {totals.map(([name, value]) => (
         <span key={name} className={name.endsWith('PM') ? 'max-sm:hidden' : ''}>
           <span>{name}</span> <span className="text-ink-1">{value}</span>
