@@ -23,6 +23,7 @@ import overrides from './knowledge/overrides.json' with { type: 'json' };
 const root = resolve(import.meta.dirname, '..');
 const folder = join(root, 'server', 'providers', 'knowledge', 'data');
 const target = join(folder, 'models.json');
+const codexTarget = join(root, 'server/protocols/openai-responses/codex-models.json');
 /** What the executable may carry of it, packed. */
 const mostPacked = 120 * 1024;
 
@@ -38,6 +39,7 @@ interface Read {
     readonly slug: string;
     readonly input_modalities: readonly string[];
     readonly supported_reasoning_levels: readonly { readonly effort: string }[];
+    readonly visibility: string;
   }[];
 }
 
@@ -137,6 +139,38 @@ function withCodex(own: Record<string, ModelFacts>, { codex }: Read): void {
   }
 }
 
+/** What our list for Codex says of its own models; instructions, plans and tools of OpenAI's services stay where they are. */
+const codexMembers = [
+  'slug',
+  'display_name',
+  'description',
+  'default_reasoning_level',
+  'supported_reasoning_levels',
+  'supports_reasoning_summaries',
+  'default_reasoning_summary',
+  'support_verbosity',
+  'default_verbosity',
+  'apply_patch_tool_type',
+  'supports_parallel_tool_calls',
+  'priority',
+  'context_window',
+  'max_context_window',
+  'input_modalities',
+];
+
+export const codexEntries = ({ codex }: Pick<Read, 'codex'>): readonly Readonly<Record<string, unknown>>[] =>
+  codex
+    .filter(({ visibility }) => visibility === 'list')
+    .map((entry) => {
+      const facts = { ...entry, supported_reasoning_levels: entry.supported_reasoning_levels.filter(isPlainEffort) };
+      return Object.fromEntries(
+        Object.entries(facts)
+          .filter(([name]) => codexMembers.includes(name))
+          .sort(([a], [b]) => codexMembers.indexOf(a) - codexMembers.indexOf(b)),
+      );
+    });
+const isPlainEffort = ({ effort }: { readonly effort: string }): boolean => !ownEfforts.has(effort);
+
 function withOverrides(models: Record<string, Record<string, ModelFacts>>): void {
   for (const { provider, models: names, set } of overrides as unknown as readonly Override[])
     for (const name of names) {
@@ -150,7 +184,8 @@ if (import.meta.main) {
   const at = process.argv.indexOf('--from');
   const cache = at < 0 ? join(root, '.cache', 'knowledge') : resolve(process.argv[at + 1] ?? '.');
   const version = at < 0 ? fetchAll(cache) : versionIn(cache);
-  const { knowledge, disagreements } = build(read(cache), version, new Date().toISOString().slice(0, 10));
+  const data = read(cache);
+  const { knowledge, disagreements } = build(data, version, new Date().toISOString().slice(0, 10));
   const text = packKnowledge(knowledge);
   const packed = gzipSync(text, { level: 9 }).length;
   for (const { provider, model, figure, first, second } of disagreements)
@@ -160,6 +195,7 @@ if (import.meta.main) {
   if (packed > mostPacked) throw new Error(`packed it is larger than ${mostPacked} bytes`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(target, text);
+  writeFileSync(codexTarget, `${JSON.stringify(codexEntries(data), null, 2)}\n`);
   writeLimits();
   writePricing();
 }

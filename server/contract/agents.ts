@@ -243,9 +243,12 @@ export const agents: readonly Agent[] = [
 /** Models that do not write. */
 const silent = /embed|whisper|tts|dall-e|image|rerank|moderation|audio|realtime|transcribe|^mj_|^suno/i;
 
+/** Whether a model answers in words, as far as its name says. */
+export const writesText = (model: string): boolean => !silent.test(model);
+
 /** The model that an agent begins with: of those it is made for the newest by name, else the first that writes. */
 export function modelFor(agent: Agent, models: readonly string[]): string {
-  const writing = models.filter((name) => !silent.test(name));
+  const writing = models.filter(writesText);
   for (const pattern of agent.prefers) {
     const found = writing
       .filter((name) => pattern.test(name))

@@ -133,7 +133,9 @@ export interface ModelList {
   /** @returns the name that is asked for, '' = all; null = no path of this list. */
   named(path: string): string | null;
   /** Whether this one is meant where lists share a path. */
-  isRequested(path: string, headers: Headers): boolean;
+  isRequested(path: string, headers: Headers, query: string): boolean;
+  /** Its clients keep the list, and ask whether it is still the same (`ETag`). */
+  readonly isKept?: true;
   /** @param target what is known of it. */
   card(id: string, target: Target): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;

@@ -4,6 +4,7 @@ import type { BudgetUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
 import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
+import { codexCard, codexList, isCodexList } from './codex-catalogue.ts';
 import { compaction } from './compaction.ts';
 import { references } from './references.ts';
 import { madeIn, storedIn, thoughtsIn } from './stored.ts';
@@ -39,6 +40,14 @@ export const definition: ProtocolDefinition = {
     requested: storedIn,
     referenced: thoughtsIn,
     made: madeIn,
+  },
+  // The lists of others have no client of this dialect.
+  models: {
+    named: (path) => (/^\/v1\/models\/?$/.test(path) ? '' : null),
+    isRequested: (_path, _headers, query) => isCodexList(query),
+    isKept: true,
+    card: codexCard,
+    list: codexList,
   },
   budgetHeaders,
   references,

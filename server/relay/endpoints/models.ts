@@ -74,15 +74,17 @@ function namesFor({ state }: ListModelsDeps, { group, token }: Principal): reado
 }
 
 /** In whose form models are listed. */
-const requesterFor = (path: string, headers: Headers) =>
-  ordered.find(({ models }) => models.named(path) !== null && models.isRequested(path, headers));
+const requesterFor = (path: string, { headers, url }: Request) => {
+  const query = url.split('?', 2)[1] ?? '';
+  return ordered.find(({ models }) => models.named(path) !== null && models.isRequested(path, headers, query));
+};
 
-export const requesterOf = ({ headers }: Request, path: string): ProtocolId =>
-  requesterFor(path, headers)?.id ?? commonProtocol;
+export const requesterOf = (request: Request, path: string): ProtocolId =>
+  requesterFor(path, request)?.id ?? commonProtocol;
 
 /** @throws AppError as `identify` does; model_unknown. */
 export function listModels(deps: ListModelsDeps, request: Request, path: string, peer: Peer): Response {
-  const requester = requesterFor(path, request.headers);
+  const requester = requesterFor(path, request);
   if (requester === undefined) throw new AppError('route_unknown', { method: request.method, path });
   if (request.method !== 'GET' && request.method !== 'HEAD')
     throw new AppError('method_not_allowed', { method: request.method });
@@ -96,7 +98,14 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
     return Response.json(cardOf(modelName));
   }
   const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
-  return Response.json(shape.list(names.map(cardOf), query));
+  const list = shape.list(names.map(cardOf), query);
+  return shape.isKept === true ? keptList(request, JSON.stringify(list)) : Response.json(list);
+}
+
+function keptList({ headers }: Request, text: string): Response {
+  const etag = `"${Bun.hash(text).toString(16)}"`;
+  if (headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: { etag } });
+  return new Response(text, { headers: { 'content-type': 'application/json', etag } });
 }
 
 /** What is known of a model where a request for it would go first. */
