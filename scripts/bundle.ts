@@ -31,6 +31,21 @@ export function getDecoder(name) {
   },
 };
 
+/** Each of undici's two parsers comes twice, with vector instructions and without; those without run on every machine, and what goes through proxies waits for the network. */
+const withoutSecondParsers: BunPlugin = {
+  name: 'without-second-parsers',
+  setup(build) {
+    const kept: Readonly<Record<string, string>> = {
+      'simd.js': './no-simd.js',
+      'llhttp_simd-wasm.js': './llhttp-wasm.js',
+    };
+    build.onLoad({ filter: /undici[\\/]lib[\\/](milo[\\/]simd|llhttp[\\/]llhttp_simd-wasm)\.js$/ }, ({ path }) => ({
+      contents: `module.exports = require('${kept[path.replace(/^.*[\\/]/, '')]}');`,
+      loader: 'js',
+    }));
+  },
+};
+
 /** These modules ask for the folder they lie in, and a bundler writes down where it ran: one commit would give other bytes in another folder. The executable never looks there. */
 const withoutFolders: BunPlugin = {
   name: 'without-folders',
@@ -68,5 +83,5 @@ export const bundleOf = (
     splitting: true,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"', GATEWAY_COMPILED: 'true', ...define },
-    plugins: [withoutDevtools, withoutCharsets, withoutFolders, ...plugins],
+    plugins: [withoutDevtools, withoutCharsets, withoutSecondParsers, withoutFolders, ...plugins],
   }) satisfies BuildConfig;
