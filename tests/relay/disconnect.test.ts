@@ -1,28 +1,26 @@
 /** Disconnects, their time and their cost: every dialect, passed through and translated, at every point of a stream; and responses in one piece. */
 import { connect } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HttpServer } from '../../server/http/http-server.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openRelayDoor } from '../support/door.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
+import { sendJson } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let door: HttpServer;
-let key: string;
+/** How long a bill is waited for. */
+const billMs = 2000;
+const time = new VirtualTime();
+/** How often the relay has gone on with a request: at its beginning, with its body, at the upstream's headers, and with every piece of an open stream. */
+let steps = 0;
+const { gateway, upstream, key, row } = await sharedGateway({
+  limits: { billMs },
+  relay: { timers: time, works: () => void steps++ },
+});
+const door = openRelayDoor(gateway.relay);
 
-beforeEach(async () => {
-  gateway = await createTestGateway({ limits: { billMs: 2000 } });
-  upstream = await startUpstream(() => undefined);
-  key = (await gateway.token()).key;
-  door = openRelayDoor(gateway.relay);
+beforeEach(() => {
+  steps = 0;
 });
-afterEach(async () => {
-  expect(await gateway.verify()).toEqual([]);
-  await door.stop(100);
-  await gateway.close();
-  await upstream.stop();
-});
+afterAll(() => door.stop(100));
 
 type Dialect = 'openai-chat' | 'anthropic-messages' | 'gemini-generate' | 'openai-responses';
 const model = 'gpt-4o-mini';
@@ -211,18 +209,29 @@ function reading(answer: Response) {
   return { text: () => text };
 }
 
-const open = () => expect.poll(() => gateway.relay.open(), { timeout: 8000 });
-const row = async () => {
-  await open().toBe(0);
-  const [log] = await gateway.logs();
-  return log;
-};
-/** Time for events that cannot be observed: frames that are held back, a client that left. */
-const soon = () => Bun.sleep(200);
+const fast = { timeout: 8000, interval: 2 };
+/** The upstream's headers have come, and nothing else. @param before steps of earlier requests. */
+const answered = (before = 0) => expect.poll(() => steps, fast).toBe(before + 3);
+/** The relay knows that its client left, and reads on for the bill. */
+const readsOn = () => time.waitsFor(billMs);
+/** What the relay reads before a stream is open leaves no trace. */
+const soon = () => Bun.sleep(50);
+
+interface UpstreamStream {
+  write(text: string): unknown;
+  end(): unknown;
+}
+
+/** Sends it in a stream that is open. Resolves when the relay has read it. */
+async function passed(up: UpstreamStream, text: string): Promise<void> {
+  const before = steps;
+  up.write(text);
+  await expect.poll(() => steps, fast).toBeGreaterThan(before);
+}
 
 /** The upstream's side of one stream, played by hand. */
 function playing() {
-  const { promise, resolve } = Promise.withResolvers<{ write(text: string): unknown; end(): unknown }>();
+  const { promise, resolve } = Promise.withResolvers<UpstreamStream>();
   upstream.script((answer) => {
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
     answer.flushHeaders();
@@ -257,30 +266,29 @@ test.each(table)(
     const up = await stream;
     up.write(wire.begin + wire.first);
     const { text } = reading(await requested);
-    await expect.poll(text).toContain('one two ');
+    await expect.poll(text, fast).toContain('one two ');
     if (point !== 'first delta') {
       up.write(wire.second);
-      await expect.poll(text).toContain('three four ');
+      await expect.poll(text, fast).toContain('three four ');
     }
     if (point === 'first delta' || point === 'middle') {
       leave();
       const log = await row();
       expect(log).toMatchObject({ end_reason: 'client_gone', completion_tokens: point === 'middle' ? 4 : 2 });
-      await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
+      await expect.poll(() => upstream.requests[0]?.closed, fast).toBe(true);
       return;
     }
-    up.write(wire.finish);
-    if (point === 'usage before the terminal frame') {
-      up.write(wire.usage);
-      await soon();
-    } else if (received === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
+    await passed(up, wire.finish);
+    if (point === 'usage before the terminal frame') await passed(up, wire.usage);
+    else if (received === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
       // The end is not reported as long as its cost is unknown.
-      await soon();
+      await time.advance(billMs - 100);
       expect(text()).not.toMatch(/"finish_?[rR]eason":"(?!null)/);
-    } else await soon();
+    }
     leave();
     if (point === 'finish before usage') {
-      await soon();
+      await readsOn();
+      await time.advance(billMs - 100);
       up.write(wire.usage);
     }
     up.write(wire.terminal);
@@ -304,10 +312,10 @@ test('the end waits for its bill, and goes out with it before anything else foll
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   expect(text()).not.toContain('"stop"');
-  up.write(wire.usage);
-  await expect.poll(text).toContain('"stop"');
+  await passed(up, wire.usage);
+  await expect.poll(text, fast).toContain('"stop"');
   expect(text()).not.toContain('[DONE]');
   up.write(wire.terminal);
   up.end();
@@ -326,7 +334,7 @@ test('an answer that comes with its end in one frame waits as well', async () =>
   // Nothing may go out, not even the status.
   expect(await Promise.race([requested, soon()])).toBeUndefined();
   leave();
-  await soon();
+  await readsOn();
   up.write(wires['openai-chat'].usage);
   up.end();
   await requested.catch(() => undefined);
@@ -334,11 +342,6 @@ test('an answer that comes with its end in one frame waits as well', async () =>
 });
 
 test('a bill that never comes is not waited for longer than is granted', async () => {
-  await gateway.close();
-  await door.stop(100);
-  gateway = await createTestGateway({ limits: { billMs: 200 } });
-  key = (await gateway.token()).key;
-  door = openRelayDoor(gateway.relay);
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = featuresIn['openai-chat'](true);
@@ -346,10 +349,18 @@ test('a bill that never comes is not waited for longer than is granted', async (
   const up = await stream;
   up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
   const { text } = reading(await requested);
-  await expect.poll(text, { timeout: 5000 }).toContain('"stop"');
+  await expect.poll(text, fast).toContain('one two ');
+  await time.advance(billMs - 100);
+  expect(text()).not.toContain('"stop"');
+  await time.advance(200);
+  await expect.poll(text, fast).toContain('"stop"');
   leave();
+  await readsOn();
+  await time.advance(billMs - 100);
+  expect(gateway.relay.open()).toBe(1);
+  await time.advance(200);
   expect(await row()).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone', usage_source: 'estimated' });
-  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
+  await expect.poll(() => upstream.requests[0]?.closed, fast).toBe(true);
 });
 
 test('of several choices one may end before the others: they go on', async () => {
@@ -363,10 +374,9 @@ test('of several choices one may end before the others: they go on', async () =>
   up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
   const { text } = reading(await requested);
   up.write(second({ content: 'another ' }));
-  await expect.poll(text).toContain('another ');
+  await expect.poll(text, fast).toContain('another ');
   expect(text()).toContain('"stop"');
-  up.write(second({}, 'length'));
-  await soon();
+  await passed(up, second({}, 'length'));
   expect(text()).not.toContain('"length"');
   up.write(wires['openai-chat'].usage + wires['openai-chat'].terminal);
   up.end();
@@ -383,12 +393,12 @@ test('a client that disconnects between two blocks is not read on for when the n
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('content_block_stop');
+  await expect.poll(text, fast).toContain('content_block_stop');
   leave();
-  await soon();
+  await readsOn();
   expect(upstream.requests[0]?.closed).toBe(false);
   up.write(named('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }));
-  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 1000 }).toBe(true);
+  await expect.poll(() => upstream.requests[0]?.closed, fast).toBe(true);
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 2, end_reason: 'client_gone' });
 });
 
@@ -413,7 +423,7 @@ test('thoughts the client saw are counted once, also where a part of the usage w
       named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'a b c d e ' } }),
   );
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('a b c d e');
+  await expect.poll(text, fast).toContain('a b c d e');
   leave();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 5, usage_source: 'partial' });
 });
@@ -444,19 +454,19 @@ test('a response in one piece that is on its way is charged although its client 
     choices: [{ index: 0, message: { role: 'assistant', content: 'one two' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
   });
-  const answered = Promise.withResolvers<() => void>();
+  const begun = Promise.withResolvers<() => void>();
   upstream.script((answer) => {
     answer.writeHead(200, { 'content-type': 'application/json', 'content-length': String(whole.length) });
     answer.write(whole.slice(0, 20));
-    answered.resolve(() => answer.end(whole.slice(20)));
+    begun.resolve(() => answer.end(whole.slice(20)));
   });
   const { path, body } = featuresIn['openai-chat'](false);
   const { requested, leave } = post(path, body);
-  const finish = await answered.promise;
-  await soon();
+  const finish = await begun.promise;
+  await answered();
   leave();
   await requested.catch(() => undefined);
-  await soon();
+  await readsOn();
   finish();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, end_reason: 'client_gone' });
 });
@@ -472,7 +482,7 @@ test('an answer that is gathered for the client is read to its bill when only th
   await soon();
   leave();
   await requested.catch(() => undefined);
-  await soon();
+  await readsOn();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({
@@ -489,8 +499,7 @@ test('audio whose client left is charged', async () => {
     answer.flushHeaders();
   });
   const { requested, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
-  await expect.poll(() => upstream.requests.length).toBe(1);
-  await soon();
+  await answered();
   leave();
   await requested.then(
     (answer) => answer.body?.cancel(),
@@ -510,11 +519,13 @@ test('pictures whose maker answered are paid for by the piece', async () => {
     answer.writeHead(200, { 'content-type': 'application/json' });
     answer.write('{"created":1,');
   });
+  const before = steps;
   const { requested, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
-  await expect.poll(() => upstream.requests.length).toBe(2);
-  await soon();
+  await answered(before);
   leave();
   await requested.catch(() => undefined);
+  await readsOn();
+  await time.advance(billMs);
   expect(await row()).toMatchObject({ quota: full, end_reason: 'client_gone' });
 });
 
@@ -541,11 +552,10 @@ test.each(['1.0', '1.1'])('a client of HTTP %s that closes before the bill', asy
   const { socket, received } = byHand(version);
   const up = await stream;
   up.write(wire.begin + wire.first);
-  await expect.poll(received).toContain('one two ');
-  up.write(wire.finish);
-  await soon();
+  await expect.poll(received, fast).toContain('one two ');
+  await passed(up, wire.finish);
   socket.destroy();
-  await soon();
+  await readsOn();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
@@ -558,7 +568,7 @@ test('a client that closes its half has left, and pays for what it got', async (
   const { socket, received } = byHand('1.1');
   const up = await stream;
   up.write(wire.begin + wire.first);
-  await expect.poll(received).toContain('one two ');
+  await expect.poll(received, fast).toContain('one two ');
   socket.end();
   const log = await row();
   expect(log).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone' });
@@ -572,10 +582,11 @@ test('a client that disconnects before the first word of a stream that is read o
   const { path, body } = featuresIn['openai-chat'](true);
   const { requested, leave } = post(path, body);
   const up = await stream;
-  await soon();
+  await answered();
   leave();
   await requested.catch(() => undefined);
-  await soon();
+  // As the channel is set.
+  await time.waitsFor(30_000);
   up.write(wire.begin + wire.first + wire.second + wire.finish + wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
@@ -598,6 +609,8 @@ test('streamed speech is counted by its length where the upstream does not repor
   const { text } = reading(await requested);
   await expect.poll(() => text().length).toBeGreaterThan(100_000);
   leave();
+  await readsOn();
+  await time.advance(billMs);
   const log = await row();
   // 20 tokens a second.
   expect(log).toMatchObject({ completion_tokens: 42, end_reason: 'client_gone', usage_source: 'estimated' });
@@ -616,12 +629,12 @@ test('usage in the middle of a stream is no bill', async () => {
   );
   up.write(wire.second);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('three four');
-  up.write(wire.finish);
-  await soon();
+  await expect.poll(text, fast).toContain('three four');
+  await passed(up, wire.finish);
+  await time.advance(billMs - 100);
   expect(text()).not.toContain('"stop"');
   leave();
-  await soon();
+  await readsOn();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 4 + thought, usage_source: 'reported' });

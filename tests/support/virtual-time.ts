@@ -21,6 +21,8 @@ class VirtualTimer implements Timer {
 /** One turn of the event loop: what is ready in it has run. */
 export const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
+const patienceMs = 10_000;
+
 export class VirtualTime implements Timers {
   /** Milliseconds since the beginning of this time. */
   private elapsedMs = 0;
@@ -50,10 +52,14 @@ export class VirtualTime implements Timers {
     return this.open.size;
   }
 
-  /** Resolves when something waits for exactly so many milliseconds; at once when it does already. */
+  /** Resolves when something waits for exactly so many milliseconds; at once when it does already. @throws after ten real seconds. */
   async waitsFor(ms: number): Promise<void> {
     for (const timer of this.open) if (timer.ms === ms) return;
-    await new Promise<void>((resolve) => void this.listeners.push({ ms, resolve }));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const limit = setTimeout(() => reject(new Error(`nothing waits for ${ms} ms`)), patienceMs);
+    this.listeners.push({ ms, resolve });
+    await promise;
+    clearTimeout(limit);
   }
 
   /** Moves time in one go: what is due runs in its order, and nothing else between. */
