@@ -1,22 +1,29 @@
 /** Models that think before they answer: what was thought is paid for, also by a client that leaves before the upstream reports it. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
-import { systemTimers } from '../../server/contract/timers.ts';
-import type { HttpServer } from '../../server/http/http-server.ts';
 import { ClientDisconnect } from '../../server/relay/upstream/client-disconnect.ts';
 import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
 import { thoughtTime } from '../../server/relay/upstream/thinking.ts';
 import { openRelayDoor } from '../support/door.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let door: HttpServer;
-let key: string;
+/** How long a bill is waited for. */
+const billMs = 3000;
+const time = new VirtualTime();
 /** Added to the relay's clock. */
-let clockLeadMs: number;
+let clockLeadMs = 0;
+const { monoNow, set, every } = time;
+const {
+  gateway,
+  upstream,
+  key,
+  row: lastLog,
+} = await sharedGateway({
+  limits: { billMs },
+  relay: { timers: { now: () => time.now() + clockLeadMs, monoNow, set, every } },
+});
+const door = openRelayDoor(gateway.relay);
 
 const priced = [
   'o3-mini',
@@ -27,31 +34,9 @@ const priced = [
   'deepseek-reasoner',
   'my-model',
 ];
+await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(priced.map((name) => [name, 1]))));
 
-const start = async (billMs: number, quota = 1_000_000_000) => {
-  clockLeadMs = 0;
-  gateway = await createTestGateway({
-    quota,
-    limits: { billMs },
-    relay: { timers: { ...systemTimers, now: () => Date.now() + clockLeadMs } },
-  });
-  await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(priced.map((name) => [name, 1]))));
-  key = (await gateway.token()).key;
-  door = openRelayDoor(gateway.relay);
-};
-const stop = async () => {
-  await door.stop(100);
-  await gateway.close();
-};
-beforeEach(async () => {
-  upstream = await startUpstream(() => undefined);
-  await start(3000);
-});
-afterEach(async () => {
-  expect(await gateway.verify()).toEqual([]);
-  await stop();
-  await upstream.stop();
-});
+afterAll(() => door.stop(100));
 
 type Dialect = 'openai-chat' | 'anthropic-messages' | 'gemini-generate' | 'openai-responses';
 const model = 'o3-mini';
@@ -262,13 +247,17 @@ function playing() {
   return promise;
 }
 
-const lastLog = async () => {
-  await expect.poll(() => gateway.relay.open(), { timeout: 8000 }).toBe(0);
-  return (await gateway.logs())[0];
+const fast = { timeout: 8000, interval: 2 };
+const cancelled = () => expect.poll(() => upstream.requests[0]?.closed, fast).toBe(true);
+/** The relay knows that its client left, and reads on for the bill. */
+const readsOn = () => time.waitsFor(billMs);
+/** So does it until no bill can be waited for any more. */
+const billOverdue = async () => {
+  await readsOn();
+  await time.advance(billMs);
 };
-const cancelled = () => expect.poll(() => upstream.requests[0]?.closed, { timeout: 1500 }).toBe(true);
-/** Time for a disconnect, whose arrival cannot be observed. */
-const soon = () => Bun.sleep(200);
+/** What the relay reads before a stream is open leaves no trace. */
+const soon = () => Bun.sleep(50);
 
 const dialects = Object.keys(wires) as Dialect[];
 const other: Readonly<Record<Dialect, Dialect>> = {
@@ -296,9 +285,9 @@ test.each(pairs)(
     const up = await stream;
     up.write(wire.begin + wire.first + wire.second);
     const { text } = reading(await requested);
-    await expect.poll(text).toContain('three four ');
+    await expect.poll(text, fast).toContain('three four ');
     leave();
-    await soon();
+    await readsOn();
     expect(upstream.requests[0]?.closed).toBe(false);
     up.write(wire.finish + wire.usage + wire.terminal);
     up.end();
@@ -317,8 +306,6 @@ const longThought = 100;
 test.each(pairs)(
   'an upstream that speaks %s and never reports, a client that hears %s: thoughts are charged by their time',
   async (spoken, received) => {
-    await stop();
-    await start(200);
     const name = thinkers[spoken];
     await addChannel(spoken, name);
     const wire = wires[spoken];
@@ -330,8 +317,9 @@ test.each(pairs)(
     clockLeadMs += longThought * 1000;
     up.write(wire.first + wire.second);
     const { text } = reading(await requested);
-    await expect.poll(text).toContain('three four ');
+    await expect.poll(text, fast).toContain('three four ');
     leave();
+    await billOverdue();
     const log = await lastLog();
     const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
     expect(estimated.ms).toBeGreaterThanOrEqual(longThought * 1000);
@@ -343,8 +331,6 @@ test.each(pairs)(
 );
 
 test('an estimated thought costs no more than what is held', async () => {
-  await stop();
-  await start(200);
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -353,14 +339,13 @@ test('an estimated thought costs no more than what is held', async () => {
   clockLeadMs += 1_000_000;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
+  await billOverdue();
   expect(await lastLog()).toMatchObject({ completion_tokens: 3000, end_reason: 'client_gone' });
 });
 
 test('a thought is charged once for each choice that was asked for', async () => {
-  await stop();
-  await start(200);
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const thoughtOf = async (more: object) => {
@@ -370,8 +355,9 @@ test('a thought is charged once for each choice that was asked for', async () =>
     clockLeadMs += 10_000;
     up.write(wire.begin + wire.first);
     const { text } = reading(await requested);
-    await expect.poll(text).toContain('one two ');
+    await expect.poll(text, fast).toContain('one two ');
     leave();
+    await billOverdue();
     return JSON.parse((await lastLog())?.other ?? '{}').estimated_thought;
   };
   const one = await thoughtOf({});
@@ -381,8 +367,6 @@ test('a thought is charged once for each choice that was asked for', async () =>
 });
 
 test('thoughts that come as a summary count less than the time they took: the larger of both is charged', async () => {
-  await stop();
-  await start(200);
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();
@@ -394,11 +378,12 @@ test('thoughts that come as a summary count less than the time they took: the la
       named('response.reasoning_summary_text.delta', { output_index: 1, delta: 'a b c d ' }),
   );
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('a b c d ');
+  await expect.poll(text, fast).toContain('a b c d ');
   clockLeadMs += longThought * 1000;
   up.write(wire.first);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
+  await billOverdue();
   const log = await lastLog();
   const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
   expect(estimated.ms).toBeGreaterThanOrEqual(longThought * 1000);
@@ -407,8 +392,6 @@ test('thoughts that come as a summary count less than the time they took: the la
 });
 
 test('thoughts that are shown in full are counted, and not charged by their time', async () => {
-  await stop();
-  await start(200);
   const name = 'deepseek-reasoner';
   await addChannel('openai-chat', name);
   const stream = playing();
@@ -416,17 +399,15 @@ test('thoughts that are shown in full are counted, and not charged by their time
   const up = await stream;
   up.write(chunk({ reasoning_content: 'a b c d ' }));
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('a b c d ');
+  await expect.poll(text, fast).toContain('a b c d ');
   clockLeadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
   expect(await lastLog()).toMatchObject({ completion_tokens: 6, end_reason: 'client_gone' });
 });
 
 test('thoughts that a request hides are charged by their time where they are usually shown', async () => {
-  await stop();
-  await start(200);
   await addChannel('openai-chat', 'deepseek-reasoner');
   const stream = playing();
   const { requested, leave } = post(featuresIn['openai-chat']('deepseek-reasoner', { include_reasoning: false }));
@@ -434,8 +415,9 @@ test('thoughts that a request hides are charged by their time where they are usu
   clockLeadMs += longThought * 1000;
   up.write(chunk({ content: 'one two ' }));
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
+  await billOverdue();
   const log = await lastLog();
   const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
   expect(log?.completion_tokens).toBe(2 + estimated.tokens);
@@ -453,10 +435,10 @@ test.each([
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
   if (drained) {
-    await soon();
+    await readsOn();
     expect(upstream.requests[0]?.closed).toBe(false);
     up.write(wire.finish + wire.usage + wire.terminal);
     up.end();
@@ -474,9 +456,9 @@ test('a model that is asked to think by the end of its name is read on for', asy
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
-  await soon();
+  await readsOn();
   expect(upstream.requests[0]?.closed).toBe(false);
   up.write(wire.finish + wire.usage + wire.terminal);
   up.end();
@@ -491,9 +473,9 @@ test('a model of an unknown name is read on for where it is asked to think', asy
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
-  await soon();
+  await readsOn();
   up.write(wire.finish + wire.usage + wire.terminal);
   up.end();
   expect(await lastLog()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
@@ -508,9 +490,9 @@ test('a thought that only the stream shows, sealed, is read on for', async () =>
   const sealed = { type: 'redacted_thinking', data: 'abc' };
   up.write(wire.begin + named('content_block_start', { index: 1, content_block: sealed }) + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   leave();
-  await soon();
+  await readsOn();
   up.write(wire.finish + wire.usage + wire.terminal);
   up.end();
   expect(await lastLog()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
@@ -526,7 +508,7 @@ test('who leaves before the first word pays what the upstream reports soon after
   await soon();
   leave();
   await requested.catch(() => undefined);
-  await soon();
+  await readsOn();
   up.write(wire.first + wire.second + wire.finish + wire.usage);
   up.end();
   expect(await lastLog()).toMatchObject({
@@ -545,7 +527,7 @@ test('an upstream that breaks off after words is paid for what it thought', asyn
   clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
   const { text, over } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   up.destroy();
   await over;
   const log = await lastLog();
@@ -564,18 +546,17 @@ test('a stream that is ended at a blocked word is cancelled at once, and its tho
   clockLeadMs += longThought * 1000;
   up.write(wire.begin + wire.first);
   const { text, over } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   up.write(chunk({ content: 'forbidden' }));
   await over;
   await cancelled();
+  await gateway.option('StopOnSensitiveEnabled', 'false');
   const log = await lastLog();
   const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
   expect(log).toMatchObject({ end_reason: 'word_cut', completion_tokens: 2 + estimated.tokens });
 });
 
 test('reading on ends when the relay is cut, and the reservation stays until then', async () => {
-  await stop();
-  await start(60_000);
   await addChannel('openai-chat');
   const wire = wires['openai-chat'];
   const stream = playing();
@@ -583,11 +564,11 @@ test('reading on ends when the relay is cut, and the reservation stays until the
   const up = await stream;
   up.write(wire.begin + wire.first);
   const { text } = reading(await requested);
-  await expect.poll(text).toContain('one two ');
+  await expect.poll(text, fast).toContain('one two ');
   const available = () => gateway.balances.account(gateway.userId, 0).available(false);
   const held = available();
   leave();
-  await soon();
+  await readsOn();
   expect(gateway.relay.open()).toBe(1);
   expect(available()).toBe(held);
   gateway.relay.cut(new AppError('shutting_down'));
