@@ -6,8 +6,10 @@ import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { createEngine, type EngineStore } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
 import { type NodeFiles, openNodeFiles } from '../../server/cluster/node-files.ts';
+import { systemTimers, type Timers } from '../../server/contract/timers.ts';
 import { diskFolder } from '../support/disk-folder.ts';
 import { randomOf } from '../support/random.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 import { addUsers, balanceOf, grant, openBooks, settle, violations } from './support.ts';
 
 let dir: string;
@@ -67,13 +69,14 @@ function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' |
   };
 }
 
-function engineOver(store: EngineStore, withOutbox = true, admits = false) {
+function engineOver(store: EngineStore, withOutbox = true, admits = false, timers: Timers = systemTimers) {
   const results: string[] = [];
   const healths: boolean[] = [];
   const engine = createEngine({
     store,
     onBalance: () => undefined,
     onHealth: ({ ok }) => healths.push(ok),
+    timers,
     ...(withOutbox
       ? {
           standby: {
@@ -107,17 +110,24 @@ test('an end is durable nearby while the books are away, and in them once when t
 });
 
 test('between two tries of books that are away an end is kept at once, and waits for neither', async () => {
-  // By then the next try is far off.
-  const failed = Promise.withResolvers<void>();
+  // The next try is far off by then.
+  const time = new VirtualTime();
+  let isFailed = false;
   const attempts = { count: 0 };
   const { results, submit } = engineOver(
     distant(() => {
-      if (++attempts.count === 8) failed.resolve();
+      if (++attempts.count === 8) isFailed = true;
       return 'away';
     }),
+    true,
+    false,
+    time,
   );
   submit(grant('g', 1, 100));
-  await failed.promise;
+  while (!isFailed) {
+    await Bun.sleep(1);
+    await time.advance(1000);
+  }
   await new Promise((resolve) => setImmediate(resolve));
   submit(settle('r', 1, 10));
   submit(settle('s', 1, 10));
@@ -169,19 +179,25 @@ test('exactness 13: a commit that hangs is not waited for: ends are kept nearby,
   const gate = Promise.withResolvers<void>();
   const store = createLedgerStore(database.raw);
   store.nextEpoch();
-  const { results, submit } = engineOver({
+  const slow: EngineStore = {
     ...store,
     async apply(commands) {
       await gate.promise;
       return store.apply(commands);
     },
-  });
+  };
+  const time = new VirtualTime();
+  const { results, submit } = engineOver(slow, true, false, time);
   submit(grant('g', 1, 100));
   submit(settle('r', 1, 10));
-  await expect.poll(() => results).toEqual(['r done']);
+  await time.advance(200);
+  expect(results).toEqual([]);
+  await time.advance(100);
+  expect(results).toEqual(['r done']);
   expect(files.outbox.size()).toBe(1);
   submit(settle('later', 1, 5));
-  await expect.poll(() => results).toEqual(['r done', 'later done']);
+  await time.advance(0);
+  expect(results).toEqual(['r done', 'later done']);
   gate.resolve();
   await expect.poll(() => results).toEqual(['r done', 'later done', 'g done']);
   await expect.poll(() => files.outbox.size()).toBe(0);

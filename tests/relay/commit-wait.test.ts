@@ -2,15 +2,20 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
+let time: VirtualTime;
+const commitPingMs = 5000;
 let key: string;
 
+const fast = { timeout: 10_000, interval: 2 };
 const frame = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 beforeEach(async () => {
-  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs: 300 } });
+  time = new VirtualTime();
+  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs }, relay: { timers: time } });
   upstream = await startUpstream((response, { body }) => {
     if (!body.toString().includes('"stream":true')) return sendJson(response, completion(1000, 500));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -29,6 +34,11 @@ afterEach(async () => {
   await upstream.stop();
 });
 
+/** A ping later. */
+const later = async <T>(look: () => T): Promise<T> => {
+  await time.advance(commitPingMs);
+  return look();
+};
 const pragma = (text: string) => gateway.raw().pragma(text);
 const listening = (stream: boolean, headers: Record<string, string> = {}) => {
   const received = { text: '', ended: false, status: 0 };
@@ -46,7 +56,7 @@ const listening = (stream: boolean, headers: Record<string, string> = {}) => {
 test('a stream gets signs of life and not its last frame, which comes with the commit', async () => {
   pragma('query_only = ON');
   const { received, over } = listening(true);
-  await expect.poll(() => received.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
+  await expect.poll(() => later(() => received.text.match(/^: /gm)?.length ?? 0), fast).toBeGreaterThan(1);
   expect(received.text).toContain('hello');
   expect(received.text).not.toContain('[DONE]');
   pragma('query_only = OFF');
@@ -58,7 +68,7 @@ test('a stream gets signs of life and not its last frame, which comes with the c
 test('a whole answer goes ahead but for its last byte', async () => {
   pragma('query_only = ON');
   const { received, over } = listening(false);
-  await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => later(() => received.text.length), fast).toBeGreaterThan(0);
   expect(received.status).toBe(200);
   expect(() => JSON.parse(received.text)).toThrow();
   pragma('query_only = OFF');
@@ -73,7 +83,7 @@ test('exactness 6: ending the requests of a dead thread finds each one until its
   const rows = open.free();
   pragma('query_only = ON');
   const { received, over } = listening(false);
-  await expect.poll(() => received.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => later(() => received.text.length), fast).toBeGreaterThan(0);
   expect(open.free()).toBe(rows - 1);
   pragma('query_only = OFF');
   await over;

@@ -2,12 +2,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
+let time: VirtualTime;
+const commitPingMs = 5000;
 
 beforeEach(async () => {
-  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs: 100 } });
+  time = new VirtualTime();
+  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs }, relay: { timers: time } });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url);
 });
@@ -49,7 +53,11 @@ test.each([
   gateway.raw().pragma('query_only = ON');
   const { received, over } = listening(key);
   const pings = () => received.text.match(/^: /gm)?.length ?? 0;
-  await expect.poll(() => received.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
+  const isSeen = async () => {
+    await time.advance(commitPingMs);
+    return received.ended || pings() > 2;
+  };
+  await expect.poll(isSeen, { timeout: 10_000, interval: 2 }).toBe(true);
   expect(received.ended).toBe(false);
   gateway.raw().pragma('query_only = OFF');
   await over;

@@ -2,11 +2,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
+let time: VirtualTime;
 beforeEach(async () => {
-  gateway = await createTestGateway();
+  time = new VirtualTime();
+  gateway = await createTestGateway({ relay: { timers: time } });
   upstream = await startUpstream((response) => sendJson(response, {}));
   await gateway.channel(upstream.url);
 });
@@ -64,13 +67,24 @@ test('a limit that is one is kept', async () => {
 test('signs of life lose the player no word', async () => {
   await gateway.option('general_setting.ping_interval_enabled', 'true');
   await gateway.option('general_setting.ping_interval_seconds', '1');
-  upstream.script(async (response) => {
+  let finish: () => unknown = () => undefined;
+  upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame('one '));
-    await new Promise((resolve) => setTimeout(resolve, 1300));
-    response.end(`${frame('two')}data: [DONE]\n\n`);
+    finish = () => response.end(`${frame('two')}data: [DONE]\n\n`);
   });
-  const text = await (await play({})).text();
-  expect(text).toContain(': PING');
+  const { body } = await play({});
+  let text = '';
+  const over = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of body ?? []) text += decoder.decode(chunk, { stream: true });
+  })();
+  await expect.poll(() => text, { interval: 2 }).toContain('one');
+  await time.advance(900);
+  expect(text).not.toContain('PING');
+  await time.advance(200);
+  await expect.poll(() => text, { interval: 2 }).toContain(': PING');
+  finish();
+  await over;
   expect(asThePlayerReads(text)).toBe('one two');
 });

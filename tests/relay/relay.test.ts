@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
@@ -357,18 +358,25 @@ test('what no channel of the model can do is said, and no upstream is blamed', a
 });
 
 test('pings fall between frames only', async () => {
+  await gateway.close();
+  const time = new VirtualTime();
+  gateway = await createTestGateway({ relay: { timers: time } });
   await gateway.channel(upstream.url);
   await gateway.option('general_setting.ping_interval_enabled', 'true');
   await gateway.option('general_setting.ping_interval_seconds', '1');
   const { key } = await gateway.token();
   const whole = frame(delta('halves'));
-  upstream.script(async (response) => {
+  const begun = Promise.withResolvers<() => unknown>();
+  upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(whole.slice(0, 20));
-    await new Promise((resolve) => setTimeout(resolve, 1300));
-    response.end(`${whole.slice(20)}${frame(delta('', 'stop'))}data: [DONE]\n\n`);
+    begun.resolve(() => response.end(`${whole.slice(20)}${frame(delta('', 'stop'))}data: [DONE]\n\n`));
   });
-  const response = await gateway.chat(key, { ...ask, stream: true });
+  const requested = gateway.chat(key, { ...ask, stream: true });
+  const finish = await begun.promise;
+  await time.advance(1000);
+  const response = await requested;
+  finish();
   const text = await response.text();
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   expect(response.headers.get('x-accel-buffering')).toBe('no');

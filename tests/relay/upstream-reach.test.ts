@@ -3,14 +3,17 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
 let key: string;
+let time: VirtualTime;
 const servers: { readonly server: Server; readonly sockets: Set<Socket> }[] = [];
 
 beforeEach(async () => {
-  gateway = await createTestGateway({ channelTests: true });
+  time = new VirtualTime();
+  gateway = await createTestGateway({ channelTests: true, relay: { timers: time } });
   upstream = await startUpstream((response) => sendJson(response, completion(3, 2)));
   key = (await gateway.token()).key;
 });
@@ -36,6 +39,8 @@ async function bare(serve: (socket: Socket) => void): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
+/** One that takes a request and never answers. @param asked called when it has come. */
+const hanging = (asked: () => void): Promise<string> => bare((socket) => void socket.once('data', asked));
 const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
 const ask = (body: object = chat) => gateway.chat(key, body);
 const answer = JSON.stringify(completion(3, 2));
@@ -101,12 +106,17 @@ test.each([
   ['a whole answer', false],
   ['a stream', true],
 ])('%s that does not begin is asked for elsewhere', async (_name, stream) => {
-  const hanging = await bare((socket) => void socket.on('data', () => undefined));
+  const asked = Promise.withResolvers<void>();
   await gateway.option('general_setting.first_event_seconds', '1');
   await gateway.option('general_setting.first_answer_seconds', '1');
-  await gateway.channel(hanging, { priority: 9 });
+  await gateway.channel(await hanging(asked.resolve), { priority: 9 });
   await gateway.channel(upstream.url);
-  const response = await ask({ ...chat, stream });
+  const waiting = ask({ ...chat, stream });
+  await asked.promise;
+  await time.advance(900);
+  expect(upstream.requests).toHaveLength(0);
+  await time.advance(200);
+  const response = await waiting;
   expect([response.status, upstream.requests.length]).toEqual([200, 1]);
   await response.text();
   const [log] = await gateway.logs();
@@ -125,22 +135,31 @@ test('without another channel the request waits on, unless the channel sets a ti
   await gateway.option('general_setting.first_answer_seconds', '1');
   await gateway.channel(upstream.url);
   const waiting = ask();
-  await Bun.sleep(1600);
+  await expect.poll(() => upstream.requests.length, { interval: 2 }).toBe(1);
+  await time.advance(60_000);
   begin();
   expect((await waiting).status).toBe(200);
-  const hanging = await bare((socket) => void socket.on('data', () => undefined));
-  await gateway.channel(hanging, { models: 'gpt-4o', setting: '{"first_byte_seconds":1}' });
-  expect((await ask({ ...chat, model: 'gpt-4o' })).status).toBe(504);
+  const asked = Promise.withResolvers<void>();
+  await gateway.channel(await hanging(asked.resolve), { models: 'gpt-4o', setting: '{"first_byte_seconds":1}' });
+  const limited = ask({ ...chat, model: 'gpt-4o' });
+  await asked.promise;
+  await time.advance(1100);
+  expect((await limited).status).toBe(504);
 });
 
 test('models that think take their time', async () => {
+  const thought = Promise.withResolvers<void>();
   upstream.script(async (response) => {
-    await Bun.sleep(1500);
+    await thought.promise;
     sendJson(response, completion(3, 2));
   });
   await gateway.option('general_setting.first_answer_seconds', '1');
   for (let n = 0; n < 2; n++) await gateway.channel(upstream.url, { models: 'o3-mini' });
-  expect((await ask({ ...chat, model: 'o3-mini' })).status).toBe(200);
+  const waiting = ask({ ...chat, model: 'o3-mini' });
+  await expect.poll(() => upstream.requests.length, { interval: 2 }).toBe(1);
+  await time.advance(1500);
+  thought.resolve();
+  expect((await waiting).status).toBe(200);
   expect(upstream.requests).toHaveLength(1);
 });
 
