@@ -322,7 +322,7 @@ test.each(pairs)(
     await billOverdue();
     const log = await lastLog();
     const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
-    expect(estimated.ms).toBeGreaterThanOrEqual(longThought * 1000);
+    expect(estimated.ms).toBe(longThought * 1000);
     expect(estimated.tokens).toBe(Math.floor((estimated.ms / 1000) * estimated.tokens_per_second));
     expect(estimated.tokens).toBeGreaterThan(5000);
     expect(log).toMatchObject({ completion_tokens: 4 + estimated.tokens, end_reason: 'client_gone' });
@@ -386,7 +386,7 @@ test('thoughts that come as a summary count less than the time they took: the la
   await billOverdue();
   const log = await lastLog();
   const { estimated_thought: estimated } = JSON.parse(log?.other ?? '{}');
-  expect(estimated.ms).toBeGreaterThanOrEqual(longThought * 1000);
+  expect(estimated.ms).toBe(longThought * 1000);
   expect(log?.completion_tokens).toBe(6 + estimated.tokens);
   expect(Math.abs(estimated.tokens + 4 - (estimated.ms / 1000) * estimated.tokens_per_second)).toBeLessThan(2);
 });
