@@ -18,6 +18,19 @@ export interface AgentFile {
   readonly once?: { readonly variable: string; readonly as: 'file' | 'content' | 'home' };
 }
 
+/** What `gateway connect` sets in a file of the user's own, member by member; everything else in it stays. */
+export interface AgentPatch {
+  /** The first of them that exists is changed, else the first is made. */
+  readonly paths: readonly string[];
+  readonly format: 'json' | 'toml' | 'yaml' | 'env';
+  readonly set: readonly (readonly [path: readonly string[], value: string | readonly string[] | object])[];
+}
+
+/** How a connected program gets its key: in its own file, or from a command that prints one as long as a person is signed in. */
+export type AgentCredential =
+  | { readonly key: string }
+  | { readonly command: string; readonly arguments: readonly string[] };
+
 interface Setup {
   readonly environment?: Readonly<Record<string, string>>;
   readonly files?: readonly AgentFile[];
@@ -42,6 +55,10 @@ export interface Agent {
   once(settings: AgentSettings): Setup;
   /** For good. */
   always(settings: AgentSettings): Setup;
+  /** The same as changes to the files that its user may have already. */
+  connects(settings: Omit<AgentSettings, 'key'>, credential: AgentCredential): readonly AgentPatch[];
+  /** Whether it can ask a command for its key. */
+  readonly asksCommand?: true;
   readonly note?: { readonly zh: string; readonly en: string };
 }
 
@@ -112,6 +129,12 @@ const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<s
   ...ifSet('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
 });
 
+type Members = AgentPatch['set'];
+const keyOf = (credential: AgentCredential): string => ('key' in credential ? credential.key : '');
+const under = (place: string, members: Readonly<Record<string, string>>): Members =>
+  Object.entries(members).map(([name, value]) => [place === '' ? [name] : [place, name], value]);
+const shellWord = (word: string): string => (/^[\w./:@=+-]+$/.test(word) ? word : quoted(word));
+
 export const agents: readonly Agent[] = [
   {
     name: 'claude',
@@ -124,6 +147,15 @@ export const agents: readonly Agent[] = [
     always: (settings) => ({
       files: [{ path: '~/.claude/settings.json', text: json({ env: claudeEnvironment(settings) }) }],
     }),
+    asksCommand: true,
+    connects(settings, credential) {
+      const { ANTHROPIC_AUTH_TOKEN: key = '', ...others } = claudeEnvironment({ ...settings, key: keyOf(credential) });
+      const secret: Members =
+        'key' in credential
+          ? [[['env', 'ANTHROPIC_AUTH_TOKEN'], key]]
+          : [[['apiKeyHelper'], [credential.command, ...credential.arguments].map(shellWord).join(' ')]];
+      return [{ paths: ['~/.claude/settings.json'], format: 'json', set: [...under('env', others), ...secret] }];
+    },
   },
   {
     name: 'codex',
@@ -156,6 +188,28 @@ export const agents: readonly Agent[] = [
         },
       ],
     }),
+    asksCommand: true,
+    connects: ({ url, model }, credential) => [
+      {
+        paths: ['~/.codex/config.toml'],
+        format: 'toml',
+        set: [
+          [['model_provider'], 'gateway'],
+          ...(model === '' ? [] : [[['model'], model] as const]),
+          [
+            ['model_providers', 'gateway'],
+            {
+              name: 'gateway',
+              base_url: `${url}/v1`,
+              wire_api: 'responses',
+              ...('key' in credential
+                ? { experimental_bearer_token: credential.key }
+                : { auth: { command: credential.command, args: credential.arguments } }),
+            },
+          ],
+        ],
+      },
+    ],
     note: {
       zh: 'Codex 不读取 OPENAI_BASE_URL：不写配置就会绕过网关。',
       en: 'Codex does not read OPENAI_BASE_URL: without its configuration it goes past the gateway.',
@@ -183,6 +237,18 @@ export const agents: readonly Agent[] = [
       environment: geminiEnvironment(settings),
       files: [{ path: '~/.gemini/settings.json', text: geminiSettings }],
     }),
+    connects: (settings, credential) => [
+      {
+        paths: ['~/.gemini/settings.json'],
+        format: 'json',
+        set: [[['security', 'auth', 'selectedType'], 'gemini-api-key']],
+      },
+      {
+        paths: ['~/.gemini/.env'],
+        format: 'env',
+        set: under('', geminiEnvironment({ ...settings, key: keyOf(credential) })),
+      },
+    ],
   },
   {
     name: 'opencode',
@@ -201,6 +267,26 @@ export const agents: readonly Agent[] = [
       ],
     }),
     always: (settings) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(settings) }] }),
+    connects(settings, credential) {
+      const { model } = settings;
+      const { provider } = JSON.parse(opencodeConfig({ ...settings, key: keyOf(credential) })) as {
+        provider: { gateway: object };
+      };
+      const named: Members =
+        model === ''
+          ? []
+          : [
+              [['model'], `gateway/${model}`],
+              [['small_model'], `gateway/${model}`],
+            ];
+      return [
+        {
+          paths: ['~/.config/opencode/opencode.json', '~/.config/opencode/opencode.jsonc'],
+          format: 'json',
+          set: [...named, [['provider', 'gateway'], provider.gateway]],
+        },
+      ];
+    },
   },
   {
     name: 'qwen',
@@ -223,6 +309,14 @@ export const agents: readonly Agent[] = [
       environment: qwenEnvironment(settings),
       files: [{ path: '~/.qwen/settings.json', text: qwenSettings }],
     }),
+    connects: (settings, credential) => [
+      { paths: ['~/.qwen/settings.json'], format: 'json', set: [[['security', 'auth', 'selectedType'], 'openai']] },
+      {
+        paths: ['~/.qwen/.env'],
+        format: 'env',
+        set: under('', qwenEnvironment({ ...settings, key: keyOf(credential) })),
+      },
+    ],
   },
   {
     name: 'aider',
@@ -233,6 +327,17 @@ export const agents: readonly Agent[] = [
     unset: [],
     once: (settings) => ({ environment: aiderEnvironment(settings) }),
     always: (settings) => ({ environment: aiderEnvironment(settings) }),
+    connects: ({ url, model }, credential) => [
+      {
+        paths: ['~/.aider.conf.yml'],
+        format: 'yaml',
+        set: under('', {
+          'openai-api-base': `${url}/v1`,
+          'openai-api-key': keyOf(credential),
+          ...ifSet('model', model === '' ? '' : `openai/${model}`),
+        }),
+      },
+    ],
     note: {
       zh: '额度用尽时，aider 自己会重试约一分钟，Ctrl-C 可结束。',
       en: 'When the quota is used up, aider itself asks again for a minute; Ctrl-C ends it.',

@@ -156,6 +156,30 @@ describe('the commands', () => {
     await expect(runner.run(['agents', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('connect shows the change without the key, writes it when told to, tests it, and takes it back', async () => {
+    await setUp();
+    const home = join(dir, 'home');
+    const runner = createRunner(dir, { HOME: home, PATH: '/nowhere' });
+    const file = join(home, '.codex', 'config.toml');
+    mkdirSync(join(home, '.codex'), { recursive: true });
+    writeFileSync(file, '# mine\nmodel = "old"\n');
+    const said = await runner.run(['connect', '--dry-run']);
+    expect(said).toContain('model_providers.gateway');
+    expect(said).not.toMatch(/sk-\w{8}/);
+    expect(said).not.toContain('.claude');
+    expect(readFileSync(file, 'utf8')).toBe('# mine\nmodel = "old"\n');
+    await expect(runner.run(['connect', 'codex'])).rejects.toMatchObject({ code: 'input_needed' });
+    const [row] = (await runner.json(['connect', 'codex', '--yes', '--model', 'gpt-x'])) as {
+      files: string[];
+      test: string;
+    }[];
+    expect(row).toMatchObject({ name: 'codex', test: 'unreachable' });
+    expect(readFileSync(file, 'utf8')).toMatch(/# mine\n.*model = "gpt-x".*sk-\w{40}/s);
+    expect(await runner.run(['connect', '--undo'])).toContain('codex: as it was');
+    expect(readFileSync(file, 'utf8')).toBe('# mine\nmodel = "old"\n');
+    await expect(runner.run(['connect', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
+  });
+
   test('exec starts the program with what it needs and ends as it ends; --for names the agent', async () => {
     await setUp();
     const program = join(dir, 'codex');

@@ -178,6 +178,8 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['secrets', 'rotate', '--yes', '--key-file', key],
     ['env', '--token', 'ci'],
     ['agents', 'codex', '--token', 'ci'],
+    ['connect', 'codex', '--token', 'ci', '--dry-run'],
+    ['connect', 'codex', '--undo'],
     ['chat', 'hello', '--token', 'ci'],
     ['login', 'http://127.0.0.1:1', '--token-file', key],
     ['whoami'],

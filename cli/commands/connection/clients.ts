@@ -30,7 +30,7 @@ function clientOf(flags: FlagValues): Agent | Audience | null {
  * The named token, else the first enabled one, its key as programs want it. Only tokens of the user who runs the command:
  * a program on the operator's machine spends only the operator's money. @throws AppError not_found
  */
-async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
+export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
   const client = await context.client();
   const own = await rowsOf(client, 'token.list', { owner: 'self' });
   if (name !== undefined) {

@@ -1,4 +1,4 @@
-import type { CommandRow, Flag } from '../../command.ts';
+import { type CommandRow, dryRun, type Flag } from '../../command.ts';
 
 const audience: Flag = {
   flag: '--for <program>',
@@ -43,6 +43,21 @@ export const connectionRows: readonly CommandRow[] = [
     flags: [token, model],
     examples: ['agents', 'agents codex --token laptop'],
     load: async () => (await import('./clients.ts')).list,
+  },
+  {
+    name: 'connect',
+    argument: '[agent...]',
+    zh: '把编程智能体的配置文件接到网关，并可恢复原样',
+    en: 'set up agents in their own files, and put these back',
+    flags: [
+      token,
+      model,
+      dryRun,
+      { flag: '--undo', zh: '恢复原来的文件', en: 'put the files back as they were' },
+      { flag: '--force', zh: '恢复时放弃之后的改动', en: 'with --undo: give up what was changed since' },
+    ],
+    examples: ['connect', 'connect claude codex --dry-run', 'connect codex --undo'],
+    load: async () => (await import('./connect.ts')).connect,
   },
   {
     name: 'chat',

@@ -1,0 +1,161 @@
+/** Writes the settings of agents that are installed here, shows them before, and takes them back. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { homeOf } from '../../../server/app/data-dir.ts';
+import { type Agent, type AgentCredential, type AgentPatch, agents } from '../../../server/contract/agents.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import { isCompiled } from '../../bench/process.ts';
+import { type CommandRun, type FlagValues, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { addressOf } from '../../parts/access.ts';
+import { settingsFor } from '../../parts/agent-run.ts';
+import { Backup, type FileState, patched, stateOf, writeFile } from '../../parts/config-file.ts';
+import { tokenFor } from './clients.ts';
+
+const backupsOf = ({ env }: Context): string =>
+  join(env.XDG_STATE_HOME ?? join(homeOf(env), '.local', 'state'), 'gateway', 'connected');
+
+const own = isCompiled ? realpathSync(process.execPath) : 'gateway';
+
+/** Installed, or used before. */
+function isHere(agent: Agent, { env }: Context): boolean {
+  if (Bun.which(agent.program, { PATH: env.PATH ?? '' }) !== null) return true;
+  return agent
+    .connects({ url: '', models: [], model: '' }, { key: '' })
+    .some(({ paths }) => paths.some((path) => hasPlace(homeOf(env), path)));
+}
+
+/** The file, or a folder of its own; a home folder is nobody's. */
+function hasPlace(home: string, written: string): boolean {
+  const path = join(home, written.replace(/^~\/?/, ''));
+  return existsSync(path) || (dirname(path) !== home && existsSync(dirname(path)));
+}
+
+function chosen(context: Context, names: readonly string[]): readonly Agent[] {
+  if (names.length === 0) return agents.filter((agent) => isHere(agent, context));
+  return names.map((name) => {
+    const agent = agents.find((each) => each.name === name);
+    if (agent === undefined)
+      throw new AppError('usage', { detail: `${name}: ${agents.map((each) => each.name).join(', ')}` });
+    return agent;
+  });
+}
+
+/** The key that a person who is signed in has at the moment; null = nobody is. */
+function signedIn(agent: Agent, { env }: Context): string | null {
+  if (agent.asksCommand !== true || !isCompiled) return null;
+  const { status, stdout } = spawnSync(own, ['token', 'print', '--for', agent.name], {
+    env: { ...env },
+    encoding: 'utf8',
+    timeout: 15_000,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return status === 0 && stdout.trim() !== '' ? stdout.trim() : null;
+}
+
+interface Change {
+  readonly state: FileState;
+  readonly patch: AgentPatch;
+  readonly text: string;
+}
+
+const shown = (value: unknown, secret: string): string => {
+  const line = JSON.stringify(value);
+  return secret === '' ? line : line.replaceAll(secret, `${secret.slice(0, 7)}…`);
+};
+
+interface Credential {
+  readonly credential: AgentCredential;
+  /** For the test, and what is not to be shown. */
+  readonly key: string;
+}
+
+async function credentialFor(context: Context, flags: FlagValues, agent: Agent): Promise<Credential> {
+  const token = text(flags.token) === undefined ? signedIn(agent, context) : null;
+  if (token !== null)
+    return { key: token, credential: { command: own, arguments: ['token', 'print', '--for', agent.name] } };
+  const { key } = await tokenFor(context, text(flags.token));
+  return { key, credential: { key } };
+}
+
+async function changesFor(context: Context, flags: FlagValues, agent: Agent, { key, credential }: Credential) {
+  const settings = await context.during(settingsFor(agent, { url: addressOf(context), key, model: text(flags.model) }));
+  const home = homeOf(context.env);
+  const changes: Change[] = [];
+  for (const patch of agent.connects(settings, credential)) {
+    const state = stateOf(home, patch);
+    changes.push({ state, patch, text: await patched(state, patch) });
+  }
+  return changes;
+}
+
+const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
+  changes.flatMap(({ state: { path }, patch: { set } }) => [
+    path,
+    ...set.map(([members, value]) => `  + ${members.join('.')} = ${shown(value, key)}`),
+  ]);
+
+/** One call that costs nothing. @returns what came of it. */
+async function tested(context: Context, key: string): Promise<string> {
+  try {
+    const response = await fetch(`${addressOf(context)}/v1/models`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(10_000),
+    });
+    return response.ok ? 'ok' : `HTTP ${response.status}`;
+  } catch {
+    return 'unreachable';
+  }
+}
+
+function undo(context: Context, selected: readonly Agent[], force: boolean): void {
+  const rows = selected.map(({ name }) => ({
+    name,
+    files: new Backup(backupsOf(context), name).undo(force),
+  }));
+  const found = rows.filter(({ files }) => files.length > 0);
+  context.output.object(
+    found,
+    found.flatMap(({ name, files }) => [
+      context.say(`${name}：已恢复`, `${name}: as it was`),
+      ...files.map((file) => `  ${file}`),
+    ]),
+    found.map(({ name }) => name).join(' '),
+  );
+}
+
+/** Shows, asks, writes and tests. */
+export const connect: CommandRun = async (context, flags, _first, names) => {
+  if (flags.undo === true)
+    return undo(context, names.length === 0 ? agents : chosen(context, names), flags.force === true);
+  const selected = chosen(context, names);
+  if (selected.length === 0)
+    throw new AppError('not_found', {
+      what: context.say('已安装的智能体', `an agent here (${agents.map(({ name }) => name).join(', ')})`),
+    });
+  const rows = [];
+  for (const agent of selected) {
+    const credential = await credentialFor(context, flags, agent);
+    const changes = await changesFor(context, flags, agent, credential);
+    const lines = linesOf(changes, credential.key);
+    const files = changes.map(({ state: { path } }) => path);
+    if (flags.dryRun === true) {
+      rows.push({ name: agent.name, files, test: '', lines });
+      continue;
+    }
+    context.output.note([`${agent.label}:`, ...lines].join('\n'));
+    await context.confirm(context.say('写入？', 'Write this?'));
+    new Backup(backupsOf(context), agent.name).keep(changes);
+    for (const { state, text: written } of changes) writeFile(state.path, written);
+    rows.push({ name: agent.name, files, test: await tested(context, credential.key), lines: [] });
+  }
+  context.output.object(
+    rows.map(({ lines: _lines, ...row }) => row),
+    rows.flatMap(({ name, files, test, lines }) => [
+      test === '' ? name : `${name}: ${test}`,
+      ...(lines.length > 0 ? lines : files.map((file) => `  ${file}`)),
+    ]),
+    rows.map(({ name }) => name).join(' '),
+  );
+};
