@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { endpointTypesOf } from '../../server/contract/endpoint-types.ts';
 import { copyOrShow } from '../lib/copy.ts';
-import { useStatus } from '../shell/status.ts';
+import { useServerAddress } from '../shell/status.ts';
 import { Card } from './card.tsx';
 import { Icon } from './icon.tsx';
 import { Segment } from './segment.tsx';
@@ -32,7 +32,7 @@ export function snippetOf(kind: (typeof kinds)[number], model: string, site: str
 export function CallExample({ title, model }: { readonly title: string; readonly model: string }) {
   const { t } = useTranslation();
   const [kind, setKind] = useState<(typeof kinds)[number]>('curl');
-  const text = snippetOf(kind, model, useStatus().data?.server_address || location.origin);
+  const text = snippetOf(kind, model, useServerAddress());
   return (
     <Card
       title={title}

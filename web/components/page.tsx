@@ -19,7 +19,7 @@ export function PageHead({
   // A new page is announced and takes the focus, as a page load would.
   useEffect(() => heading.current?.focus(), []);
   return (
-    <div className="flex min-h-14 flex-wrap items-center gap-2 px-5 pt-4 pb-3 max-sm:min-h-16">
+    <div className="page-head flex min-h-14 flex-wrap items-center gap-2 px-5 pt-4 pb-3 max-sm:min-h-16">
       <div className="mr-auto flex min-w-0 flex-wrap items-center gap-x-2">
         <h1
           ref={heading}

@@ -1,5 +1,6 @@
 /** A text of one's own, or one of those that are suggested. */
 import { Combobox, ComboboxInput, ComboboxOption, ComboboxOptions } from '@headlessui/react';
+import { useState } from 'react';
 import { Field, type FieldProps } from './form.tsx';
 import type { Option } from './select.tsx';
 
@@ -21,6 +22,8 @@ export interface SuggestFieldProps extends Pick<FieldProps, 'label' | 'help' | '
 }
 
 export function SuggestField({ label, help, error, value, options, onChange, placeholder }: SuggestFieldProps) {
+  // A form gives its first field the focus: the list opens when somebody asks for it.
+  const [pressed, setPressed] = useState(false);
   // Who has just opened the list sees all of it, not what is there already.
   const found = options.some(([option]) => option === value)
     ? options.slice(0, maxSuggestions)
@@ -28,12 +31,13 @@ export function SuggestField({ label, help, error, value, options, onChange, pla
   return (
     <Field label={label} help={help} error={error}>
       {(ids) => (
-        <Combobox<string> immediate value={value} onChange={(next: string | null) => onChange(next ?? '')}>
+        <Combobox<string> immediate={pressed} value={value} onChange={(next: string | null) => onChange(next ?? '')}>
           <ComboboxInput
             {...ids}
             aria-label={label}
             className="field"
             autoComplete="off"
+            onPointerDown={() => setPressed(true)}
             placeholder={placeholder}
             onChange={(event) => onChange(event.target.value)}
           />

@@ -13,9 +13,9 @@ export function useMoneyDetails(): MoneyDetails | null {
   return unit === undefined ? null : { inCurrency: status?.display_in_currency !== false, quotaPerUnit: unit };
 }
 
-/** `$12345.60` as `$12,345.60`. */
+/** `$12345.60` as `$12,345.60`, `1234567` as `1,234,567`. */
 const withThousands = (amount: string): string =>
-  amount.replace(/^-?\$\d{4,}/, (start) => start.replace(/\d+/, (digits) => grouped(Number(digits))));
+  amount.replace(/^-?\$?\d{4,}/, (start) => start.replace(/\d+/, (digits) => grouped(Number(digits))));
 
 /** What is not known reads as a dash, never as nothing. Stable while the site's facts are. */
 export function useMoney(): Money {

@@ -1,4 +1,4 @@
-/** What the palette offers: places and actions, and things by name or id. */
+/** What the palette offers: places and actions, things by name or id, settings and chapters of the documentation. */
 
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -10,6 +10,7 @@ import { pageLanguages } from '../lib/page-languages.ts';
 import { useOptionalRead } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme } from '../lib/theme.ts';
+import { wordScore } from '../lib/word-search.ts';
 import type { NavItem } from './nav.ts';
 import { pickLanguage } from './own-user.ts';
 
@@ -61,6 +62,78 @@ export function useFixedEntries(user: User, items: readonly NavItem[]): readonly
           },
         ]
       : []),
+  ];
+}
+
+interface DocPart {
+  readonly url: string;
+  readonly page: string;
+  readonly heading: string;
+  readonly text: string;
+}
+
+const maxIndexed = 6;
+const indexKeep = 3_600_000;
+
+/** Settings by their names, and headings of the documentation; both are read when somebody types first. */
+export function useIndexedEntries(admin: boolean, needle: string): readonly Entry[] {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const search = needle.length >= 2;
+  const language = currentLanguage() === 'zh' ? 'zh' : 'en';
+  const rows = useOptionalRead({
+    queryKey: ['palette', 'options', language],
+    queryFn: async () => {
+      const { optionKeys, optionRow } = await import('../../server/contract/options.ts');
+      return optionKeys
+        .map((key) => ({ key, row: optionRow(key) }))
+        .filter(({ row }) => row.tab !== 'legacy')
+        .map(({ key, row: { label, help } }) => ({
+          key,
+          name: label[language],
+          text: `${key} ${label.zh} ${label.en} ${help.zh} ${help.en}`,
+        }));
+    },
+    enabled: search && admin,
+    staleTime: indexKeep,
+  }).data;
+  const parts = useOptionalRead({
+    queryKey: ['palette', 'docs', language],
+    queryFn: async () => (await fetch(`/docs/${language}/search.json`)).json() as Promise<readonly DocPart[]>,
+    enabled: search,
+    staleTime: indexKeep,
+  }).data;
+  if (!search) return [];
+  const best = <One>(all: readonly One[], name: (one: One) => string, text: (one: One) => string) =>
+    all
+      .map((one) => ({ one, score: 3 * wordScore(needle, name(one)) + wordScore(needle, text(one)) }))
+      .filter(({ score }) => score > 0)
+      .toSorted((one, other) => other.score - one.score)
+      .slice(0, maxIndexed)
+      .map(({ one }) => one);
+  return [
+    ...best(
+      rows ?? [],
+      ({ name }) => name,
+      ({ text }) => text,
+    ).map(({ key, name }) => ({
+      id: `option:${key}`,
+      icon: 'gear' as const,
+      text: name,
+      kind: t('settings.title'),
+      run: () => navigate(`/setting?q=${encodeURIComponent(key)}`),
+    })),
+    ...best(
+      parts ?? [],
+      ({ page, heading }) => `${page} ${heading}`,
+      ({ page, heading, text }) => `${page} ${heading} ${text}`,
+    ).map(({ url, page, heading }) => ({
+      id: `docs:${url}`,
+      icon: 'book' as const,
+      text: heading === '' ? page : `${page} › ${heading}`,
+      kind: t('nav.docs'),
+      run: () => location.assign(url),
+    })),
   ];
 }
 

@@ -5,8 +5,9 @@ import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { isAdmin } from '../lib/session.ts';
+import { wordScore } from '../lib/word-search.ts';
 import type { NavItem } from './nav.ts';
-import { type Entry, useFixedEntries, useFoundEntries } from './palette-entries.ts';
+import { type Entry, useFixedEntries, useFoundEntries, useIndexedEntries } from './palette-entries.ts';
 
 const recentKey = 'palette-recent';
 const recent = (): string[] => {
@@ -41,13 +42,15 @@ export function Palette({ user, items, onClose }: PaletteProps) {
   const needle = useDeferredValue(text.trim().toLowerCase());
   const fixed = useFixedEntries(user, items);
   const found = useFoundEntries(isAdmin(user), useSettled(needle));
+  const indexed = useIndexedEntries(isAdmin(user), useSettled(needle));
   const last = recent();
   const rank = (entry: Entry): number => (last.includes(entry.id) ? last.indexOf(entry.id) : last.length);
   const visible = [
     ...fixed
-      .filter((entry) => needle === '' || `${entry.text} ${entry.id}`.toLowerCase().includes(needle))
+      .filter((entry) => needle === '' || wordScore(needle, `${entry.text} ${entry.id}`) > 0)
       .toSorted((one, other) => rank(one) - rank(other)),
     ...found,
+    ...indexed,
   ];
   const select = (entry: Entry | null) => {
     if (entry === null) return;

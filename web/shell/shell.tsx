@@ -69,11 +69,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     );
   const columns = collapsed ? 'sm:grid-cols-[60px_minmax(0,1fr)]' : 'sm:grid-cols-[200px_minmax(0,1fr)]';
   return (
-    <div className={`grid h-dvh ${withSidebar ? columns : ''}`}>
+    <div className={`app-frame grid h-dvh ${withSidebar ? columns : ''}`}>
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-surface focus:p-3">
         {t('app.skip')}
       </a>
-      {withSidebar ? <div className="min-h-0 bg-ground max-sm:hidden">{sidebar(collapsed)}</div> : null}
+      {withSidebar ? <div className="app-side min-h-0 bg-ground max-sm:hidden">{sidebar(collapsed)}</div> : null}
       {withSidebar && open ? (
         <>
           <button

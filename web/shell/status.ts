@@ -1,7 +1,6 @@
 /** The public settings of the site, stored under the keys that consoles of this family share. */
 
 import type { User } from '../../server/contract/entities.ts';
-import { Role } from '../../server/contract/enum.ts';
 import { call } from '../lib/api.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
@@ -114,7 +113,9 @@ export function chatLinks(status: Status | undefined): readonly ChatLink[] | nul
   }
 }
 
+/** Where clients send requests: the site's own address where it is set, else the one that is open here. One source for every page. */
+export const useServerAddress = (): string => useStatus().data?.server_address || location.origin;
+
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
 export const docsFor = (user: User | null, status: Status | undefined): string | null =>
-  status?.docs_link ||
-  (user !== null && user.role >= Role.admin ? `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}` : null);
+  status?.docs_link || (user === null ? null : `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}`);

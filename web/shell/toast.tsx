@@ -2,7 +2,15 @@
 import { useTranslation } from 'react-i18next';
 import { Toaster } from 'sonner';
 
-const style = { background: 'var(--bg-raised)', color: 'var(--text-1)', border: '1px solid var(--line-strong)' };
+const style = {
+  background: 'var(--bg-raised)',
+  color: 'var(--text-1)',
+  border: '1px solid var(--line-strong)',
+  borderRadius: 'var(--r-3)',
+  boxShadow: 'var(--shadow-pop)',
+  fontFamily: 'var(--font-sans)',
+  fontSize: 'var(--fs-13)',
+};
 
 export function Toasts() {
   const { t } = useTranslation();

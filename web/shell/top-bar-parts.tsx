@@ -157,12 +157,12 @@ export function SearchButton({ onSearch }: { readonly onSearch: () => void }) {
   return (
     <button
       type="button"
-      className="mx-1 flex h-7 items-center gap-2 rounded-2 border border-line-strong bg-ground px-2 text-ink-3 hover:bg-hover md:w-52"
+      className="mx-1 flex h-7 items-center gap-2 rounded-2 border border-line-strong bg-ground px-2 text-ink-3 hover:bg-hover md:w-60"
       onClick={onSearch}
       aria-keyshortcuts="Control+K Meta+K"
     >
       <Icon name="search" />
-      <span className="flex-1 text-left max-md:sr-only">{t('palette.open')}</span>
+      <span className="min-w-0 flex-1 truncate text-left max-md:sr-only">{t('palette.open')}</span>
       <kbd className="max-md:hidden">{/Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
     </button>
   );

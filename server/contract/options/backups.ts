@@ -12,7 +12,7 @@ export const backupOptions = {
     label: { zh: '备份间隔（小时，0 = 关闭）', en: 'Hours between backups (0 = none)' },
     help: {
       zh: '写入后重新打开并校验数据库与账本；主密钥不在其中，请另行保存。',
-      en: 'Each is opened again and its ledger is added up. The master key is not in it: keep that elsewhere.',
+      en: 'Each backup is opened again and its ledger is checked. It does not contain the master key: keep that elsewhere.',
     },
   }),
   'backup_setting.keep': option({
@@ -54,7 +54,7 @@ export const backupOptions = {
     kind: text,
     fallback: '',
     label: { zh: 'S3 区域', en: 'S3 region' },
-    help: { zh: '为空则为 us-east-1。', en: 'Empty is us-east-1.' },
+    help: { zh: '默认：us-east-1。', en: 'Default: us-east-1.' },
   }),
   'backup_setting.s3_prefix': option({
     ...common,

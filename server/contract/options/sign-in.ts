@@ -276,7 +276,7 @@ export const signInOptions = {
     label: { zh: '允许通过 Telegram 进行登录', en: 'Allow sign-in with Telegram' },
     help: {
       zh: '显示 Telegram 登录按钮，需先填写下方两项。',
-      en: 'Shows the Telegram button; needs the two fields below.',
+      en: 'Shows the Telegram button; needs the name and the token of the bot.',
     },
     role: 100,
     publicAs: 'telegram_oauth',

@@ -9,7 +9,7 @@ export interface MoneyDetails {
   readonly quotaPerUnit: number;
 }
 
-/** whole: none unless needed; cents: two decimals; short: more where two would hide a small amount; exact: as many as the smallest amount has. */
+/** whole: none unless needed; cents: two decimals; short: more where two would hide a small amount; exact: as many as the smallest amount has, and every digit of a quota. */
 export type MoneyForm = 'whole' | 'cents' | 'short' | 'exact';
 
 const cents = 2;
@@ -26,7 +26,7 @@ function decimalsOf(quota: number, form: MoneyForm, perUnit: number): number {
 
 /** @returns the one form in which amounts below each other add up. */
 export const formOfColumn = (amounts: readonly number[], { inCurrency, quotaPerUnit }: MoneyDetails): MoneyForm =>
-  inCurrency && amounts.some((quota) => !isWholeCents(quota, quotaPerUnit)) ? 'exact' : 'cents';
+  !inCurrency || amounts.some((quota) => !isWholeCents(quota, quotaPerUnit)) ? 'exact' : 'cents';
 
 /** Quota as a person reads it: dollars where the site shows currency. */
 export function formatQuota(quota: number, display: MoneyDetails, form: MoneyForm = 'cents'): string {
@@ -34,6 +34,7 @@ export function formatQuota(quota: number, display: MoneyDetails, form: MoneyFor
   const size = Math.abs(quota);
   if (display.inCurrency)
     return `${quota < 0 ? '-' : ''}$${formatUsd(size, decimalsOf(quota, form, perUnit), perUnit)}`;
+  if (form === 'exact') return String(quota);
   if (size >= 1e9) return `${(quota / 1e9).toFixed(1)}B`;
   if (size >= 1e6) return `${(quota / 1e6).toFixed(1)}M`;
   if (size >= 1e4) return `${(quota / 1e3).toFixed(1)}k`;

@@ -71,7 +71,9 @@ export function channelColumns({
       sort: (row) => row.name,
       cell: (row) => (
         <>
-          <span className="font-medium text-ink-1">{row.name}</span>
+          <span className="row-name font-medium text-ink-1" title={row.name}>
+            {row.name}
+          </span>
           <span className="block text-[12px] text-ink-3 sm:hidden">{typeName(row.type)}</span>
         </>
       ),

@@ -28,7 +28,11 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       header: t('channels.tag'),
       key: true,
       sort: (row) => row.tag,
-      cell: (row) => <span className="font-medium text-ink-1">{row.tag || t('channels.noTag')}</span>,
+      cell: (row) => (
+        <span className="row-name font-medium text-ink-1" title={row.tag}>
+          {row.tag || t('channels.noTag')}
+        </span>
+      ),
     },
     {
       id: 'status',
@@ -53,8 +57,8 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       form: 'short',
       amount: (row) => row.used,
     },
-    { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '' },
-    { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '' },
+    { id: 'priority', from: 1024, header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '' },
+    { id: 'weight', from: 1024, header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '' },
     {
       id: 'actions',
       header: t('app.actions'),

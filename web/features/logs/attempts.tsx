@@ -1,7 +1,7 @@
 /** The route a request took: each channel that was asked, what it said, how long that took. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
-import { secondsText } from './log-columns.tsx';
+import { timeText } from './log-columns.tsx';
 
 interface Attempt {
   readonly channel: number;
@@ -50,7 +50,7 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
                   {[
                     status ? `HTTP ${status}` : '',
                     reason === undefined || reason === 'status' ? '' : t(`logs.reason.${reason as 'timeout'}`),
-                    ms === undefined ? '' : `${secondsText(ms)} s`,
+                    ms === undefined ? '' : timeText(ms),
                   ]
                     .filter((part) => part !== '')
                     .join(' · ')}

@@ -20,6 +20,9 @@ const firstTokenClass = (ms: number): string =>
   ms < 3000 ? 'text-success-quiet' : ms < 10_000 ? 'text-warning' : 'text-danger';
 
 /** Hundredths while they say something. */
+/** With its unit; what is short is not 0.00 s. */
+export const timeText = (ms: number): string =>
+  ms > 0 && ms < 100 ? `${Math.max(1, Math.round(ms))} ms` : `${secondsText(ms)} s`;
 export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
 
 const classes = {
@@ -169,7 +172,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
                 style={{ width: width - (first === null ? 0 : Math.round((width * Math.min(first, ms)) / (ms || 1))) }}
               />
             </span>
-            <span className={timeClass(ms)}>{secondsText(ms)} s</span>
+            <span className={timeClass(ms)}>{timeText(ms)}</span>
           </span>
         );
       },

@@ -17,11 +17,12 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
+import { useServerAddress } from '../../shell/status.ts';
 import { Attempts } from './attempts.tsx';
 import { CostBreakdown } from './cost-breakdown.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
-import { LogStatusMark, secondsText } from './log-columns.tsx';
+import { LogStatusMark, timeText } from './log-columns.tsx';
 import { detailsOf, errorOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
 import { Timeline } from './timeline.tsx';
 import type { LogFilters } from './use-logs.ts';
@@ -147,6 +148,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   const { t } = useTranslation();
   useSteps(onStep);
   const user = useUser();
+  const address = useServerAddress();
   const admin = isAdmin(user);
   const money = useMoney();
   const details = detailsOf(log);
@@ -201,11 +203,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
             {step(1, hasNext)}
           </span>
           {log.model_name === '' ? null : (
-            <button
-              type="button"
-              className="button"
-              onClick={() => copyOrShow(curlOf(log, pathOf(details), location.origin))}
-            >
+            <button type="button" className="button" onClick={() => copyOrShow(curlOf(log, pathOf(details), address))}>
               {t('logs.curl')}
             </button>
           )}
@@ -242,7 +240,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
           />
           <Metric
             name={first === null ? t('logs.seconds') : t('logs.firstAndWhole')}
-            value={`${first === null ? '' : `${secondsText(first)} / `}${secondsText(msOf(log, details))} s`}
+            value={`${first === null ? '' : `${timeText(first)} / `}${timeText(msOf(log, details))}`}
             more={speed === null ? '' : `${speed.toFixed(speed < 10 ? 1 : 0)} tok/s`}
           />
           <Metric

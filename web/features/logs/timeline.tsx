@@ -1,7 +1,7 @@
 /** What a request spent its time on, as far as its row says: attempts that failed, waiting, the stream. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
-import { secondsText } from './log-columns.tsx';
+import { timeText } from './log-columns.tsx';
 import { firstTokenOf, type LogDetails, type Span, spansOf } from './row-details.ts';
 
 const classes: Readonly<Record<Span['kind'], string>> = {
@@ -37,7 +37,7 @@ export function Timeline({ log, details }: { readonly log: Log; readonly details
           // biome-ignore lint/suspicious/noArrayIndexKey: their order never changes
           <li key={at} className="flex items-center gap-1.5">
             <i className={`size-2 ${classes[span.kind]}`} aria-hidden="true" />
-            {nameOf(span)} {secondsText(span.ms)} s
+            {nameOf(span)} {timeText(span.ms)}
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Segment } from '../../components/segment.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useServerAddress } from '../../shell/status.ts';
 import { codeOf } from './conversation.ts';
 
 const languages = { curl: 'bash', python: 'python', node: 'javascript' } as const;
@@ -12,7 +13,7 @@ export function Code({ body }: { readonly body: Readonly<Record<string, unknown>
   const { t } = useTranslation();
   const [kind, setKind] = useState<Kind>('curl');
   const [html, setHtml] = useState<string | null>(null);
-  const code = codeOf(location.origin, body)[kind];
+  const code = codeOf(useServerAddress(), body)[kind];
   useEffect(() => {
     // Imports resolve in the order of their calls, so the last text wins.
     void import('../../lib/highlight.ts').then(({ highlighted }) => setHtml(highlighted(code, languages[kind])));

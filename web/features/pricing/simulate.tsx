@@ -67,6 +67,16 @@ export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
     setInput(String(found?.input ?? found?.per_call ?? ''));
     setOutput(String(found?.output ?? ''));
   };
+  /** Both prices of the one model, by so many percent of what they are. */
+  const raise = (next: string) => {
+    setPercent(next);
+    const change = valueIn(parseNumber(next, percentBounds), Number.NaN);
+    if (one === undefined || Number.isNaN(change)) return;
+    const raised = (price: number | null | undefined): string =>
+      price == null ? '' : String(Number((price * (1 + change / 100)).toPrecision(digits)));
+    setInput(raised(one.input ?? one.per_call));
+    setOutput(raised(one.output));
+  };
   const prices = (): Prices => {
     if (one === undefined) return byPercent(models, valueIn(parseNumber(percent, percentBounds)));
     const first = valueIn(parseNumber(input, priceBounds));
@@ -132,6 +142,15 @@ export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
           />
         ) : (
           <div className="grid grid-cols-2 gap-3">
+            <div className="col-span-2">
+              <NumberField
+                label={t('pricing.percent')}
+                bounds={percentBounds}
+                unit="%"
+                value={percent}
+                onChange={raise}
+              />
+            </div>
             <NumberField
               label={one.per_call === null ? t('pricing.in') : t('pricing.perCall')}
               bounds={priceBounds}

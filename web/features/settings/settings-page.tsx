@@ -14,6 +14,9 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
+import { useUser } from '../../lib/session.ts';
+import { wordScore } from '../../lib/word-search.ts';
+import { docsFor, useStatus } from '../../shell/status.ts';
 import { SystemInfo } from './extras/system-info.tsx';
 import { needsMore, Panel, type PanelProps } from './panel.tsx';
 import { anchorOf, type Place, Places, type Tab, tabs } from './places.tsx';
@@ -57,8 +60,11 @@ interface Filter {
   readonly onlyChanged: boolean;
 }
 
-function keysFor({ tab, needle, onlyChanged }: Filter, stored: Options['stored']): readonly OptionKey[] {
-  const words = needle.split(/\s+/);
+function keysFor(
+  { tab, needle, onlyChanged }: Filter,
+  stored: Options['stored'],
+  panelName: (panel: string) => string,
+): readonly OptionKey[] {
   return optionKeys.filter((key) => {
     const { label, help, tab: place, panel, secret, fallback } = optionRow(key);
     if (place === 'legacy') return false;
@@ -66,8 +72,7 @@ function keysFor({ tab, needle, onlyChanged }: Filter, stored: Options['stored']
     if (onlyChanged && !(secret ? option?.is_set === true : (option?.value ?? fallback) !== fallback)) return false;
     // Prices have a place of their own.
     if (needle === '') return onlyChanged || (place === tab && panel !== 'pricing');
-    const text = `${key} ${label.zh} ${label.en} ${help.zh} ${help.en}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return wordScore(needle, `${key} ${label.zh} ${label.en} ${help.zh} ${help.en} ${panelName(panel)}`) > 0;
   });
 }
 
@@ -121,6 +126,7 @@ function ChangesBar({ options }: { readonly options: Options }) {
 export function SettingsPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const docs = docsFor(useUser(), useStatus().data);
   const [query, setQuery] = useSearchParams();
   const tab = tabs.find((name) => name === query.get('tab')) ?? 'operation';
   const search = query.get('q') ?? '';
@@ -135,8 +141,12 @@ export function SettingsPage() {
   const everywhere = needle !== '' || onlyChanged;
   const prices = !everywhere && tab === 'operation' && query.has('block');
   const panels = useMemo(
-    () => panelsOf(prices ? [] : keysFor({ tab, needle, onlyChanged }, stored), !everywhere),
-    [prices, tab, needle, onlyChanged, everywhere, stored],
+    () =>
+      panelsOf(
+        prices ? [] : keysFor({ tab, needle, onlyChanged }, stored, (panel) => t(`settings.panel.${panel as 'login'}`)),
+        !everywhere,
+      ),
+    [prices, tab, needle, onlyChanged, everywhere, stored, t],
   );
   const [mounted, mountAll] = useMounted(panels);
   const priceKeys = useMemo(() => optionKeys.filter((key) => optionRow(key).panel === 'pricing'), []);
@@ -204,7 +214,9 @@ export function SettingsPage() {
             )}
             {details.pending ? <Waiting /> : null}
             {list !== undefined && panels.size === 0 && !prices ? (
-              <p className="text-ink-2">{t('settings.none')}</p>
+              <p className="text-ink-2">
+                {t('settings.none')} {docs === null ? null : <a href={docs}>{t('settings.askDocs')}</a>}
+              </p>
             ) : null}
             {tab === 'other' && !everywhere ? <SystemInfo /> : null}
             {list !== undefined && prices ? (

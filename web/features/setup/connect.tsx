@@ -17,7 +17,12 @@ interface Connection {
   readonly key: string;
   readonly base_url: string;
   readonly models: readonly string[];
+  /** JSON with the proxy; absent = none. */
+  readonly setting?: string;
 }
+
+/** @returns the name in an address, or the address as it is. */
+const hostOf = (address: string): string => URL.parse(address)?.host ?? address;
 
 /** What is wrong with a key is said before anything is stored. @throws Error in the upstream's words. */
 async function connect({ models, ...channel }: Connection): Promise<void> {
@@ -29,20 +34,30 @@ async function connect({ models, ...channel }: Connection): Promise<void> {
   if (known === undefined) await call('token.create', { name: 'first', unlimited_quota: true, expired_time: -1 });
 }
 
+/** How runtimes and the gateway name that nothing answered; people are told in words. */
+const isUnreachable = (message: string): boolean =>
+  /\bE(?:NOTFOUND|AI_AGAIN|CONN[A-Z]+|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|PROTO)\b|UND_ERR_|getaddrinfo|certificate/.test(
+    message,
+  );
+
 export function Connect({ onConnected }: { readonly onConnected: () => unknown }) {
   const { t } = useTranslation();
   const [key, setKey] = useState('');
   const [picked, setPicked] = useState('');
   const [address, setAddress] = useState('');
   const [busy, setBusy] = useState(false);
+  const [proxy, setProxy] = useState('');
+  const [shown, setShown] = useState(false);
   const [error, setError] = useState('');
+  /** The server could not get there: another address or a way out may be needed. */
+  const [unreachable, setUnreachable] = useState(false);
   const types = useOptionalRead({
     queryKey: ['channel-types'],
     queryFn: () => call('channel.types'),
     staleTime: 3_600_000,
   }).data;
   const provider = types?.find(({ slug }) => slug === picked) ?? providerOf(key, types ?? []) ?? types?.[0];
-  const wantsAddress = provider?.base_url === '';
+  const wantsAddress = provider?.base_url === '' || unreachable;
 
   const attempt = async (work: () => Promise<Connection>) => {
     setError('');
@@ -51,7 +66,10 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
       await connect(await work());
       await onConnected();
     } catch (failure) {
-      setError(messageOf(failure));
+      const message = messageOf(failure);
+      const away = isUnreachable(message);
+      if (away) setUnreachable(true);
+      setError(away ? t('setup.unreachable', { host: hostOf(address || provider?.base_url || '') }) : message);
     } finally {
       setBusy(false);
     }
@@ -65,7 +83,13 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
     if (address.trim() !== '' && !isChannelAddress(address.trim())) return setError(t('setup.badAddress'));
     void attempt(async () => {
       const { type } = provider;
-      const channel = { type, name: provider.slug, key: key.trim(), base_url: address.trim().replace(/\/$/, '') };
+      const channel = {
+        type,
+        name: provider.slug,
+        key: key.trim(),
+        base_url: address.trim().replace(/\/$/, ''),
+        ...(proxy.trim() === '' ? {} : { setting: JSON.stringify({ proxy: proxy.trim() }) }),
+      };
       const found = await call('channel.fetch_models_for', channel).catch(() => []);
       return { ...channel, models: found.length > 0 ? found : provider.models };
     });
@@ -76,15 +100,27 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
       <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,1fr)] gap-3 max-sm:grid-cols-1">
         <Field label={t('setup.providerKey')} help={t('setup.providerKeyHelp')}>
           {(ids) => (
-            <input
-              {...ids}
-              className="field font-mono"
-              autoComplete="off"
-              spellCheck={false}
-              placeholder={provider?.key_hint}
-              value={key}
-              onChange={(event) => setKey(event.target.value)}
-            />
+            <span className="relative block">
+              <input
+                {...ids}
+                type={shown ? 'text' : 'password'}
+                className="field pr-14 font-mono"
+                autoComplete="off"
+                spellCheck={false}
+                placeholder={provider?.key_hint}
+                value={key}
+                onChange={(event) => setKey(event.target.value)}
+              />
+              <button
+                type="button"
+                className="absolute inset-y-0 right-0 rounded-2 px-3 text-[12px] text-ink-2 hover:text-ink-1"
+                aria-controls={ids.id}
+                onClick={() => setShown(!shown)}
+              >
+                {t(shown ? 'account.hide' : 'account.show')}
+                <span className="sr-only"> {t('setup.providerKey')}</span>
+              </button>
+            </span>
           )}
         </Field>
         <SelectField
@@ -103,6 +139,19 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
               placeholder={provider?.base_url || 'https://'}
               value={address}
               onChange={(event) => setAddress(event.target.value)}
+            />
+          )}
+        </Field>
+      ) : null}
+      {unreachable ? (
+        <Field label={t('setup.proxy')} help={t('setup.proxyHelp')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field font-mono"
+              placeholder="http://127.0.0.1:7890"
+              value={proxy}
+              onChange={(event) => setProxy(event.target.value)}
             />
           )}
         </Field>

@@ -110,7 +110,9 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
       key: true,
       cell: (row) => (
         <span className="block py-1 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-2 max-sm:py-0">
-          <span className="block font-medium text-ink-1">{row.name}</span>
+          <span className="row-name font-medium text-ink-1" title={row.name}>
+            {row.name}
+          </span>
           <span className="block font-mono text-[12px] leading-4 text-ink-3">{hint(row)}</span>
           <button
             type="button"

@@ -12,6 +12,7 @@ import { Select } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
+import { useServerAddress } from '../../shell/status.ts';
 
 interface Choice {
   readonly name: string;
@@ -110,13 +111,16 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   const model = chosenModel || (models[0] ?? defaultModel);
   const [selected, setSelected] = useState('curl');
   const key = displayedKey(token.key);
-  const origin = location.origin;
+  const origin = useServerAddress();
+  const agent = agents.find(({ label }) => label === selected);
+  // An agent has a model of its own that it is called with.
+  const shownModel = chosenModel || (agent === undefined ? model : modelFor(agent, models));
   const choices: readonly Choice[] = [
     ...codeChoices(origin, key, model),
-    ...agents.map((agent) => ({
-      name: agent.label,
-      note: agent.note && textIn(agent.note, currentLanguage()),
-      steps: setupSteps(agent, { url: origin, key, models, model: chosenModel || modelFor(agent, models) }),
+    ...agents.map((one) => ({
+      name: one.label,
+      note: one.note && textIn(one.note, currentLanguage()),
+      steps: setupSteps(one, { url: origin, key, models, model: chosenModel || modelFor(one, models) }),
     })),
   ];
   const choice = choices.find(({ name }) => name === selected);
@@ -126,7 +130,7 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
         <Select
           className="field mb-2"
           label={t('tokens.snippetModel')}
-          value={model}
+          value={shownModel}
           options={models.map((name) => [name, name] as const)}
           onChange={setChosenModel}
         />

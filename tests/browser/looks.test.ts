@@ -1,0 +1,261 @@
+/** How pages look, from the geometry of what is drawn: every page at four widths with long names, amounts in both displays, the statement on paper. */
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Inside, openInside } from './inside.ts';
+import { quietLine, settled, shots } from './support.ts';
+
+const widths = [390, 768, 1280, 1600] as const;
+const plain = [
+  '',
+  'about',
+  'api-docs',
+  'first',
+  'channel/add',
+  'playground',
+  'nodes',
+  'personal',
+  'midjourney',
+  'task',
+  'setting?tab=system',
+  'nowhere',
+];
+/** They show amounts. */
+const amounts = [
+  'detail',
+  'log',
+  'token',
+  'topup',
+  'channel',
+  'channel?mode=tag',
+  'pricing',
+  'user',
+  'redemption',
+  'orders',
+  'statement',
+];
+const longName = 'OpenAI batch key of the research department in Frankfurt, second contract (renewed)';
+
+let inside: Inside;
+let page: Page;
+
+beforeAll(async () => {
+  inside = await openInside();
+  ({ page } = inside);
+  const { ask, stage } = inside;
+  const [channel] = (await ask('GET', '/api/channel/?p=0&page_size=5')) as { id: number; type: number }[];
+  const fields = {
+    type: channel?.type,
+    key: 'none',
+    base_url: stage.upstream,
+    group: 'default',
+    models: 'practice-small',
+  };
+  await ask('POST', '/api/channel/', { ...fields, name: longName, tag: longName.slice(0, 60) });
+  await ask('POST', '/api/channel/', { ...fields, name: 'spare' });
+  await ask('POST', '/api/token/', { name: longName.slice(0, 50), unlimited_quota: false, remain_quota: 363_700 });
+  await ask('POST', '/api/user/', {
+    username: 'johannes-w',
+    password: 'password1',
+    display_name: longName.slice(0, 20),
+  });
+  await ask('POST', '/api/redemption/', { name: 'summer campaign 2026', quota: 1_234_567, count: 2 });
+  await inside.set({ ModelRatio: JSON.stringify({ 'practice-small': 800 }) });
+  for (let n = 0; n < 4; n++)
+    await fetch(`${stage.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${inside.key}` },
+      body: JSON.stringify({
+        model: 'practice-small',
+        messages: [{ role: 'user', content: 'hi '.repeat(40 * (n + 1)) }],
+      }),
+    }).then((answer) => answer.text());
+});
+afterAll(() => inside?.stage.close());
+
+/** What is wrong with the picture as it stands. */
+const faultsIn = (): Promise<string[]> =>
+  page.evaluate(() => {
+    const faults: string[] = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) faults.push('scrolls sideways');
+    const nameOf = (element: Element) =>
+      `${element.tagName.toLowerCase()} "${(element.textContent ?? '').trim().replace(/\s+/g, ' ').slice(0, 40)}"`;
+    const isDrawn = (element: Element) =>
+      element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
+      element.closest('.sr-only') === null;
+    const textsIn = (element: Element): DOMRect[] => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      const rects: DOMRect[] = [];
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        if ((node.textContent ?? '').trim() === '' || node.parentElement?.closest('.sr-only, svg') != null) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        rects.push(...[...range.getClientRects()].filter(({ width }) => width > 0));
+      }
+      return rects;
+    };
+    // Controls, heads and marks are one line high, and show all of what they say or end in an ellipsis.
+    for (const control of document.querySelectorAll(
+      'header button, .button, .sheet-table thead th, .status, [role="radio"]',
+    )) {
+      if (!isDrawn(control)) continue;
+      const texts = textsIn(control);
+      const box = control.getBoundingClientRect();
+      const lines = new Set(texts.map(({ top, height }) => Math.round((top + height / 2) / 6)));
+      if (
+        lines.size > 2 ||
+        (lines.size > 1 && Math.max(...texts.map((one) => one.bottom)) - Math.min(...texts.map((one) => one.top)) > 26)
+      )
+        faults.push(`wraps: ${nameOf(control)}`);
+      if (texts.some((one) => one.top < box.top - 3 || one.bottom > box.bottom + 3))
+        faults.push(`higher than its box: ${nameOf(control)}`);
+    }
+    // Every column has its room: no cell's words lie under the next cell.
+    for (const table of document.querySelectorAll('table.sheet-table')) {
+      if (!isDrawn(table)) continue;
+      const whole = table.getBoundingClientRect();
+      for (const row of [...table.querySelectorAll('tbody tr[data-row]')].slice(0, 6)) {
+        const cells = [...row.children].filter(
+          (cell) => isDrawn(cell) && getComputedStyle(cell).display === 'table-cell',
+        );
+        for (const [at, cell] of cells.entries()) {
+          const box = cell.getBoundingClientRect();
+          const next = cells[at + 1]?.getBoundingClientRect();
+          if (box.width > 1 && box.width < 16) faults.push(`a column without room: ${nameOf(cell)}`);
+          if (cells.length > 2 && at <= 2 && box.width > Math.max(420, whole.width * 0.6))
+            faults.push(`one column takes the table: ${nameOf(cell)}`);
+          const clipped = (element: Element | null): boolean =>
+            element !== null &&
+            element !== row &&
+            (getComputedStyle(element).overflowX !== 'visible' || clipped(element.parentElement));
+          if (next === undefined) continue;
+          const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+          for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+            if ((node.textContent ?? '').trim() === '' || clipped(node.parentElement)) continue;
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            if (range.getBoundingClientRect().right > next.left + 2)
+              faults.push(`lies under the next column: ${nameOf(cell)}`);
+          }
+        }
+      }
+    }
+    return [...new Set(faults)];
+  });
+
+const look = async (path: string, where: string): Promise<string[]> => {
+  await page.setViewportSize({ width: widths[0], height: 900 });
+  await inside.open(path);
+  const faults: string[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    // What depends on the width may be loaded when it is first wanted.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await quietLine(page);
+    faults.push(...(await faultsIn()).map((fault) => `${where} ${path || 'home'} ${width}: ${fault}`));
+    if (width === 768 || width === 1280)
+      await page.screenshot({ path: join(shots, `look-${where}-${path.replace(/\W+/g, '-') || 'home'}-${width}.png`) });
+  }
+  return faults;
+};
+
+test('at four widths nothing wraps that should not, nothing is cut, no column is eaten by a long name', async () => {
+  const faults: string[] = [];
+  let states = 0;
+  for (const path of [...amounts, ...plain]) {
+    faults.push(...(await look(path, 'usd')));
+    states += widths.length;
+  }
+  await inside.set({ DisplayInCurrencyEnabled: 'false' });
+  for (const path of ['detail', 'log', 'token', 'topup', 'pricing', 'statement']) {
+    faults.push(...(await look(path, 'quota')));
+    states += widths.length;
+  }
+  console.log(`${states} states`);
+  expect(faults).toEqual([]);
+});
+
+test('a statement in quota has every digit, and its lines add up to the total', async () => {
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await inside.open('statement');
+  const last = (selector: string) =>
+    page.locator(selector).evaluateAll((rows) => rows.map((row) => (row.lastElementChild?.textContent ?? '').trim()));
+  const amountsIn = async (selector: string) => (await last(selector)).map((text) => Number(text.replaceAll(',', '')));
+  const lines = await amountsIn('.statement tbody tr:has(td:first-child)');
+  const [total] = await amountsIn('.statement tfoot tr');
+  expect(total).toBeGreaterThan(10_000);
+  expect(lines.reduce((sum, one) => sum + one, 0)).toBe(total);
+});
+
+test('on paper the total stands once after the last row, and nothing of the screen is printed', async () => {
+  await inside.open('statement');
+  await page.emulateMedia({ media: 'print' });
+  const foot = await page.locator('.statement tfoot').evaluate((one) => getComputedStyle(one).display);
+  expect(foot).toBe('table-row-group');
+  const printed = await page.evaluate(() =>
+    [...document.querySelectorAll('button, [role="combobox"], nav, header, h1')]
+      .filter((one) => one.checkVisibility() && one.closest('.statement') === null)
+      .map((one) => one.outerHTML.slice(0, 80)),
+  );
+  expect(printed).toEqual([]);
+  // The heading, the columns and the edge of the paper have one left side, and no rule of the frame beside them.
+  const sides = await page.evaluate(() =>
+    ['.statement', '.statement header', '.statement tbody th', '.statement tbody td:first-child'].map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector(one) ?? document.body);
+      return Math.round(range.getBoundingClientRect().left / 4);
+    }),
+  );
+  expect(new Set(sides)).toEqual(new Set([0]));
+  await page.screenshot({ path: join(shots, 'look-paper.png'), fullPage: true });
+  await page.emulateMedia({ media: 'screen' });
+});
+
+test('code is in a font of one width, and everything that floats in the font of the page', async () => {
+  await inside.open('api-docs');
+  const [narrow, wideOne] = await page.evaluate(() => {
+    const probe = document.createElement('code');
+    probe.className = 'font-mono';
+    document.body.append(probe);
+    const found = ['iiiiiiiiii“·”', 'MMMMMMMMMM“·”'].map((text) => {
+      probe.textContent = text;
+      return probe.getBoundingClientRect().width;
+    });
+    probe.remove();
+    return found;
+  });
+  expect(narrow).toBe(wideOne);
+  await inside.open('token');
+  await page.getByRole('button', { name: /copy/i }).first().click();
+  const toast = page.locator('[data-sonner-toast]').first();
+  await toast.waitFor();
+  const fontOf = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((one) => getComputedStyle(one).fontFamily);
+  expect(await fontOf('[data-sonner-toast]')).toBe(await fontOf('body'));
+});
+
+test.each([
+  ['registration', 'RegisterEnabled'],
+  ['sign up', 'RegisterEnabled'],
+  ['smtp', 'SMTPServer'],
+  ['brand', 'SystemName'],
+])('searching the settings for "%s" finds %s', async (words, key) => {
+  await page.goto(`${inside.stage.url}/setting?q=${encodeURIComponent(words)}`);
+  await settled(page);
+  expect(await page.locator('main').textContent()).toContain(key);
+});
+
+test('the search of the site finds settings, chapters of the documentation and actions', async () => {
+  await inside.open('token');
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox');
+  for (const words of ['claude code', 'backup', 'registration', 'rotate', 'docs', 'smtp', 'dark']) {
+    await field.fill(words);
+    await page.getByRole('option').first().waitFor({ timeout: 5000 });
+  }
+  await page.keyboard.press('Escape');
+});
