@@ -40,7 +40,14 @@ test('requests and tokens of the last minute are those of sixty seconds, the quo
   await insert(second - 61, 'm', 1, 2, 100);
   await insert(second - 60, 'm', 1, 4, 20);
   await insert(second, 'm', 1, 8, 3);
-  expect(await logs().stat({})).toEqual({ quota: 15, rpm: 2, tpm: 23 });
-  expect(await logs().stat({ to: second - 61 })).toEqual({ quota: 3, rpm: 2, tpm: 23 });
-  expect(await logs(second + 61).stat({})).toEqual({ quota: 15, rpm: 0, tpm: 0 });
+  expect(await logs().stat({})).toEqual({ quota: 15, requests: 4, errors: 0, refused: 0, rpm: 2, tpm: 23 });
+  expect(await logs().stat({ to: second - 61 })).toEqual({
+    quota: 3,
+    requests: 2,
+    errors: 0,
+    refused: 0,
+    rpm: 2,
+    tpm: 23,
+  });
+  expect(await logs(second + 61).stat({})).toEqual({ quota: 15, requests: 4, errors: 0, refused: 0, rpm: 0, tpm: 0 });
 });

@@ -262,7 +262,7 @@ test('a code shows its end, when it expires or that it never does, and who used 
 
 test('a request that is shorter than a second says so, and so does the time to its first token', async () => {
   const row = { use_time: 0, other: '{"frt":50,"ms":80}' };
-  expect((await logCell('seconds', row)).replace(/<[^>]*>/g, '')).toBe('0.08 s');
+  expect((await logCell('seconds', row)).replace(/<[^>]*>/g, '')).toBe('80 ms');
   expect((await logCell('ttft', row)).replace(/<[^>]*>/g, '')).toBe('0.05');
 });
 

@@ -6,6 +6,7 @@ test.each([
   ['registration', 'Allow new users to register'],
   ['sign up', 'Allow new users to register'],
   ['smtp', 'Mail server'],
+  ['e-mail', 'Mail server'],
   ['time zone', 'Timezone of the site'],
   ['backups', 'Hours between backups'],
   ['dark', 'Theme'],

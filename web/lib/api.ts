@@ -111,3 +111,10 @@ async function answerOf<Id extends EndpointId>(
     throw new ApiError(body.message || wordsFor(response.status), body.code ?? '', response.status, body.params);
   return { data: body.data as OutputOf<EndpointOf<Id>>, headers: response.headers };
 }
+
+/** A file of the site that is JSON, read without a login. @throws ApiError */
+export async function readFile<Content>(path: string): Promise<Content> {
+  const response = await fetch(path);
+  if (!response.ok) throw new ApiError(wordsFor(response.status), 'http', response.status);
+  return (await response.json()) as Content;
+}

@@ -5,7 +5,7 @@ import type { Text } from '../../server/contract/enum.ts';
 const words: readonly Text[] = [
   { zh: '注册', en: 'register,registration,sign up,signup,new users' },
   { zh: '登录', en: 'login,log in,sign in,signin,oauth,sso' },
-  { zh: '邮件,邮箱', en: 'email,e-mail,mail,smtp' },
+  { zh: '邮件,邮箱', en: 'email,mail,smtp' },
   { zh: '备份', en: 'backup,back up,restore' },
   { zh: '系统名称', en: 'brand,logo,site name,system name,title,systemname' },
   { zh: '主题,深色', en: 'theme,dark,light,appearance' },
@@ -14,7 +14,7 @@ const words: readonly Text[] = [
   { zh: '价格,倍率', en: 'price,pricing,ratio,cost' },
   { zh: '限流,限制', en: 'limit,rate limit,throttle,rpm,tpm' },
   { zh: '告警,通知', en: 'alert,notification,notify,webhook,slack' },
-  { zh: '充值,支付', en: 'payment,top up,topup,recharge,stripe' },
+  { zh: '充值,支付', en: 'payment,top up,topup,stripe' },
   { zh: '令牌,密钥', en: 'key,token,api key' },
   { zh: '轮换', en: 'rotate,leaked,replace key' },
   { zh: '保留', en: 'retention,keep,delete old' },
@@ -41,7 +41,11 @@ function formsOf(word: string): readonly string[] {
 
 /** The needle's words; those that mean something together (`sign up`) stay together. */
 function termsOf(needle: string): readonly string[] {
-  const whole = needle.trim().toLowerCase();
+  // `e-mail` and `email` are one word.
+  const whole = needle
+    .trim()
+    .toLowerCase()
+    .replaceAll(/\b(\w)-(?=\w)/g, '$1');
   return alike.some((group) => group.includes(whole)) ? [whole] : whole.split(/\s+/).filter((word) => word !== '');
 }
 

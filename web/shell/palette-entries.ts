@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
-import { call } from '../lib/api.ts';
+import { call, readFile } from '../lib/api.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
 import { useOptionalRead } from '../lib/read.ts';
@@ -99,7 +99,7 @@ export function useIndexedEntries(admin: boolean, needle: string): readonly Entr
   }).data;
   const parts = useOptionalRead({
     queryKey: ['palette', 'docs', language],
-    queryFn: async () => (await fetch(`/docs/${language}/search.json`)).json() as Promise<readonly DocPart[]>,
+    queryFn: () => readFile<readonly DocPart[]>(`/docs/${language}/search.json`),
     enabled: search,
     staleTime: indexKeep,
   }).data;
