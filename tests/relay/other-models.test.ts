@@ -63,7 +63,7 @@ describe.each([
   test('must be among the models of the key', async () => {
     await claude(allowsTerms);
     const { status, text } = await ask(members('claude-opus-4-6'), haikuOnly);
-    expect([status, text]).toEqual([403, expect.stringContaining('claude-opus-4-6')]);
+    expect([status, text]).toEqual([404, expect.stringContaining('claude-opus-4-6')]);
     expect(upstream.requests).toHaveLength(0);
     expect((await ask({}, haikuOnly)).status).toBe(200);
   });

@@ -150,7 +150,7 @@ export interface TrafficOrder {
 }
 
 export const isForMoney = ({ status, code }: CallResult): boolean =>
-  (status === 403 || status === 402) && /quota|exhausted|balance/.test(code);
+  (status === 403 || status === 402 || status === 429) && /quota|exhausted|balance/.test(code);
 
 /**
  * What was there at least when a request was refused: all that was given before it was asked, less all that others may hold
