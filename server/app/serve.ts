@@ -16,7 +16,7 @@ import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { endEarly, startEarly, startThread } from '../embedded/workers.ts';
 import { createOldServer } from '../handover/handover.ts';
-import { requestHandover, type TakenOver } from '../handover/new-process.ts';
+import { requestHandover, type TakenOver, taskThere } from '../handover/new-process.ts';
 import { type HandoverListener, listenForHandover } from '../handover/old-process.ts';
 import { openDescriptors } from '../http/descriptors.ts';
 import { defaultLogSettings, type LogSettings } from '../observability/logging/settings.ts';
@@ -149,7 +149,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     await state.ready;
 
-    await before?.reserve({ balances, ledger, control: control.send, now: Date.now });
+    await before?.reserve({ balances, ledger, control: sendToControl, now: Date.now });
     const openPort = await relayThreads.open();
     const monitors = createMonitors(metrics, {
       env,
@@ -193,7 +193,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       handovers = listenForHandover(
         files.nextSocket,
         createOldServer({
-          ...{ files, ledgerThread, control, relayThreads, state, monitors, print, stopAfterHandover },
+          ...{ files, ledgerThread, control, relayThreads, state, monitors, before, print, stopAfterHandover },
           money: balances.money,
           port: openPort,
           listeners: options.relayThreads,
@@ -294,7 +294,7 @@ const receiveControl =
         break;
       case 'taskAnswered':
         // Numbers below zero are those of the server before this one.
-        if (data.id < 0) before?.taskResponded({ ...data, id: -data.id });
+        if (data.id < 0) before?.taskResponded({ ...data, id: taskThere(data.id) });
         else relayThreads.taskResponded(data);
     }
   };

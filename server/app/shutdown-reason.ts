@@ -56,7 +56,8 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
     stopAfterHandover() {
       hasSuccessor = true;
       handedOver.resolve();
-      ending ??= relayThreads.stop(handoverStopMs).then(async () => {
+      // What the server before this one forwards goes through this one's relays as long as it lives.
+      ending ??= relayThreads.stop(handoverStopMs, 0, before).then(async () => {
         await before;
         await close();
       });

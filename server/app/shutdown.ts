@@ -18,7 +18,7 @@ export interface Stop {
 }
 
 export interface StopDeps {
-  readonly server: Pick<HttpServer, 'leave' | 'drain' | 'forwardedSocket' | 'stop'>;
+  readonly server: Pick<HttpServer, 'leave' | 'drain' | 'forwarded' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
   readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
@@ -86,7 +86,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     await until(() => {
       if (ledger.healthy().ok || !onlyBills()) healthyMs = performance.now();
       const failedTooLong = performance.now() - healthyMs >= failureGraceMs;
-      return (relay.open() === 0 && server.forwardedSocket() === 0) || hurried || failedTooLong;
+      return (relay.open() === 0 && server.forwarded() === 0) || hurried || failedTooLong;
     }, graceMs);
   };
 

@@ -6,6 +6,8 @@ import type { RelayState } from '../relay/state/state.ts';
 import type { ControlThread } from '../threads/control/thread.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import type { RelayPool } from '../threads/relay/relay-pool.ts';
+import { leavePort } from './listener-choice.ts';
+import { type TakenOver, taskThere } from './new-process.ts';
 import type { OldServer } from './old-process.ts';
 import { openMoneyOf } from './open-requests.ts';
 
@@ -19,6 +21,8 @@ export interface OldServerDeps {
   readonly state: RelayState;
   readonly money: Money;
   readonly monitors: { close(): void; open(): Promise<void> };
+  /** The server before this one, if this one followed it. */
+  readonly before: Pick<TakenOver, 'alone' | 'moved' | 'taskResponded'> | null;
   readonly print: (line: string) => void;
   /** It cannot go on. */
   readonly onFatal: (reason: string) => void;
@@ -34,9 +38,11 @@ const lockAttempts = 50;
 const lockEveryMs = 100;
 /** Connections that had been begun for this server, and clients that keep theirs, come over in this time. */
 const closeDelayMs = 2000;
+/** Builds from before this one do not tell that they have left the port. */
+const aloneMs = closeDelayMs + 1000;
 
 export function createOldServer(deps: OldServerDeps): OldServer {
-  const { files, ledgerThread, control, relayThreads, state, money, monitors, print } = deps;
+  const { files, ledgerThread, control, relayThreads, state, money, monitors, before, print } = deps;
 
   const lockAgain = async (): Promise<void> => {
     for (let attempts = 1; ; attempts++) {
@@ -55,6 +61,7 @@ export function createOldServer(deps: OldServerDeps): OldServer {
     listeners: deps.listeners,
     async release(pid) {
       if (!ledgerThread.client.healthy().ok) throw new Error('its database is in trouble');
+      if (before !== null) await Promise.race([before.alone, Bun.sleep(aloneMs)]);
       await relayThreads.pause();
       if (!(await ledgerThread.leave(leaveMs))) {
         await ledgerThread.resume(leaveMs);
@@ -77,16 +84,23 @@ export function createOldServer(deps: OldServerDeps): OldServer {
         deps.onFatal(error instanceof Error ? error.message : String(error));
       }
     },
-    forwardTo: relayThreads.forwardTo,
+    forwardTo(endpoint) {
+      relayThreads.forwardTo(endpoint);
+      before?.moved(endpoint);
+    },
     openMoney: () => openMoneyOf(money, state.snapshot()),
     pending: () => relayThreads.status().pending,
     follow: ledgerThread.follow,
-    taskResponded: relayThreads.taskResponded,
+    taskResponded(answer) {
+      if (answer.id < 0) before?.taskResponded({ ...answer, id: taskThere(answer.id) });
+      else relayThreads.taskResponded(answer);
+    },
     fail: () => deps.onFatal('the server that took over is gone'),
-    async stopAfterHandover() {
+    async leavePort() {
       print('another process serves from here on; this one ends what it has open');
       await Bun.sleep(closeDelayMs);
-      await deps.stopAfterHandover();
+      leavePort(deps.port);
     },
+    stopAfterHandover: deps.stopAfterHandover,
   };
 }

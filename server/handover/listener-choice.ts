@@ -1,8 +1,9 @@
 /** Which of several listeners of one port gets the next connection. The system deals them out by chance; while one server follows another, all go to the new one. */
 import { dlopen, ptr } from 'bun:ffi';
-import { readdirSync } from 'node:fs';
+import { closeSync, openSync, readdirSync } from 'node:fs';
 
 const symbols = {
+  dup2: { args: ['i32', 'i32'], returns: 'i32' },
   getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
   getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
   setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
@@ -50,20 +51,33 @@ export interface PortSteering {
   free(): void;
 }
 
+/** Descriptors of this process that listen on the port. */
+function listenersOf(library: NonNullable<ReturnType<typeof load>>, port: number): number[] {
+  const name = new Uint8Array(128);
+  const flag = new Int32Array(1);
+  return readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((descriptor) => {
+      if (library.getsockname(descriptor, name, Uint32Array.of(name.length)) !== 0) return false;
+      if ((((name[2] ?? 0) << 8) | (name[3] ?? 0)) !== port) return false;
+      library.getsockopt(descriptor, socketLevel, acceptsConnections, flag, Uint32Array.of(4));
+      return flag[0] === 1;
+    });
+}
+
+/** This process listens on the port no more, and keeps its connections: the runtime's own way to stop listening ends those that are idle. Something that never has news takes the place of each listener. */
+export function leavePort(port: number): void {
+  const library = process.platform === 'linux' ? load() : null;
+  if (library === null) return;
+  const nothing = openSync('/dev/null', 'r');
+  for (const descriptor of listenersOf(library, port)) library.dup2(nothing, descriptor);
+  closeSync(nothing);
+}
+
 /** @param port that this process listens on. */
 export function createSteering(port: number): PortSteering {
   const library = process.platform === 'linux' ? load() : null;
-  const listener = (): number | null => {
-    const name = new Uint8Array(128);
-    const flag = new Int32Array(1);
-    for (const descriptor of readdirSync('/proc/self/fd').map(Number)) {
-      if (library?.getsockname(descriptor, name, Uint32Array.of(name.length)) !== 0) continue;
-      if ((((name[2] ?? 0) << 8) | (name[3] ?? 0)) !== port) continue;
-      library.getsockopt(descriptor, socketLevel, acceptsConnections, flag, Uint32Array.of(4));
-      if (flag[0] === 1) return descriptor;
-    }
-    return null;
-  };
+  const listener = (): number | null => (library === null ? null : (listenersOf(library, port)[0] ?? null));
   return {
     to(first, count) {
       const descriptor = library === null ? null : listener();

@@ -16,6 +16,8 @@ export type FromNewProcess =
   | { readonly kind: 'ready' }
   /** It listens on the port, and at `door` for requests that still reach the other's connections. */
   | { readonly kind: 'open'; readonly door: string }
+  /** A third server has followed this one: what still reaches the first goes there at once. */
+  | { readonly kind: 'moved'; readonly door: string }
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
 
@@ -34,6 +36,8 @@ export type FromOldProcess =
   | { readonly kind: 'open money'; readonly open: OpenMoney }
   | CommandMessage
   | { readonly kind: 'control'; readonly message: ToControl }
+  /** It no longer listens on the port. */
+  | { readonly kind: 'port left' }
   /** All has ended and is paid. */
   | { readonly kind: 'gone' };
 

@@ -22,6 +22,10 @@ export interface TakenOver {
   /** This server listens. @param listeners on the port. @param endpoint where the other forwards requests that still reach it. */
   open(listeners: number, endpoint: string): void;
   taskResponded(answer: TaskCallAnswer): void;
+  /** A third server has followed this one, and takes what still reaches the first. */
+  moved(endpoint: string): void;
+  /** This one is alone on the port, as far as the other tells: only then may a third choose among its listeners. */
+  readonly alone: Promise<void>;
   /** The other has ended. @returns whether it announced that. */
   readonly ended: Promise<boolean>;
   end(): void;
@@ -47,6 +51,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
   const released = Promise.withResolvers<void>();
   const firstMoney = Promise.withResolvers<OpenMoney>();
   const ended = Promise.withResolvers<boolean>();
+  const alone = Promise.withResolvers<void>();
   for (const { promise } of [welcome, released, firstMoney]) promise.catch(() => undefined);
   let bills: ReturnType<typeof createBills> | null = null;
   let reported = false;
@@ -73,6 +78,9 @@ export async function requestHandover(path: string, owner: number): Promise<Take
       case 'control':
         bills?.control(message.message);
         break;
+      case 'port left':
+        alone.resolve();
+        break;
       case 'gone':
         reported = true;
     }
@@ -83,6 +91,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     // It is gone, and so are its open requests.
     firstMoney.resolve(none);
     void bills?.over();
+    alone.resolve();
     ended.resolve(reported);
   });
   line.send({ kind: 'hello', dialect: protocolVersion, pid: process.pid });
@@ -105,23 +114,45 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     open(listeners, endpoint) {
       steering.to(theirs, listeners);
       line.send({ kind: 'open', door: endpoint });
-      void ended.promise.then(() => {
-        steering.free();
-        rmSync(endpoint, { force: true });
-      });
+      // Once, and before a third attaches a choice of its own.
+      void alone.promise.then(steering.free);
+      void ended.promise.then(() => rmSync(endpoint, { force: true }));
     },
     taskResponded: (answer) => line.send({ kind: 'taskAnswered', ...answer }),
+    moved: (endpoint) => line.send({ kind: 'moved', door: endpoint }),
+    alone: alone.promise,
     ended: ended.promise,
     end: line.end,
   };
 }
 
-function connectTo(path: string): Promise<Socket> {
+/** A server that has just taken over itself opens its socket as its last step: it is waited for. */
+const connectAttempts = 100;
+const connectEveryMs = 100;
+
+async function connectTo(path: string): Promise<Socket> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connectOnce(path);
+    } catch (error) {
+      const isOpening = ['ENOENT', 'ECONNREFUSED'].includes((error as { code?: string }).code ?? '');
+      if (!isOpening || attempt === connectAttempts) throw error;
+      await Bun.sleep(connectEveryMs);
+    }
+  }
+}
+
+function connectOnce(path: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect(path, () => resolve(socket));
   socket.once('error', reject);
   return promise;
 }
+
+/** Numbers below zero are the other's; its own below zero are of the server before it. */
+export const taskOfOther = (id: number): number => (id < 0 ? 2 * id - 1 : -2 * id);
+/** @param id below zero. @returns the other's own number. */
+export const taskThere = (id: number): number => (id % 2 === 0 ? -id / 2 : (id + 1) / 2);
 
 /** Bills of the other's requests: written here, and counted here like our own. */
 function createBills({ balances, ledger, control }: ReserveDeps, line: Line<FromNewProcess>) {
@@ -150,8 +181,7 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
       }
     },
     control(message: ToControl): void {
-      // Numbers below zero are the other's.
-      if (message.kind === 'task') control({ ...message, id: -message.id });
+      if (message.kind === 'task') control({ ...message, id: taskOfOther(message.id) });
       if (message.kind === 'trouble' || message.kind === 'traffic') control(message);
     },
     async over(): Promise<void> {

@@ -23,6 +23,8 @@ export interface OldServer {
   pending(): number;
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
   taskResponded(answer: TaskCallAnswer): void;
+  /** New connections have gone to the other for a while: this one listens no more. */
+  leavePort(): Promise<void>;
   /** Ends open requests, and everything. */
   stopAfterHandover(): Promise<void>;
   /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
@@ -55,6 +57,8 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
       if (oldServer.pending() === 0) line.send({ kind: 'open money', open: before });
       before = oldServer.openMoney();
     }, reportMs);
+    await oldServer.leavePort();
+    line.send({ kind: 'port left' });
     await oldServer.stopAfterHandover();
     clearInterval(reporting);
     line.send({ kind: 'gone' });
@@ -114,6 +118,9 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
           break;
         case 'open':
           void follow(line, message.door);
+          break;
+        case 'moved':
+          oldServer.forwardTo(message.door);
           break;
         case 'answers':
           remote?.receive(message.ids, message.answers);

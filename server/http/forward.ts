@@ -5,21 +5,22 @@ import type { Server } from 'bun';
 const callerHeader = 'x-gateway-handed-from';
 export const forwardedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
 
-export interface Forwarding {
+type Serve<Data> = (request: Request, listener: Server<Data>) => Response | Promise<Response | undefined>;
+
+/** Sends a request to the other server's socket. @returns its answer, undefined where the request became a socket. */
+type Pass<Data> = (request: Request, listener: Server<Data>, endpoint: string) => Promise<Response | undefined>;
+
+export interface Forwarding<Data> {
   pause(): void;
-  /** @param endpoint socket of the other server; null = it did not come, and this one serves on. */
+  /** @param endpoint socket of the other server, which may be followed by a third; null = it did not come, and this one serves on. */
   forwardTo(endpoint: string | null): void;
   /** There is another. */
   isOver(): boolean;
   /** A request on its way to where it is served now. */
-  passed<Data>(
-    request: Request,
-    listener: Server<Data>,
-    serve: (request: Request, listener: Server<Data>) => Response | Promise<Response | undefined>,
-  ): Response | Promise<Response | undefined>;
+  passed(request: Request, listener: Server<Data>, serve: Serve<Data>): Response | Promise<Response | undefined>;
 }
 
-export function createForwarding(): Forwarding {
+export function createForwarding<Data>(pass: Pass<Data>): Forwarding<Data> {
   let target: PromiseWithResolvers<string | null> | null = null;
   let over = false;
   return {
@@ -29,7 +30,8 @@ export function createForwarding(): Forwarding {
     forwardTo(endpoint) {
       over = endpoint !== null;
       target?.resolve(endpoint);
-      if (endpoint === null) target = null;
+      target = endpoint === null ? null : Promise.withResolvers();
+      target?.resolve(endpoint);
     },
     isOver: () => over,
     passed(request, listener, serve) {
@@ -59,28 +61,35 @@ export function createOpenRequests() {
   };
 }
 
-async function pass(request: Request, listener: Server<unknown>, endpoint: string): Promise<Response> {
-  listener.timeout(request, 0);
+/** Those of the client, and its address. */
+export function forwardedHeaders(request: Request, address: string): Headers {
   const headers = new Headers(request.headers);
-  headers.set(callerHeader, listener.requestIP(request)?.address ?? '');
+  headers.set(callerHeader, address);
+  return headers;
+}
+
+/** Path and query. */
+export function targetOf({ url }: Request): string {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', 8);
+  return start < 0 ? '/' : url.slice(start);
+}
+
+/** @param address of the client. @throws what fetch throws where the other server is out of reach. */
+export async function passRequest(request: Request, address: string, endpoint: string): Promise<Response> {
+  const headers = forwardedHeaders(request, address);
   // Both are those of the body as it is sent now.
   headers.delete('content-length');
   headers.delete('transfer-encoding');
   const { method, body, signal } = request;
-  const start = request.url.startsWith('/') ? 0 : request.url.indexOf('/', 8);
-  try {
-    const response = await fetch(`http://door${start < 0 ? '/' : request.url.slice(start)}`, {
-      unix: endpoint,
-      method,
-      headers,
-      body,
-      redirect: 'manual',
-      decompress: false,
-      signal,
-    } as RequestInit);
-    response.headers.set('connection', 'close');
-    return response;
-  } catch {
-    return new Response(null, { status: 503, headers: { 'retry-after': '1', connection: 'close' } });
-  }
+  const response = await fetch(`http://door${targetOf(request)}`, {
+    unix: endpoint,
+    method,
+    headers,
+    body,
+    redirect: 'manual',
+    decompress: false,
+    signal,
+  } as RequestInit);
+  response.headers.set('connection', 'close');
+  return response;
 }

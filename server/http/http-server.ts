@@ -11,7 +11,8 @@ import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
 import { isOpenToPages, isPreflight, openToPages, preflightAnswer } from './cross-origin.ts';
-import { createForwarding, createOpenRequests, forwardedFrom } from './forward.ts';
+import { createForwarding, createOpenRequests, forwardedFrom, passRequest } from './forward.ts';
+import { acceptForwarded, isForwardedSocket, openForwarded } from './forwarded-socket.ts';
 import { isProbe, probe } from './health-checks.ts';
 import { pathKindOf } from './path-kind.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
@@ -49,7 +50,7 @@ export interface HttpServer {
   /** They go to that socket, where another server hears them; null = they are served here. */
   forwardTo(endpoint: string | null): void;
   /** Those that are being answered by another server. */
-  forwardedSocket(): number;
+  forwarded(): number;
   /** Waits for open requests, at most `graceMs`, then closes. */
   stop(graceMs: number): Promise<void>;
 }
@@ -75,7 +76,8 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   const { connections } = options;
   let leaving = false;
   let draining = false;
-  const forwarding = createForwarding();
+  /** Sockets whose conversation another server holds. */
+  const bridged = new Set<{ end(): void }>();
   const openRequests = createOpenRequests();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
@@ -98,9 +100,32 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
         headers: { 'content-type': 'application/json' },
       }),
   };
+  const addressOf = (request: Request, listener: Server<Conversation>): string =>
+    listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? '');
+  /** Another server hears of a refusal in the first frame. */
+  const answered = (request: Request, listener: Server<Conversation>, opening: Promise<Conversation | Response>) =>
+    listener === inner && isForwardedSocket(request) ? acceptForwarded(opening) : opening;
+  const pass = async (
+    request: Request,
+    listener: Server<Conversation>,
+    endpoint: string,
+  ): Promise<Response | undefined> => {
+    listener.timeout(request, 0);
+    const path = forgivenPath(pathOf(request.url));
+    const address = addressOf(request, listener);
+    try {
+      if (!isRealtime(request, path)) return await passRequest(request, address, endpoint);
+      const opening = openForwarded(request, { address, endpoint, bridged });
+      return await upgrade(listener, request, connections, answered(request, listener, opening));
+    } catch {
+      const seconds = 1;
+      return refused(options.relay, request, path, new AppError('shutting_down', { seconds }));
+    }
+  };
+  const forwarding = createForwarding(pass);
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
     const path = forgivenPath(pathOf(request.url));
-    const direct = () => (listener === inner ? forwardedFrom(request) : (listener.requestIP(request)?.address ?? ''));
+    const direct = () => addressOf(request, listener);
     const peer = {
       ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.isTrustedProxy),
     };
@@ -114,8 +139,10 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     if (draining) return rejected(options.relay, request, path, peer).then(respond);
     // Coding agents check that a server responds before they log in.
     if (path === '/api/hello') return parting(new Response(null));
-    if (isRealtime(request, path))
-      return upgrade(listener, request, connections, options.relay.realtime(request, peer));
+    if (isRealtime(request, path)) {
+      const opening = options.relay.realtime(request, peer);
+      return upgrade(listener, request, connections, answered(request, listener, opening));
+    }
     if (place === 'relay') {
       const rejection = options.relay.reject(request, path, peer);
       if (rejection !== null) return parting(respond(rejection));
@@ -170,6 +197,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   // Before the port is published: connections that are handed over find a listener.
   const inner = forwardedSocket === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: forwardedSocket });
   connections.watch(server, options.isTrustedProxy);
+  const pendingRequests = () => server.pendingRequests + (inner?.pendingRequests ?? 0);
   return {
     port: server.port ?? options.port,
     leave() {
@@ -184,20 +212,22 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       return openRequests.none();
     },
     forwardTo: forwarding.forwardTo,
-    forwardedSocket: () => (forwarding.isOver() ? server.pendingRequests : 0),
+    forwarded: () => (forwarding.isOver() ? pendingRequests() + bridged.size : 0),
     async stop(graceMs) {
       leaving = true;
       draining = true;
       const deadline = performance.now() + graceMs;
-      const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
+      const busy = () => options.relay.open() > 0 || pendingRequests() > 0;
       while (busy() && performance.now() < deadline) await Bun.sleep(10);
       connections.stop();
+      for (const socket of bridged) socket.end();
       // Refuses new connections; its promise would also wait for idle keep-alive ones.
       void server.stop(false);
       // The last bytes are handed to the sockets, and read, before a close may overtake them.
       await Bun.sleep(lastBytesMs);
       void server.stop(true);
-      void inner?.stop(true);
+      // Another server forwards to it as long as this one lives.
+      if (!forwarding.isOver()) void inner?.stop(true);
     },
   };
 }
@@ -209,17 +239,27 @@ const errorText = (request: Request, code: ErrorCode, params: ErrorParams = {}):
   formatError(code, params, languageFor(request.headers.get('accept-language'), undefined));
 
 const lastBytesMs = 50;
-const retrySeconds = '5';
+const shuttingDown = new AppError('shutting_down', { seconds: 5 });
 
 /** The listener stays until the last stream has ended, so that new requests get 503 with Retry-After instead of a refused connection. */
 async function rejected(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
+  if (pathKindOf(path) !== 'relay') return refused(relay, request, path, shuttingDown);
+  const response = await relay.handle(request, path, peer);
+  response.headers.set('connection', 'close');
+  return response;
+}
+
+/** What a request gets that is served neither here nor elsewhere: in the words and the form of its caller. */
+function refused(relay: Relay, request: Request, path: string, reason: AppError): Response {
+  const { code, params, row } = reason;
+  const retryAfter = String(params.seconds ?? 1);
   const response =
     pathKindOf(path) === 'relay'
-      ? await relay.handle(request, path, peer)
-      : new Response(
-          JSON.stringify({ success: false, message: errorText(request, 'shutting_down'), code: 'shutting_down' }),
-          { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
-        );
+      ? relay.refusal(request, path, reason)
+      : new Response(JSON.stringify({ success: false, message: errorText(request, code), code }), {
+          status: row.status,
+          headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retryAfter },
+        });
   response.headers.set('connection', 'close');
   return response;
 }

@@ -17,7 +17,7 @@ import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
 import type { HealthReport } from './routing/health-report.ts';
-import { plainFailure } from './shared/render-error.ts';
+import { clientError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import type { RelayStats } from './shared/stats.ts';
 
 export interface TestOrder {
@@ -29,6 +29,8 @@ export interface TestOrder {
 export interface Relay {
   /** Load shedding, before anything of the request is read, looked up or kept. @returns the response to a request that cannot be served in time; null = `handle` it. */
   reject(request: Request, path: string, peer: Peer): Response | null;
+  /** The response to a request that cannot be served for this reason: in the caller's dialect and language. */
+  refusal(request: Request, path: string, reason: AppError): Response;
   /** Never rejects: every failure becomes a response in the caller's dialect. */
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same steps for a channel test: pinned to one channel, logged, not charged. @throws nothing */
@@ -106,6 +108,7 @@ export function relayOver(core: RelayCore): Relay {
         return null;
       }
     },
+    refusal: (request, rawPath, reason) => refusal(core, request, plainPath(rawPath), reason),
     async handle(request, rawPath, peer) {
       try {
         return await handle(request, plainPath(rawPath), peer);
@@ -167,6 +170,18 @@ function freeEndpoint(
   if (lists) return () => listModels(core, request, path, peer);
   if (isModelListPath(path)) return () => answerModelList(core, { request, path, peer, bodyLimit: core.bodyLimit });
   return null;
+}
+
+function refusal(core: RelayCore, request: Request, path: string, reason: AppError): Response {
+  const language = languageFor(request.headers.get('accept-language'), core.authorize.ownerOf(request)?.user.setting);
+  const refused = {
+    clientError: clientError(reason, core.requestIds.next()),
+    retryAfter: retryAfterOf(reason),
+    language,
+  };
+  return isModelsPath(path)
+    ? refusalFor(request, path, refused, requesterOf(request, path))
+    : refusalFor(request, path, refused);
 }
 
 /** Asking what there is costs nearly nothing, and a list that is missing stops whole programs. */

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Server } from 'bun';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AppError } from '../../server/contract/errors.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { createConsoleAssets } from '../../server/http/console-assets.ts';
 import { type HttpServer, openHttpServer, pathOf } from '../../server/http/http-server.ts';
-import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
+import type { ClientSocket, Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { expectGolden } from '../support/golden-file.ts';
 
@@ -20,6 +21,9 @@ let isOverloaded = false;
 let mayServe = true;
 let openAnswers = 0;
 const doors: HttpServer[] = [];
+
+let hearing: (client: ClientSocket, data: string) => void = () => undefined;
+let realtimeFrom = '';
 
 /** Says what it was asked, as the relay, the API or the console. */
 const echo = (who: string, request: Request, more: Record<string, unknown>) =>
@@ -32,17 +36,29 @@ const relay = {
     isOverloaded ? echo('relay: too much', request, { path, ip: peer.ip() }) : null,
   handle: async (request: Request, path: string, peer: { ip(): string }) =>
     echo('relay', request, { path, ip: peer.ip(), body: (await request.text()).length }),
-  async realtime(request: Request) {
+  async realtime(request: Request, peer: { ip(): string }) {
+    realtimeFrom = peer.ip();
     const { searchParams } = new URL(request.url);
     if (searchParams.get('model') === null) return echo('relay: no model', request, {});
+    let client: ClientSocket | null = null;
     const conversation: Conversation = {
       protocol: searchParams.get('as') ?? '',
-      open: (client: { send(text: string): unknown }) => void client.send('opened'),
-      message: () => undefined,
+      open(socket: ClientSocket) {
+        client = socket;
+        socket.send('opened');
+      },
+      message(data: string) {
+        if (client !== null) hearing(client, data);
+      },
       close: () => undefined,
     } as unknown as Conversation;
     return conversation;
   },
+  refusal: (_request: Request, path: string, { code, params }: AppError) =>
+    Response.json(
+      { who: 'relay', refused: code, path },
+      { status: 503, headers: { 'retry-after': String(params.seconds) } },
+    ),
   open: () => openAnswers,
 } as unknown as Relay;
 
@@ -60,7 +76,7 @@ const files = {
 };
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'front-'));
+  dir = mkdtempSync(join(tmpdir(), 'front door-'));
   control = Bun.serve({
     unix: join(dir, 'control'),
     maxRequestBodySize: 8 * 1024 * 1024,
@@ -320,7 +336,7 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
   expect((await before)[0]).toContain('"path":"/api/before"');
   await paused;
   expect(order).toEqual([]);
-  expect(first.forwardedSocket()).toBe(0);
+  expect(first.forwarded()).toBe(0);
   first.forwardTo(join(dir, 'second'));
   api = async () => undefined;
   const passed = await Promise.all(waiting);
@@ -348,20 +364,81 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
   const slow = Promise.withResolvers<void>();
   api = () => slow.promise;
   const open3 = ask('/api/slow');
-  await expect.poll(() => first.forwardedSocket()).toBe(1);
+  await expect.poll(() => first.forwarded()).toBe(1);
   slow.resolve();
   await open3;
   api = async () => undefined;
   first.pause();
   first.forwardTo(join(dir, 'nobody-there'));
-  expect(await ask('/v1/models')).toEqual(['  503 ', '    connection: close; retry-after: 1']);
+  expect(await ask('/v1/models')).toEqual([
+    '  503 {"who":"relay","refused":"shutting_down","path":"/v1/models"}',
+    '    connection: close; content-type: application/json;charset=utf-8; retry-after: 1',
+  ]);
+  expect(await ask('/api/status', { 'accept-language': 'zh' })).toEqual([
+    '  503 {"success":false,"message":"服务正在关闭","code":"shutting_down"}',
+    '    connection: close; content-type: application/json; charset=utf-8; retry-after: 1',
+  ]);
   // It did not come after all.
   first.pause();
   const kept = ask('/v1/models');
   first.forwardTo(null);
   expect((await kept)[0]).toContain('"who":"relay"');
   expect((await ask('/v1/models'))[0]).toContain('"who":"relay"');
-  expect(first.forwardedSocket()).toBe(0);
+  expect(first.forwarded()).toBe(0);
+});
+
+/** What a socket hears, and how it ends. */
+function socketOf(port: number, path: string, headers: Record<string, string> = {}) {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers } as unknown as string[]);
+  const heard: unknown[] = [];
+  socket.addEventListener('message', ({ data }) => void heard.push(data));
+  const ended = new Promise<string>((resolve) =>
+    socket.addEventListener('close', ({ code, reason }) => resolve(`${code} ${reason}`)),
+  );
+  return { socket, heard, ended };
+}
+
+test('a socket over a connection of the first of three servers has its conversation at the third: frames, close codes and refusals pass both ways', async () => {
+  const [first, second, third] = [open('one'), open('two'), open('three')];
+  const said: unknown[] = [];
+  hearing = (client, data) => {
+    said.push(data);
+    if (data === 'end') client.close(4321, 'as the upstream says');
+    else client.send(data);
+  };
+  for (const [door, name] of [
+    [first, 'two'],
+    [second, 'three'],
+  ] as const) {
+    void door.pause();
+    door.forwardTo(join(dir, name));
+  }
+  const whole = socketOf(first.port, '/v1/realtime?model=m&as=realtime', {
+    'sec-websocket-protocol': 'realtime, another',
+    'x-gateway-handed-from': '8.8.8.8',
+  });
+  await expect.poll(() => whole.heard).toEqual(['opened']);
+  expect([whole.socket.protocol, realtimeFrom]).toEqual(['realtime', '127.0.0.1']);
+  expect([first.forwarded(), second.forwarded(), third.forwarded()]).toEqual([1, 1, 0]);
+  whole.socket.send('words');
+  await expect.poll(() => whole.heard).toEqual(['opened', 'words']);
+  whole.socket.send('end');
+  expect(await whole.ended).toBe('4321 as the upstream says');
+  expect(said).toEqual(['words', 'end']);
+  await expect.poll(() => first.forwarded() + second.forwarded()).toBe(0);
+  const upgrading = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+  const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+  expect(await answerOf(first.port, ['GET', '/v1/realtime', { ...upgrading, ...key }])).toEqual([
+    '  200 {"who":"relay: no model","method":"GET"}',
+    '    connection: close; content-type: application/json;charset=utf-8; x-answered-by: relay: no model',
+  ]);
+  // The second has told of the third.
+  first.forwardTo(join(dir, 'three'));
+  const direct = socketOf(first.port, '/v1/realtime?model=m');
+  await expect.poll(() => direct.heard).toEqual(['opened']);
+  expect([first.forwarded(), second.forwarded()]).toEqual([1, 0]);
+  await first.stop(0);
+  expect(await direct.ended).toBe('1001 shutting_down');
 });
 
 test('a stop waits for what is open as long as it may', async () => {

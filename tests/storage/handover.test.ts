@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FromOldProcess, protocolVersion } from '../../server/handover/messages.ts';
+import { taskOfOther, taskThere } from '../../server/handover/new-process.ts';
 import { type HandoverListener, listenForHandover, type OldServer } from '../../server/handover/old-process.ts';
 
 let dir: string;
@@ -37,6 +38,7 @@ function slowOldServer(releases: readonly Promise<void>[]) {
     pending: () => 0,
     follow: () => ({ receive: () => undefined, fail: () => undefined }),
     taskResponded: () => undefined,
+    leavePort: async () => undefined,
     stopAfterHandover: async () => undefined,
     fail: () => void calls.push('fail'),
   };
@@ -105,4 +107,13 @@ test('while one server takes over no other can, not even after it has died', asy
   other.destroy();
   letting.resolve();
   await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);
+});
+
+test('numbers of tasks of three servers in a row stay apart, and find their way back', () => {
+  const first = [1, 2, 3, 65_537];
+  const atThird = [...first.map(taskOfOther).map(taskOfOther), ...first.map(taskOfOther)];
+  expect(new Set(atThird).size).toBe(2 * first.length);
+  expect(atThird.every((id) => id < 0)).toBe(true);
+  expect(atThird.slice(0, 4).map(taskThere).map(taskThere)).toEqual(first);
+  expect(atThird.slice(4).map(taskThere)).toEqual(first);
 });

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -121,6 +122,67 @@ test('a third follows the second while the first still ends its streams', async 
   expect(await site.charged()).toHaveLength(2);
   await verified();
 });
+
+/** A connection that is kept from before a take-over, over which raw requests go. */
+interface KeptConnection {
+  /** @returns what comes within the connection until `isWhole` or its end. */
+  ask(request: string, isWhole: (text: string) => boolean): Promise<string>;
+}
+
+async function keptConnection(url: string, key: string): Promise<KeptConnection> {
+  const socket = await new Promise<Socket>((resolve) => {
+    const one = connect(Number(new URL(url).port), '127.0.0.1', () => resolve(one));
+  });
+  socket.on('error', () => undefined);
+  const ask: KeptConnection['ask'] = (request, isWhole) =>
+    new Promise((resolve) => {
+      let text = '';
+      const end = () => resolve(text);
+      socket.on('data', (bytes: Buffer) => {
+        text += bytes.toString('latin1');
+        if (isWhole(text)) end();
+      });
+      socket.once('close', end);
+      socket.write(request);
+    });
+  await ask(`GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`, (text) =>
+    text.includes('"data"'),
+  );
+  return { ask };
+}
+
+const streamRequest = (key: string): string => {
+  const body = '{"model":"gpt-4o-mini","stream":true,"messages":[{"role":"user","content":"hi"}]}';
+  return `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+};
+const socketRequest = (key: string): string =>
+  `GET /v1/realtime?model=gpt-4o-mini HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+
+test('over connections of the first server, streams and sockets that begin after the third one has come are served to their end', async () => {
+  const first = await site.serve();
+  const early = chat(first.url, key, true);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
+  const kept = await Promise.all(Array.from({ length: 6 }, () => keptConnection(first.url, key)));
+  const [socketConnection, ...streamConnections] = kept;
+  const second = await site.serve(['--take-over']);
+  const third = await site.serve(['--take-over']);
+  const later = streamConnections.map((one) => one.ask(streamRequest(key), (text) => text.endsWith('0\r\n\r\n')));
+  // The upstream of these tests offers no sockets: what it says to one comes as a response, with words.
+  const refused = await socketConnection?.ask(socketRequest(key), (text) => text.includes('request id'));
+  expect(refused).toMatch(/^HTTP\/1\.1 50\d [\s\S]*"error":\{[\s\S]*request id/);
+  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1 + later.length);
+  // Longer than the second one stays for what it serves itself.
+  await expect.poll(() => second.output(), { timeout: 20_000 }).toContain('another process serves from here on');
+  await Bun.sleep(3000);
+  upstreamStreams.finish();
+  for (const text of await Promise.all(later)) expect(text).toMatch(/^HTTP\/1\.1 200 [\s\S]*data: \[DONE\]/);
+  expect((await early).whole).toBe(true);
+  expect([await first.ended(), await second.ended()]).toEqual([0, 0]);
+  await ends(third);
+  const charged = await site.charged();
+  expect([charged.length, new Set(charged).size]).toEqual([6, 6]);
+  await verified();
+}, 120_000);
 
 test('a port that another server has is not shared with it, with one relay either', async () => {
   const serving = await site.serve();

@@ -113,6 +113,7 @@ async function pass(request: Request, path: string, peer: Peer): Promise<Respons
 
 const relay: Relay = {
   reject: () => null,
+  refusal: () => new Response(null, { status: 503 }),
   handle: (request, path, peer) =>
     pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
   test: reject,

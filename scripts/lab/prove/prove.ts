@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
@@ -13,12 +13,14 @@ import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
 import { slowClients } from './slow-clients.ts';
 import { soak } from './soak.ts';
+import { takeOvers } from './take-overs.ts';
 import { manyUsers } from './users.ts';
 
 const checks: Readonly<Record<string, (args: readonly string[]) => Promise<readonly Goal[]>>> = {
   'broken-streams': brokenStreams,
   overload,
   drain,
+  'take-overs': takeOvers,
   stalled: slowClients,
   crowd: manyUsers,
   soak,

@@ -29,7 +29,7 @@ export interface ProbeSite {
 }
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', 'dist', 'gateway');
-const program: Program = existsSync(binary) ? [binary] : ownProgram;
+export const siteProgram: Program = existsSync(binary) ? [binary] : ownProgram;
 
 /** @param core that it is kept on; null = wherever there is room. @param prefix what starts the server, as a shell that limits its memory. */
 export async function openSite(
@@ -40,7 +40,7 @@ export async function openSite(
   prefix: readonly string[] = [],
 ): Promise<ProbeSite> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-proof-'));
-  const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
+  const run = (args: readonly string[], input?: string) => command(siteProgram, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const { name, url, models } of channels) {
     const address = ['--base-url', url, '--models', models];
@@ -52,7 +52,7 @@ export async function openSite(
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const begin = async () => {
-    const serve = [...prefix, ...program, 'serve', '--port', String(port), ...serveFlags];
+    const serve = [...prefix, ...siteProgram, 'serve', '--port', String(port), ...serveFlags];
     const child = start(core, serve, { GATEWAY_DATA_DIR: dataDir, ...env });
     await waitForResponse(`${url}/readyz`, (status) => status === 200);
     return child;

@@ -36,8 +36,8 @@ export interface RelayPool {
   pause(): Promise<void>;
   /** Requests are forwarded to that socket, where another server accepts them; null = they are served here. */
   forwardTo(endpoint: string | null): void;
-  /** As `Stop` has it. */
-  stop(graceMs: number, delayMs?: number): Promise<void>;
+  /** As `Stop` has it. @param until threads stay until then, for what is forwarded. */
+  stop(graceMs: number, delayMs?: number, until?: Promise<unknown>): Promise<void>;
   shutDownNow(): void;
   /** A thread that they cannot do without is gone. @param reason what clients see. @param bankrupt it is the ledger's. */
   fail(reason: AppError, bankrupt: boolean): Promise<void>;

@@ -311,13 +311,14 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     },
   );
 
-  const over = async (message: ToRelay, ms: number): Promise<void> => {
+  const over = async (message: ToRelay, ms: number, hold?: Promise<unknown>): Promise<void> => {
     ending = true;
     stopWatch();
     connections.stop();
     each(message);
     const all = [...threads.values()];
     await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs, timers);
+    await hold;
     // What did not answer is ended like what died.
     for (const thread of all) {
       const isThere = threads.has(thread.number);
@@ -395,7 +396,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       moving = endpoint !== null;
       each({ kind: 'handOn', endpoint });
     },
-    stop: (graceMs, delayMs = 0) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs),
+    stop: (graceMs, delayMs = 0, until) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs, until),
     shutDownNow: () => each({ kind: 'hurry' }),
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
     terminate() {

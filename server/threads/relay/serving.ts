@@ -112,7 +112,7 @@ export function createServing(deps: ServingDeps): Serving {
     server: {
       leave: () => httpServer?.leave(),
       drain: () => httpServer?.drain(),
-      forwardedSocket: () => httpServer?.forwardedSocket() ?? 0,
+      forwarded: () => httpServer?.forwarded() ?? 0,
       stop: async (graceMs) => httpServer?.stop(graceMs),
     },
     relay,
