@@ -13,6 +13,8 @@ export interface LeasedAmount {
   readonly need: number;
   /** There is so little that each request has a lease of its own. */
   readonly small: boolean;
+  /** There is so much that a few requests' worth may be leased ahead of any use. */
+  readonly ample: boolean;
 }
 
 export interface LeaseDemand {
@@ -39,12 +41,18 @@ export interface LeaseDemandDeps {
   readonly release: (kind: LeaseKind, subject: number) => void;
 }
 
+/** Of an ample balance so many needs of one request are leased, however little was used: an outage may begin at any time. */
+const floorNeeds = 8;
+/** A balance of so many needs is ample: what a dozen nodes lease of it leaves the greater part free. */
+export const ampleFor = 256;
+
 interface Use {
   readonly kind: LeaseKind;
   readonly subject: number;
   owner: number;
   at: number;
   small: boolean;
+  ample: boolean;
   /** The largest need of one request; 0 = none has requested a lease. */
   need: number;
   /** Until then nothing is leased ahead. */
@@ -69,7 +77,19 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
   const likely = (use: Use): number => Math.max(current(use).before, use.used);
   const noted = (kind: LeaseKind, subject: number, owner: number): Use => {
     const at = now();
-    const use = { kind, subject, owner, at, small: false, need: 0, pausedUntil: at, since: at, used: 0, before: 0 };
+    const use = {
+      kind,
+      subject,
+      owner,
+      at,
+      small: false,
+      ample: false,
+      need: 0,
+      pausedUntil: at,
+      since: at,
+      used: 0,
+      before: 0,
+    };
     uses.set(keyOf(kind, subject), use);
     return use;
   };
@@ -84,7 +104,7 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
   const extend = (use: Use) => {
     if (use.need === 0 || use.small || now() < use.pausedUntil) return;
     const { kind, subject, owner, need } = use;
-    const expected = likely(use);
+    const expected = Math.max(likely(use), use.ample ? floorNeeds * need : 0);
     const short = need + expected - idle(kind, subject);
     if (short <= 0) return;
     // Half as much again, so that it is not requested in every interval.
@@ -94,11 +114,12 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
     });
   };
   return {
-    onGranted({ kind, subject, owner, need, small }) {
+    onGranted({ kind, subject, owner, need, small, ample }) {
       const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
       use.at = now();
       use.owner = owner;
       use.small = small;
+      use.ample = ample;
       use.need = Math.max(use.need, need);
     },
     onRejected(kind, subject) {

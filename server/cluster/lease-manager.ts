@@ -5,7 +5,7 @@ import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, UnspentLease } from '../billing/ports.ts';
-import { createLeaseDemand } from './lease-demand.ts';
+import { ampleFor, createLeaseDemand } from './lease-demand.ts';
 import { createLeaseMessages, received } from './lease-messages.ts';
 import type { NodeLeaseStore, SlotsUpdate } from './lease-store-shared.ts';
 
@@ -84,6 +84,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
       const received = ({ granted, tokenGranted, max, tokenMax }: Grant) => {
         for (const subject of subjects) {
           const isAccount = subject.kind === 'account';
+          const left = isAccount ? max : tokenMax;
           subject.got += isAccount ? granted : tokenGranted;
           const { kind, id } = subject;
           demand.onGranted({
@@ -91,7 +92,8 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
             subject: id,
             owner: userId,
             need,
-            small: (isAccount ? max : tokenMax) < smallFor * need,
+            small: left < smallFor * need,
+            ample: left >= ampleFor * need,
           });
         }
       };

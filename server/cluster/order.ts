@@ -22,6 +22,8 @@ export const hasNode = (files: DataDirFiles, env: Readonly<Record<string, string
 /** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
 const defaultLease = 30;
 const [minLease, maxLease] = [10, 600];
+/** Less would be any slow moment of the database. */
+const minAlone = 2;
 
 /** @throws AppError usage */
 export function leaseSecondsIn({
@@ -30,6 +32,19 @@ export function leaseSecondsIn({
   const seconds = setting === '' ? defaultLease : Number(setting);
   if (Number.isInteger(seconds) && seconds >= minLease && seconds <= maxLease) return seconds;
   throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${setting}: ${minLease}-${maxLease}` });
+}
+
+/**
+ * How long a node serves that reaches neither the database nor the Redis of the site: what was revoked does not reach it.
+ * @throws AppError usage
+ */
+export function aloneSecondsIn(
+  { GATEWAY_ALONE_SECONDS: setting = '' }: Readonly<Record<string, string | undefined>>,
+  leaseSeconds: number,
+): number {
+  const seconds = setting === '' ? leaseSeconds : Number(setting);
+  if (Number.isInteger(seconds) && seconds >= minAlone && seconds <= leaseSeconds) return seconds;
+  throw new AppError('usage', { detail: `GATEWAY_ALONE_SECONDS ${setting}: ${minAlone}-${leaseSeconds}` });
 }
 
 /** @returns null where the database is a file, which no other node uses. @throws AppError data_dir_unreadable, outbox_unusable */
@@ -41,6 +56,9 @@ export function nodeOrder(
 ): NodeOrder | null {
   if (place.engine === 'sqlite') return null;
   const folder = nodeFolder(files, env);
+  const leaseSeconds = leaseSecondsIn(env);
+  // The thread that needs it comes later: a wrong one stops the start.
+  aloneSecondsIn(env, leaseSeconds);
   return {
     place,
     name: nodeName(folder),
@@ -48,6 +66,6 @@ export function nodeOrder(
     ...more,
     pending: files.pending,
     ...folder,
-    leaseSeconds: leaseSecondsIn(env),
+    leaseSeconds,
   };
 }

@@ -1,9 +1,7 @@
 /**
- * The server that machines of a site count together on, Redis or Valkey. Requests do not wait for it when it is away, slow or
+ * The server that machines of a site share, Redis or Valkey. Requests do not wait for it when it is away, slow or
  * frozen: it is checked in the background, and every machine keeps to its own share until it is back.
  */
-import { rateScripts, type SiteRatesDeps } from '../relay/admission/site-rates.ts';
-
 /** The part of a client that is used. */
 export interface RedisLine {
   connect(): Promise<void>;
@@ -11,24 +9,42 @@ export interface RedisLine {
   close(): void;
 }
 
-export interface RedisDeps {
+/** Runs a script there. @returns null when it does not answer. */
+export type RedisScript<Name extends string> = (
+  script: Name,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+) => Promise<readonly number[] | null>;
+
+export interface RedisDeps<Name extends string> {
+  readonly scripts: Readonly<Record<Name, string>>;
+  /** Keys of one purpose share a hash slot, where the server is a cluster. */
+  readonly purpose: 'rates' | 'changes';
   readonly open: () => RedisLine;
-  /** One line for the operator, when it goes and when it comes back. */
-  readonly print: (line: string) => void;
+  /** Called when it goes, and with null when it comes back. */
+  readonly changed: (error: unknown) => void;
   readonly wait: (ms: number) => Promise<void>;
 }
 
 /** Requests wait no longer than this to be counted. */
 const timeoutMs = 250;
 const againMs = 1000;
-/** One site's keys share a hash slot, where the server is a cluster. */
-const prefix = 'gateway:{rates}:';
 
-export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDeps, 'run'> & { close(): void } {
+export function createRedis<Name extends string>({
+  open,
+  scripts,
+  purpose,
+  changed,
+  wait,
+}: RedisDeps<Name>): {
+  readonly run: RedisScript<Name>;
+  close(): void;
+} {
+  const prefix = `gateway:{${purpose}}:`;
   let line: RedisLine | null = null;
   let closed = false;
   let warned = false;
-  const digests = new Map<string, string>();
+  const digests = new Map<Name, string>();
 
   const within = async <T>(work: Promise<T>): Promise<T> => {
     const timedOut = wait(timeoutMs).then(() => Promise.reject(new Error(`no answer within ${timeoutMs} ms`)));
@@ -38,7 +54,7 @@ export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDep
     const fresh = open();
     try {
       await within(fresh.connect());
-      for (const [name, text] of Object.entries(rateScripts))
+      for (const [name, text] of Object.entries(scripts) as [Name, string][])
         digests.set(name, String(await within(fresh.send('SCRIPT', ['LOAD', text]))));
       line = fresh;
     } catch (error) {
@@ -50,10 +66,10 @@ export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDep
     while (!closed && line === null) {
       try {
         await join();
-        if (warned) print('rate limits: Redis answers again, all nodes count together');
+        if (warned) changed(null);
         warned = false;
       } catch (error) {
-        if (!warned) print(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+        if (!warned) changed(error);
         warned = true;
         await wait(againMs);
       }
@@ -63,19 +79,19 @@ export function createRedis({ open, print, wait }: RedisDeps): Pick<SiteRatesDep
     if (line !== from) return;
     line = null;
     from.close();
-    if (!warned) print(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+    if (!warned) changed(error);
     warned = true;
     void keepTrying();
   };
   void keepTrying();
 
-  const evaluate = async (of: RedisLine, script: keyof typeof rateScripts, values: string[]): Promise<unknown> => {
+  const evaluate = async (of: RedisLine, script: Name, values: string[]): Promise<unknown> => {
     try {
       return await of.send('EVALSHA', [digests.get(script) ?? '', ...values]);
     } catch (error) {
       // It was emptied, or started again.
       if (!String(error).includes('NOSCRIPT')) throw error;
-      return of.send('EVAL', [rateScripts[script], ...values]);
+      return of.send('EVAL', [scripts[script], ...values]);
     }
   };
 

@@ -112,6 +112,16 @@ export interface Snapshot {
   readonly options: Readonly<Record<string, string>>;
   /** Machines that serve the site together, where it is not one. */
   readonly nodes?: number;
+  /** Absent where everything is known. */
+  readonly unknown?: UnknownRights;
+}
+
+/** Whose rights may have changed since this node last read of them: requests of theirs are refused until it has. */
+export interface UnknownRights {
+  /** The node has been alone for too long. */
+  readonly all: boolean;
+  readonly users: readonly number[];
+  readonly tokens: readonly number[];
 }
 
 /** Rows that changed since `Snapshot.seq` or the last delta. A user's delta carries no balance news: balances move only through ledger events. */
@@ -130,4 +140,6 @@ export interface SnapshotDelta {
   };
   /** As many machines serve the site now; absent = as many as before. */
   readonly nodes?: number;
+  /** Absent = as before. */
+  readonly unknown?: UnknownRights;
 }

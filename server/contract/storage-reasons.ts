@@ -17,6 +17,10 @@ export const storageReasons = {
   commit_unknown: { zh: '数据库未答复提交是否成功', en: 'the database did not say whether it committed' },
   declared_gone: { zh: '本节点已被判定为离线', en: 'this node was declared gone' },
   tenure_over: { zh: '已过久未收到数据库的答复', en: 'the database has not been heard of for too long' },
+  cut_off: {
+    zh: '本节点与数据库失去联系，无法确认此令牌现在的权限',
+    en: 'this node is cut off from the database and does not know what this key may do now',
+  },
   thread_gone: { zh: '{thread} 线程已终止', en: 'the {thread} thread is gone' },
   copy_unkept: {
     zh: '本节点的磁盘（GATEWAY_OUTBOX 或数据目录）写不下账目的副本',

@@ -31,7 +31,21 @@ beforeEach(() => {
 });
 
 const spent = (amount: number, tokenId = 0) => uses.settled([{ ...settle(`r${at}`, 7, amount), tokenId }]);
-const lent = (small = false) => uses.onGranted({ kind: 'account', subject: 7, owner: 7, need: 100, small });
+const lent = (small = false, ample = false) =>
+  uses.onGranted({ kind: 'account', subject: 7, owner: 7, need: 100, small, ample });
+
+test('of an ample balance eight more requests are leased from the first one on, of any other what was used', () => {
+  lent(false, true);
+  idle = 900;
+  uses.cleanup();
+  expect(requested).toEqual([]);
+  idle = 0;
+  uses.cleanup();
+  expect(requested).toEqual([{ account: 7, token: 0, amount: 1300 }]);
+  lent(false, false);
+  uses.cleanup();
+  expect(requested.at(-1)).toEqual({ account: 7, token: 0, amount: 100 });
+});
 
 test('what was spent in this span or in the one before is forecast; what was spent longer ago is not', () => {
   spent(40);
@@ -62,7 +76,7 @@ test('a limit is leased ahead beside the balance; where no request has asked for
   spent(60, 9);
   uses.cleanup();
   expect(requested).toEqual([]);
-  uses.onGranted({ kind: 'token', subject: 9, owner: 7, need: 100, small: false });
+  uses.onGranted({ kind: 'token', subject: 9, owner: 7, need: 100, small: false, ample: false });
   uses.cleanup();
   expect(requested).toEqual([{ account: 7, token: 9, amount: 190 }]);
 });

@@ -3,7 +3,12 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RedisServer, redisInstalled, startRedis } from '../../scripts/servers/redis.ts';
 import { createRedis, redisAt } from '../../server/cluster/redis.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
-import { createSiteRates, type SiteRates, type SiteVisit } from '../../server/relay/admission/site-rates.ts';
+import {
+  createSiteRates,
+  rateScripts,
+  type SiteRates,
+  type SiteVisit,
+} from '../../server/relay/admission/site-rates.ts';
 import type { Principal } from '../../server/relay/intake/parsed-request.ts';
 import type { RelaySettings } from '../../server/relay/state/settings.ts';
 
@@ -46,7 +51,9 @@ async function machine(settings = settingsWith({})): Promise<Machine> {
   const messages: string[] = [];
   const { run, close } = createRedis({
     open: () => redisAt(redis.url),
-    print: (line) => void messages.push(line),
+    scripts: rateScripts,
+    purpose: 'rates',
+    changed: (error) => void messages.push(error === null ? 'answers again' : 'is away'),
     // A machine that is busy is not a server that is away.
     wait: (ms) => Bun.sleep(20 * ms),
   });

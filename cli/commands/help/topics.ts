@@ -54,6 +54,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     zh: '租约秒数：数据库不可用时节点可继续服务的时间（少 3 秒），也是死节点的额度归还前的时间（多 5 秒；10 至 600，默认 30）',
     en: 'seconds a lease lasts: a node serves for so long without the database (less 3), and what a dead one leased is free after as long (and 5 more; 10 to 600, else 30)',
   },
+  {
+    name: 'GATEWAY_ALONE_SECONDS',
+    zh: '既无法访问数据库也无法访问 REDIS_URL 的节点在多少秒后停止服务：吊销的令牌到不了它（2 至租约秒数，默认为租约秒数）',
+    en: 'seconds after which a node stops serving that reaches neither the database nor REDIS_URL: revoked keys do not reach it (2 to the seconds of a lease, which is the default)',
+  },
   { name: 'GATEWAY_URL', zh: '远程网关', en: 'remote gateway' },
   { name: 'GATEWAY_TOKEN', zh: '访问令牌', en: 'access token' },
   { name: 'GATEWAY_USER', zh: '访问令牌的用户编号', en: 'user id of the access token' },

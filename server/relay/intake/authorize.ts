@@ -5,6 +5,7 @@ import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isNetwork } from '../../contract/networks.ts';
 import type { TokenSnapshot } from '../../contract/snapshot.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
 import { bareKey } from '../../contract/token-key.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
@@ -169,6 +170,8 @@ export class Authorize {
     checkStatus(token, now() / 1000, settings);
     const user = state.user(token.userId);
     if (user === undefined) throw new AppError('token_invalid');
+    if (state.isUnknown(user.id, token.id))
+      throw new AppError('storage_unavailable', { reason: reasonText('cut_off'), seconds: 1 });
     if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
     if (token.allowIps.length > 0) this.checkAddress(token, peer);
     const { group } = token;

@@ -1,6 +1,13 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
-import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+import type {
+  ChannelSnapshot,
+  Snapshot,
+  SnapshotDelta,
+  TokenSnapshot,
+  UnknownRights,
+  UserSnapshot,
+} from '../../contract/snapshot.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
@@ -36,6 +43,10 @@ export interface RelayState {
   snapshot(): Snapshot;
   /** Machines that serve the site together, this one among them. */
   nodes(): number;
+  /** It has heard neither of the database nor of the others for too long to serve anybody. */
+  isIsolated(): boolean;
+  /** What this user and key may do has changed, or may have, since this machine last read of it. */
+  isUnknown(userId: number, tokenId: number): boolean;
 }
 
 /** Called for every row of a user or token as it comes and goes. */
@@ -58,6 +69,9 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const free = new Map<string, Map<string, boolean>>();
   let seq = 0;
   let nodes = 1;
+  let unknown: UnknownRights | undefined;
+  let unknownUsers: ReadonlySet<number> = new Set();
+  let unknownTokens: ReadonlySet<number> = new Set();
   const listeners: ((id: number) => void)[] = [];
   const watchers = new Set<() => void>();
   const { promise: ready, resolve: incoming } = Promise.withResolvers<void>();
@@ -90,6 +104,11 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     apply(update) {
       seq = update.seq;
       nodes = update.nodes ?? nodes;
+      if (update.unknown !== undefined) {
+        unknown = update.unknown;
+        unknownUsers = new Set(unknown.users);
+        unknownTokens = new Set(unknown.tokens);
+      }
       if (update.kind === 'snapshot') {
         users.clear();
         tokens.clear();
@@ -162,8 +181,12 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       channels: [...channels.all()],
       options: Object.fromEntries(options),
       nodes,
+      ...(unknown === undefined ? {} : { unknown }),
     }),
     nodes: () => nodes,
+    isIsolated: () => unknown?.all === true,
+    isUnknown: (userId, tokenId) =>
+      unknown !== undefined && (unknown.all || unknownUsers.has(userId) || unknownTokens.has(tokenId)),
   };
   return state;
 }

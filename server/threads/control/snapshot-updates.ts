@@ -1,6 +1,6 @@
 /** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
-import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
 import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
 
@@ -15,6 +15,8 @@ export interface Publisher {
   applied(seq: number): void;
   /** So many machines serve the site. */
   nodes(count: number): void;
+  /** Whose rights this machine does not know at the moment. */
+  unknown(rights: UnknownRights): void;
   /** When the last successful poll ended, by the given clock. */
   knownAt(): number;
   stop(): void;
@@ -106,6 +108,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       for (const { seq: awaited, done } of applying) if (awaited <= appliedSeq) done();
     },
     nodes: (count) => deps.publish({ kind: 'delta', seq, ...unchanged, nodes: count }),
+    unknown: (rights) => deps.publish({ kind: 'delta', seq, ...unchanged, unknown: rights }),
     knownAt: () => known,
     stop: () => timer?.close(),
   };

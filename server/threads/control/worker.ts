@@ -9,11 +9,12 @@ import { createMembers } from '../../../db/postgres/members.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import type { ChangeBoard } from '../../cluster/change-board.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
-import { systemTimers, type Timers } from '../../contract/timers.ts';
+import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
@@ -33,6 +34,7 @@ import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { threadTimers } from '../relay/clock.ts';
 import { stallLimits, watchStalls } from '../relay/pulse.ts';
 import { backupInThread } from './backup-thread.ts';
+import type { Isolation } from './isolation.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
@@ -112,14 +114,19 @@ async function start(order: ControlStart) {
     verifiedBackup: backupInThread,
     now: timers.now,
   });
+  let isolation: Isolation | null = null;
   const publisher = createPublisher({
     source: createSnapshotSource({ database, vault, feed }),
-    publish: (update) => self.postMessage(update),
+    publish(update) {
+      self.postMessage(update);
+      isolation?.changed(update);
+    },
     optionsChanged: services.options.reload,
     report,
     timers,
   });
   await publisher.start();
+  if (order.leaseSeconds !== null) isolation = await watchIsolation(publisher, order.leaseSeconds, timers);
   const requestIds = new RequestIds(timers.now);
   const api = {
     services,
@@ -198,6 +205,7 @@ async function start(order: ControlStart) {
       await traffic.stop();
       stopWatchingKey();
       peers?.stop();
+      isolation?.stop();
       publisher.stop();
       for (const server of servers) {
         server.closeAllConnections();
@@ -290,6 +298,30 @@ async function joinPeers({
       lease_seconds: leaseSeconds,
     }),
   });
+}
+
+/** A node that is cut off learns on the Redis of the site, if there is one, whose rights have changed. */
+async function watchIsolation(publisher: Publisher, leaseSeconds: number, timers: Timers): Promise<Isolation> {
+  const { createIsolation } = await import('./isolation.ts');
+  const { aloneSecondsIn } = await import('../../cluster/order.ts');
+  const url = process.env.REDIS_URL ?? '';
+  return createIsolation({
+    board: url === '' ? null : await changeBoardAt(url, timers),
+    aloneMs: aloneSecondsIn(process.env, leaseSeconds) * 1000,
+    knownAt: publisher.knownAt,
+    publish: publisher.unknown,
+    timers,
+  });
+}
+
+async function changeBoardAt(url: string, timers: Timers): Promise<ChangeBoard> {
+  const { createRedis, redisAt } = await import('../../cluster/redis.ts');
+  const { boardScripts, createChangeBoard } = await import('../../cluster/change-board.ts');
+  // The relays say it when it goes and comes back.
+  const changed = () => undefined;
+  const wait = (ms: number) => sleep(timers, ms);
+  const { run } = createRedis({ open: () => redisAt(url), scripts: boardScripts, purpose: 'changes', changed, wait });
+  return createChangeBoard(run);
 }
 
 /** What serves the API is loaded and put together for its first request: a node that only relays never needs it. */

@@ -17,7 +17,7 @@ import { createLog } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
 import type { LeaseSource } from '../../relay/admission/lease-client.ts';
-import { createSiteRates, type SiteRates } from '../../relay/admission/site-rates.ts';
+import { createSiteRates, rateScripts, type SiteRates } from '../../relay/admission/site-rates.ts';
 import { runChannelTest } from '../../relay/channel-test.ts';
 import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';
 import type { BodyMemory } from '../../relay/intake/body-memory.ts';
@@ -203,7 +203,18 @@ export function createServing(deps: ServingDeps): Serving {
 function ratesOf({ order, state, timers }: ServingDeps, print: (line: string) => void): { readonly rates?: SiteRates } {
   const url = order.env.REDIS_URL ?? '';
   if (url === '') return {};
-  const { run } = createRedis({ open: () => redisAt(url), print, wait: (ms) => sleep(timers, ms) });
+  const { run } = createRedis({
+    open: () => redisAt(url),
+    scripts: rateScripts,
+    purpose: 'rates',
+    changed: (error) =>
+      print(
+        error === null
+          ? 'rate limits: Redis answers again, all nodes count together'
+          : `rate limits: Redis is away, each node keeps to its share: ${String(error)}`,
+      ),
+    wait: (ms) => sleep(timers, ms),
+  });
   return { rates: createSiteRates({ run, settings: () => state.settings }) };
 }
 
@@ -268,7 +279,7 @@ function openServer(
       port: order.port,
       shared: order.sharesPort,
       forwardedSocket: order.forwardedSocket,
-      mayServe: () => ledger.healthy().ok,
+      mayServe: () => ledger.healthy().ok && !state.isIsolated(),
       isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
       consoleAsset: createConsoleAssets(() => state.settings),

@@ -1,0 +1,84 @@
+/**
+ * What a node does not know while it cannot read the change feed. Users and keys that others report as changed on the site's
+ * Redis are not served until the change was read; where neither the database nor Redis answers for too long, nobody is.
+ */
+
+import type { ChangeBoard } from '../../cluster/change-board.ts';
+import type { Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
+import type { Timers } from '../../contract/timers.ts';
+
+export interface IsolationDeps {
+  /** null = the site has no Redis. */
+  readonly board: ChangeBoard | null;
+  /** Milliseconds without database and Redis after which nobody is served. */
+  readonly aloneMs: number;
+  /** When everything that could be known was known, by the steady clock. */
+  readonly knownAt: () => number;
+  readonly publish: (unknown: UnknownRights) => void;
+  readonly timers: Pick<Timers, 'monoNow' | 'every'>;
+}
+
+export interface Isolation {
+  /** The feed brought this: nodes that cannot read it learn of it. */
+  changed(update: Snapshot | SnapshotDelta): void;
+  stop(): void;
+}
+
+const checkMs = 250;
+/** The feed is read five times a second: it is late after that. */
+const lateMs = 1000;
+/** The way to Redis, and between the two looks at the clock. */
+const marginMs = 1000;
+
+const nothing: UnknownRights = { all: false, users: [], tokens: [] };
+
+export function createIsolation({ board, aloneMs, knownAt, publish, timers }: IsolationDeps): Isolation {
+  const { monoNow } = timers;
+  let heardAt = Number.NEGATIVE_INFINITY;
+  let published = nothing;
+  let looking = false;
+
+  const set = (next: UnknownRights) => {
+    if (
+      next.all === published.all &&
+      next.users.length === published.users.length &&
+      next.tokens.length === published.tokens.length
+    )
+      return;
+    published = next;
+    publish(next);
+  };
+  const check = async (): Promise<void> => {
+    const at = monoNow();
+    const known = knownAt();
+    if (at - known < lateMs) return set(nothing);
+    const found = (await board?.read(at - known + marginMs)) ?? null;
+    // It was read while Redis answered.
+    if (knownAt() !== known) return;
+    if (found !== null) heardAt = at;
+    // A user or key that was reported stays unknown when Redis goes as well.
+    const { users, tokens } = found ?? published;
+    set({ all: monoNow() - Math.max(known, heardAt) >= aloneMs, users, tokens });
+  };
+  const look = () => {
+    if (looking) return;
+    looking = true;
+    void check().finally(() => {
+      looking = false;
+    });
+  };
+  const timer = timers.every(look, checkMs);
+
+  return {
+    changed(update) {
+      if (board === null || update.kind === 'snapshot') return;
+      const { users, tokens, removed } = update;
+      const changed = {
+        users: [...users.map(({ id }) => id), ...removed.users],
+        tokens: [...tokens.map(({ id }) => id), ...removed.tokens],
+      };
+      if (changed.users.length + changed.tokens.length > 0) void board.post(changed);
+    },
+    stop: () => timer.close(),
+  };
+}

@@ -1,0 +1,95 @@
+/** What a node that cannot read the change feed refuses: what others report as changed, and in the end everybody. */
+import { beforeEach, expect, test } from 'vitest';
+import type { ChangedIds } from '../../server/cluster/change-board.ts';
+import type { UnknownRights } from '../../server/contract/snapshot.ts';
+import { createIsolation, type Isolation } from '../../server/threads/control/isolation.ts';
+
+let now: number;
+let known: number;
+let look: () => void;
+let answer: ChangedIds | null;
+let asked: number[];
+let posted: ChangedIds[];
+let published: UnknownRights[];
+
+beforeEach(() => {
+  now = 100_000;
+  known = now;
+  answer = { users: [], tokens: [] };
+  asked = [];
+  posted = [];
+  published = [];
+});
+
+const open = (hasRedis: boolean): Isolation =>
+  createIsolation({
+    board: hasRedis
+      ? {
+          read: async (ms) => {
+            asked.push(ms);
+            return answer;
+          },
+          post: async (changed) => void posted.push(changed),
+        }
+      : null,
+    aloneMs: 5000,
+    knownAt: () => known,
+    publish: (rights) => void published.push(rights),
+    timers: {
+      monoNow: () => now,
+      every: (run) => {
+        look = run;
+        return { close: () => undefined } as never;
+      },
+    },
+  });
+const after = async (ms: number) => {
+  now += ms;
+  look();
+  await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('a node that reads the feed asks nobody, and one that does not refuses what was changed since, until it reads again', async () => {
+  open(true);
+  await after(900);
+  expect([asked, published]).toEqual([[], []]);
+  answer = { users: [5], tokens: [17] };
+  await after(600);
+  expect(asked).toEqual([2500]);
+  expect(published).toEqual([{ all: false, users: [5], tokens: [17] }]);
+  // What it was told stays so when Redis goes as well, and for longer than it may be alone.
+  answer = null;
+  await after(1000);
+  expect(published).toHaveLength(1);
+  await after(5000);
+  expect(published.at(-1)).toEqual({ all: true, users: [5], tokens: [17] });
+  known = now;
+  await after(0);
+  expect(published.at(-1)).toEqual({ all: false, users: [], tokens: [] });
+});
+
+test('Redis that answers is company enough; without it a node is alone after the time that was set, and not before', async () => {
+  open(true);
+  await after(60_000);
+  expect(published).toEqual([]);
+  open(false);
+  known = now;
+  await after(4999);
+  expect(published).toEqual([]);
+  await after(1);
+  expect(published).toEqual([{ all: true, users: [], tokens: [] }]);
+});
+
+test('what the feed brings is posted: changed and removed users and keys, and nothing where there are none', () => {
+  const isolation = open(true);
+  const unchanged = { kind: 'delta', seq: 1, users: [], tokens: [], channels: [], options: {} } as const;
+  isolation.changed({ ...unchanged, removed: { users: [], tokens: [], channels: [3] } });
+  expect(posted).toEqual([]);
+  isolation.changed({
+    ...unchanged,
+    users: [{ id: 1 } as never],
+    tokens: [{ id: 2 } as never],
+    removed: { users: [8], tokens: [9], channels: [] },
+  });
+  expect(posted).toEqual([{ users: [1, 8], tokens: [2, 9] }]);
+});
