@@ -105,8 +105,8 @@ pressViews({
   'walk-simulate': {
     ...views['pricing-root'],
     steps: [
+      // The list of models is not in the way.
       'press Simulate…',
-      'key Escape',
       'type Change of prices = 10',
       'press Calculate',
       'press Apply to…',
