@@ -63,7 +63,7 @@ export function placeIn(home: string, written: string): string {
   } catch {
     return refuse(written, '是无效的链接', 'it is a link to nothing');
   }
-  if (!isInside(root, real)) refuse(written, '链接指向主目录之外', 'it is a link out of the home folder');
+  if (!isInside(root, real)) refuse(written, '链接指向主目录之外', 'it is a link out of the home directory');
   if (existsSync(real) && !statSync(real).isFile()) refuse(written, '不是文件', 'it is no file');
   return real;
 }

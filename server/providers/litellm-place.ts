@@ -358,7 +358,7 @@ function azureAt(named: Named, values: RowValues, base: string): Channel {
   const deployment = /^(.*?)\/openai\/deployments\/([^/?]+)/.exec(base);
   const query = URL.canParse(base) ? new URL(base).searchParams.get('api-version') : null;
   const version = values.read('api_version') || query || values.variable('AZURE_API_VERSION');
-  const root = deployment?.[1] ?? base.replace(/\/openai(?:\/v1)?$/, '').replace(/\?.*$/, '');
+  const root = deployment?.[1] ?? withoutQuery(base.replace(/\/openai(?:\/v1)?$/, ''));
   return {
     upstream: decodeURIComponent(deployment?.[2] ?? model),
     type: typeOf('azure'),
@@ -405,4 +405,9 @@ function cloudflareAt(named: Named, values: RowValues, base: string): Channel {
   const root = account === null ? '' : base.slice(0, base.indexOf('/client/v4'));
   const home = providerBySlug('cloudflare')?.baseUrl;
   return { upstream: named.model, type: typeOf('cloudflare'), base: root === home ? '' : root, other };
+}
+
+function withoutQuery(address: string): string {
+  const at = address.indexOf('?');
+  return at < 0 ? address : address.slice(0, at);
 }

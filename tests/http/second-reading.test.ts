@@ -220,7 +220,14 @@ test('a channel test is labelled and in no user’s sums', async () => {
   await api.gateway.ledger.drain();
   const { items } = (await works('GET', '/api/log/?p=1&page_size=10')) as { items: Record<string, unknown>[] };
   expect(items).toMatchObject([{ token_name: '模型测试', content: '模型测试', quota: 0, user_id: 0 }]);
-  expect(await works('GET', '/api/log/self/stat', undefined, plain)).toEqual({ quota: 0, rpm: 0, tpm: 0 });
+  expect(await works('GET', '/api/log/self/stat', undefined, plain)).toEqual({
+    quota: 0,
+    requests: 0,
+    errors: 0,
+    refused: 0,
+    rpm: 0,
+    tpm: 0,
+  });
 });
 
 test('a token cannot be put into a group that its user may not use', async () => {

@@ -321,7 +321,7 @@ test('the end waits for its bill, and goes out with it before anything else foll
   up.end();
   await row();
   // The client did not ask for the usage.
-  expect(text()).toBe(wire.begin + wire.first + wire.finish + wire.terminal);
+  await expect.poll(text, fast).toBe(wire.begin + wire.first + wire.finish + wire.terminal);
 });
 
 test('an answer that comes with its end in one frame waits as well', async () => {

@@ -115,7 +115,7 @@ export const terminalErrors = {
   ),
   node_gone: business(
     '节点 {name} 已不在运行；gateway node forget {name} 将其从列表移除',
-    'Node {name} does not run any more; gateway node forget {name} takes it off the list',
+    'Node {name} does not run any more; remove it from the list with gateway node forget {name}',
     6,
   ),
   node_owes: business(
