@@ -80,6 +80,35 @@ test('a caller cannot disable a channel with words that the upstream repeats', a
   await gateway.sync();
 });
 
+/** The ways in which a caller may write words that an upstream reads differently from the bytes that came. */
+const written: readonly (readonly [string, string, string, Record<string, string>])[] = [
+  ['as escapes', '/v1/chat/completions', '"role": "\\u0059our credit\\nbalance is too low"', {}],
+  ['in a header', '/v1/chat/completions', '"role": "user"', { 'openai-beta': 'your credit balance is too low' }],
+  ['in the query', '/v1/chat/completions?beta=your%20credit+balance%20is%20too%20low', '"role": "user"', {}],
+];
+
+test.each(written)(
+  'words that a caller wrote %s, and the upstream repeats, disable nothing',
+  async (_name, path, role, headers) => {
+    answer = {
+      status: 400,
+      body: { error: { message: "Invalid value: 'Your credit balance is too low'.", type: 'invalid_request_error' } },
+    };
+    const id = await gateway.channel(poor.url, { models: 'm' });
+    gateway.troubles.length = 0;
+    const request = new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', ...headers },
+      body: `{"model": "m", "messages": [{${role}, "content": "hi"}]}`,
+    });
+    const response = await gateway.relay.handle(request, '/v1/chat/completions', { ip: () => '127.0.0.1' });
+    expect(response.status).toBe(400);
+    expect(gateway.troubles).toEqual([]);
+    await gateway.services.channels.remove(id);
+    await gateway.sync();
+  },
+);
+
 test('other words of a client mistake stay a client mistake', () => {
   const failure = {
     class: 'client',

@@ -261,6 +261,54 @@ test('words of the caller that an upstream repeats neither cool a key nor end as
   expect(gateway.troubles).toEqual([]);
 });
 
+test('who writes the words of a quota himself reads no more of the upstream’s own than others do', async () => {
+  await gateway.channel(upstream.url);
+  refusing(400, { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' });
+  gateway.troubles.length = 0;
+  const messages = [{ role: 'user', content: 'your credit balance is too low' }];
+  const answer = await send(['/v1/chat/completions', { model: 'gpt-4o-mini', messages }]);
+  expect(answer).toMatchObject({ status: 400, retry: 'false' });
+  expect(answer.text).toContain('upstream_spent');
+  expect(answer.text).not.toContain('access the API');
+  expect(gateway.troubles).toEqual([]);
+});
+
+test.each([
+  ['openai-chat', 'openai/gpt-4o-mini requires moderation on OpenRouter. Your input was flagged for "violence".'],
+  ['openai-chat', 'Your chosen model requires moderation and your input was flagged'],
+  ['anthropic-messages', 'Content violates usage guidelines. Team: 1b2c, Failed check: SAFETY_CHECK_TYPE_BIO'],
+] as const)(
+  'what a caller wrote and an upstream refuses with 403 for its content harms no channel: %s, %s',
+  async (dialect, message) => {
+    await gateway.channel(upstream.url);
+    await gateway.channel(`${upstream.url}/second`, { priority: -1 });
+    gateway.troubles.length = 0;
+    refusing(403, { message, type: 'x', code: 'The caller does not have permission' });
+    const answer = await send(requests[dialect]);
+    expect(answer).toMatchObject({ status: 400, retry: 'false' });
+    expect(answer.text).toContain(message.slice(0, 30));
+    expect(gateway.troubles).toEqual([]);
+    expect(upstream.requests).toHaveLength(1);
+    upstream.script((response) => sendJson(response, completion(1, 1)));
+    expect((await send()).status).toBe(200);
+    expect(upstream.requests.map(({ path }) => path.startsWith('/second'))).toEqual([false, false]);
+  },
+);
+
+test('a stream that has begun, and breaks off with words of the upstream’s quota, ends without them', async () => {
+  await gateway.channel(upstream.url);
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hello' } }] })}\n\n`);
+    const error = { message: 'You exceeded your current quota, see billing', code: 'insufficient_quota' };
+    response.end(`data: ${JSON.stringify({ error })}\n\n`);
+  });
+  const { text } = await send(['/v1/chat/completions', { ...requests['openai-chat'][1], stream: true }]);
+  expect(text).toContain('Hello');
+  expect(text).toContain('upstream_spent');
+  expect(text).not.toContain('see billing');
+});
+
 test('throttling that mentions the length of prompts is waited for all the same', async () => {
   await gateway.channel(upstream.url);
   refusing(429, { message: 'Too many tokens: prompt is too long for the next minute' });

@@ -2,8 +2,8 @@
 import type { UpstreamError } from '../../protocols/canonical.ts';
 import type { WithSource } from './row.ts';
 
-/** `context`: the prompt is longer than the model takes. `spent`: the account cannot pay, for longer than a client waits. `missing`: the model or call does not exist there. */
-export type RejectionReason = 'context' | 'spent' | 'missing';
+/** `context`: the prompt is longer than the model takes. `spent`: the account cannot pay, for longer than a client waits. `missing`: the model or call does not exist there. `content`: what the caller wrote is not allowed there. */
+export type RejectionReason = 'context' | 'spent' | 'missing' | 'content';
 
 export interface RefusalRow extends WithSource {
   readonly reason: RejectionReason;
@@ -76,6 +76,20 @@ const refusalRows: readonly RefusalRow[] = [
   ),
   // Without sizes.
   context(/context_length_exceeded|maximum context length|exceeds the context window/i),
+
+  // OpenRouter and xAI refuse what a caller wrote with 403, as others refuse a key.
+  {
+    reason: 'content',
+    of: 'start',
+    words: /^(?:[\w./:-]+|your chosen model) requires moderation\b[^"]{0,40}\byour input was flagged/i,
+    source: 'https://openrouter.ai/docs/api/reference/errors-and-debugging',
+  },
+  {
+    reason: 'content',
+    of: 'start',
+    words: /^content violates usage guidelines/i,
+    source: 'https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267',
+  },
 
   // OpenAI.
   {

@@ -112,6 +112,9 @@ export function statusFailure(status: number, error: UpstreamError, stated: numb
   if (reason === 'context' && failure.class === 'key') return failure;
   // The same prompt is too long everywhere, and every client knows 400 for it.
   if (reason === 'context') return { ...failure, class: 'client', status: 400, refusal };
+  // No other channel should be asked for it, and no client takes 400 for a failed login.
+  if (reason === 'content')
+    return { ...failure, class: 'refusal', status: 400, error: { ...error, code: 'content_filter' }, refusal };
   return { ...failure, class: reason === 'spent' ? 'key' : 'host', refusal };
 }
 
@@ -128,7 +131,7 @@ export function isPermanent({ class: kind, status, reason, retryAfter, refusal, 
 /**
  * Words of the operator's count with any status: a spent account may answer 400 or 429. What the caller wrote itself and the
  * upstream only repeats does not count.
- * @param keywords lower case.
+ * @param keywords lower case. @param message what the caller wrote, as `writtenIn` reads it.
  */
 export function withKeywords(
   failure: UpstreamFailure,
@@ -141,6 +144,25 @@ export function withKeywords(
   const own = message().toLowerCase();
   return found.every((word) => own.includes(word)) ? failure : { ...failure, class: 'key', named: true };
 }
+
+/** What a caller wrote, with every escape read, since an upstream repeats it read: its body, query and headers. */
+export function writtenIn(body: string, { url, headers }: Pick<Request, 'url' | 'headers'>): string {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
+  const words = [unescaped(body), ...[...query].flat(), ...headers.values()];
+  return words.join('\n').replace(/\s+/g, ' ');
+}
+
+/** Of JSON. */
+const unescaped = (text: string): string =>
+  text.includes('\\')
+    ? text.replace(/\\(?:u([\da-f]{4})|(.))/gi, (_all, code: string | undefined, letter: string) =>
+        code === undefined ? (/[nrtbf]/.test(letter) ? ' ' : letter) : String.fromCharCode(Number.parseInt(code, 16)),
+      )
+    : text;
+
+/** An upstream that speaks of its own account's quota, whatever it blames: a caller would take it for his own. */
+export const tellsQuota = ({ reason, error }: UpstreamFailure): boolean =>
+  reason === 'status' && error !== null && refusalIn(error, true)?.reason === 'spent';
 
 /** A caller's mistake fails everywhere alike; all else may succeed on another channel. */
 export const mayRetry = (failure: UpstreamFailure): boolean =>
@@ -173,7 +195,8 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
     case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
-      if (final) return finalError(failure);
+      if (final || ((failure.class === 'client' || failure.class === 'refusal') && tellsQuota(failure)))
+        return finalError(failure);
       if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
       if (failure.inBody === true) return new AppError('upstream_failed', reasonOf(failure));
@@ -187,15 +210,10 @@ function finalError(failure: UpstreamFailure): AppError {
   return new AppError(code, code === 'upstream_spent' ? {} : reasonOf(failure));
 }
 
-function permanentCode({
-  class: kind,
-  status,
-  error,
-  refusal,
-}: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
-  if (refusal?.reason === 'spent' || status === 402 || status === 429) return 'upstream_spent';
-  if (kind !== 'key') return 'upstream_missing';
-  return error !== null && refusalIn(error, true)?.reason === 'spent' ? 'upstream_spent' : 'upstream_key';
+function permanentCode(failure: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
+  const { class: kind, status, refusal } = failure;
+  if (refusal?.reason === 'spent' || status === 402 || status === 429 || tellsQuota(failure)) return 'upstream_spent';
+  return kind === 'key' ? 'upstream_key' : 'upstream_missing';
 }
 
 /** What readers put in where an error came without words. */

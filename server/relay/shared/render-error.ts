@@ -6,14 +6,15 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { refusalAs, refusalHeaders, refusalReason } from '../../protocols/refusals.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
-import { type UpstreamFailure, withoutAccount } from './failure.ts';
+import { tellsQuota, type UpstreamFailure, withoutAccount } from './failure.ts';
 
 /** `message` has both languages, for what is stored (`storedIn` reads it). @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
 export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
   if (
     failure?.error != null &&
     failure.reason === 'status' &&
-    (failure.class === 'client' || failure.class === 'refusal')
+    (failure.class === 'client' || failure.class === 'refusal') &&
+    !tellsQuota(failure)
   ) {
     const { type, code, message, param } = failure.error;
     const status = failure.status ?? 400;

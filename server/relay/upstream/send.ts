@@ -19,6 +19,7 @@ import {
   mayRetry,
   type UpstreamFailure,
   withKeywords,
+  writtenIn,
 } from '../shared/failure.ts';
 import type { RelayState } from '../state/state.ts';
 import type { UpstreamCall } from './call.ts';
@@ -189,10 +190,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private afterFailure(original: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
     const { core, reservation } = this;
     const { parsed, plan } = reservation;
-    const failure = withKeywords(
-      original,
-      plan.settings.disableKeywords,
-      () => parsed.json?.text ?? JSON.stringify(parsed.body),
+    const failure = withKeywords(original, plan.settings.disableKeywords, () =>
+      writtenIn(parsed.json?.text ?? JSON.stringify(parsed.body), parsed.request),
     );
     this.failure = failure;
     this.attempts[this.attempts.length - 1] = {
