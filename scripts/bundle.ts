@@ -31,6 +31,26 @@ export function getDecoder(name) {
   },
 };
 
+/** Of the list of media types, those that a file name can have: all that express looks up. */
+const withFewerTypes: BunPlugin = {
+  name: 'with-fewer-types',
+  setup(build) {
+    build.onLoad({ filter: /node_modules[\\/]mime-db[\\/]db\.json$/ }, async ({ path }) => {
+      const all = Object.entries((await Bun.file(path).json()) as Readonly<Record<string, MediaType>>);
+      const named = all
+        .filter(([, { extensions }]) => extensions !== undefined)
+        .map(([type, { source, charset, extensions }]) => [type, { source, charset, extensions }]);
+      return { contents: JSON.stringify(Object.fromEntries(named)), loader: 'json' };
+    });
+  },
+};
+
+interface MediaType {
+  readonly source?: string;
+  readonly charset?: string;
+  readonly extensions?: readonly string[];
+}
+
 /** Each of undici's two parsers comes twice, with vector instructions and without; those without run on every machine, and what goes through proxies waits for the network. */
 const withoutSecondParsers: BunPlugin = {
   name: 'without-second-parsers',
@@ -83,5 +103,5 @@ export const bundleOf = (
     splitting: true,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"', GATEWAY_COMPILED: 'true', ...define },
-    plugins: [withoutDevtools, withoutCharsets, withoutSecondParsers, withoutFolders, ...plugins],
+    plugins: [withoutDevtools, withoutCharsets, withFewerTypes, withoutSecondParsers, withoutFolders, ...plugins],
   }) satisfies BuildConfig;

@@ -17,12 +17,13 @@ const settings: readonly Facts[] = [1000, 500_000, 1_000_000].flatMap((unit) =>
   [true, false].map((currency) => ({ unit, currency })),
 );
 
-/** What an amount may read as: rounded to cents, or as exact as the unit is. Written anew here, on purpose. */
+/** What an amount may read as: rounded to cents or to three digits, or as exact as the unit is, as in columns, which add up. Written anew here, on purpose. */
 function readings(quota: number, { unit, currency }: Facts): readonly string[] {
   if (currency) return [0, 2, 6].map((decimals) => `$${(quota / unit).toFixed(decimals)}`);
-  if (quota >= 1e9) return [`${(quota / 1e9).toFixed(1)}B`];
-  if (quota >= 1e6) return [`${(quota / 1e6).toFixed(1)}M`];
-  return quota >= 1e4 ? [`${(quota / 1e3).toFixed(1)}k`] : [String(quota)];
+  const every = String(quota);
+  if (quota >= 1e9) return [`${(quota / 1e9).toFixed(1)}B`, every];
+  if (quota >= 1e6) return [`${(quota / 1e6).toFixed(1)}M`, every];
+  return quota >= 1e4 ? [`${(quota / 1e3).toFixed(1)}k`, every] : [every];
 }
 
 const ask = async <Answer>(path: string): Promise<Answer> => (await callFrom(page, 'GET', path)).data as Answer;
