@@ -8,6 +8,7 @@ import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enum.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import { languageNamed, textIn } from '../contract/language.ts';
+import { asAppError } from '../relay/shared/defect.ts';
 import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, rejectDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
@@ -191,9 +192,10 @@ const originOf = (request: Request): string => {
 };
 
 function fail(request: Request, response: Response, options: AppOptions, error: unknown): void {
-  const known = error instanceof AppError ? error : new AppError('internal', {}, error);
+  const known = asAppError(error);
   if (known.code === 'internal' || known.row.class === 'ours') options.report(error, requestIdOf(response));
   if (response.headersSent) return;
+  if (known.code === 'overloaded') response.setHeader('Retry-After', String(known.params.seconds ?? 1));
   response.status(known.row.api ?? known.row.status).json({
     success: false,
     message: formatError(

@@ -1,5 +1,6 @@
 /** What may be wrong with a body before any call looks at it, and the error that its sender gets. */
 import { AppError } from '../contract/errors.ts';
+import { isOutOfMemory } from '../contract/own-shortage.ts';
 
 /** Parsing and translating are recursive; no real request comes near. */
 const maxDepth = 128;
@@ -28,7 +29,7 @@ export function rejectDeep(bytes: Uint8Array): void {
 
 /** Errors of the body parsers, in our words. What is none of theirs comes back as it is. @param limit bytes. */
 export function bodyError(error: unknown, limit: number): unknown {
-  if (error instanceof AppError) return error;
+  if (error instanceof AppError || isOutOfMemory(error)) return error;
   const { type, status, message } = (error ?? {}) as { type?: unknown; status?: unknown; message?: unknown };
   if (type === 'entity.too.large') return new AppError('body_too_large', { limit }, error);
   if (type === 'entity.parse.failed') return new AppError('body_not_json', {}, error);

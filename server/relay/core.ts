@@ -168,7 +168,7 @@ export class RelayCore implements Reporter {
       isLeaseValid: money.nodeLease?.isValid,
     });
     this.dispatch = deps.wrap?.(dispatch) ?? dispatch;
-    this.token = createAccessTokens({ fetch: deps.fetch, now });
+    this.token = createAccessTokens({ fetch: deps.fetch, now, exhausted: deps.exhausted });
     this.items = createResponseItems({
       store: deps.tasks,
       encryptedBlob: deps.encryptedBlob,
@@ -176,7 +176,7 @@ export class RelayCore implements Reporter {
       noteLost,
     });
     this.tasks = deps.tasks;
-    this.connect = createConnect({ fetch: deps.fetch, timers, connectMs });
+    this.connect = createConnect({ fetch: deps.fetch, timers, connectMs, exhausted: deps.exhausted });
     this.counts = new TokenCounts(this);
     this.bodies = deps.bodies ?? null;
     this.bodyLimit = Math.min(limits.bodyLimit, this.bodies?.largest ?? limits.bodyLimit);

@@ -14,7 +14,7 @@ import type { EncryptedBlob } from './intake/parsed-request.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { HealthReport } from './routing/health-report.ts';
 import type { RelayState } from './state/state.ts';
-import type { Dispatch } from './upstream/http.ts';
+import type { Dispatch, Exhausted } from './upstream/http.ts';
 
 export interface RelayDeps {
   readonly state: RelayState;
@@ -51,8 +51,7 @@ export interface RelayDeps {
   readonly limits: RelayLimits;
   /** Called where a request is under way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
-  /** This process has nothing left to open a connection with. */
-  readonly exhausted?: () => boolean;
+  readonly exhausted?: Exhausted;
   /** Memory that bodies may take; absent = as much as there is. */
   readonly bodies?: BodyMemory;
   /** More than is open cannot be served in time. */

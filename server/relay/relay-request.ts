@@ -338,12 +338,12 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     } catch (another) {
       core.report(another, requestId);
       // What counts and words refusals failed itself.
-      return this.failPlainly();
+      return this.failPlainly(another);
     }
   }
 
   /** With as little as can be. */
-  private async failPlainly(): Promise<Response> {
+  private async failPlainly(met: unknown): Promise<Response> {
     const { core, requestId, reserving } = this;
     try {
       const held = this.reservation ?? (reserving?.isHeld === true ? reserving : null);
@@ -353,7 +353,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       core.report(error, requestId);
       this.leave();
     }
-    return plainFailure(requestId);
+    return plainFailure(requestId, met);
   }
 
   /** Ends what the request holds. */

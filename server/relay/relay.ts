@@ -94,7 +94,7 @@ export function relayOver(core: RelayCore): Relay {
       core.report(another, requestId);
     }
     core.report(error, requestId);
-    return Promise.resolve(plainFailure(requestId));
+    return Promise.resolve(plainFailure(requestId, error));
   };
 
   return {

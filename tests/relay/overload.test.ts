@@ -6,7 +6,6 @@ import { plainPath } from '../../server/relay/intake/routes.ts';
 import { clientError, refusalFor } from '../../server/relay/shared/render-error.ts';
 import { sealed } from '../../server/relay/shared/safe-headers.ts';
 import { overloadLimits } from '../../server/threads/relay/environment.ts';
-import { createExhaustionWatch } from '../../server/threads/relay/file-descriptors.ts';
 import { createOverload, maxOpenFor } from '../../server/threads/relay/load-shedding.ts';
 import { createRequestQueue } from '../../server/threads/relay/request-queue.ts';
 import { figure } from '../support/figure.ts';
@@ -590,25 +589,4 @@ test('the id of a rejected request is found in the log', async () => {
   const response = gateway.relay.reject(new Request(`http://gateway${path}`, { method: 'POST', headers }), path, peer);
   const requestId = response?.headers.get('x-oneapi-request-id');
   expect(await gateway.logs()).toMatchObject([{ request_id: requestId, type: 5, end_reason: 'refused' }]);
-});
-
-test('that descriptors ran out is said once a minute', () => {
-  const messages: string[] = [];
-  let now = 0;
-  const exhausted = createExhaustionWatch(
-    (line) => void messages.push(line),
-    () => now,
-    () => {
-      throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' });
-    },
-  );
-  expect([exhausted(), exhausted(), messages.length]).toEqual([true, true, 1]);
-  now = 60_000;
-  expect([exhausted(), messages.length]).toEqual([true, 2]);
-  expect(
-    createExhaustionWatch(
-      () => undefined,
-      () => 0,
-    )(),
-  ).toBe(false);
 });

@@ -1,4 +1,5 @@
 /** Reads JSON values of unchecked shape. */
+import { rethrowOutOfMemory } from '../../contract/own-shortage.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -47,11 +48,12 @@ export const number = (value: unknown): number | null => {
 
 export const flag = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null);
 
-/** @returns undefined for what is not JSON. */
+/** @returns undefined for what is not JSON. Throws where there was no memory to read it. */
 export function parseJson(source: string): unknown {
   try {
     return JSON.parse(source);
-  } catch {
+  } catch (error) {
+    rethrowOutOfMemory(error);
     return undefined;
   }
 }

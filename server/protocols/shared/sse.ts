@@ -1,5 +1,6 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
 import { AppError } from '../../contract/errors.ts';
+import { rethrowOutOfMemory } from '../../contract/own-shortage.ts';
 /** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
 export interface SseFrame {
   readonly event: string;
@@ -343,8 +344,9 @@ function separatedByLines(text: string): boolean {
   try {
     JSON.parse(data);
     return true;
-  } catch {
+  } catch (error) {
     // reason: the parser alone.
+    rethrowOutOfMemory(error);
     return false;
   }
 }

@@ -347,7 +347,7 @@ export function refusalOf(
     error,
     clientError: free ? withUpstreamWords(shown, failure) : shown,
     // When an upstream's account is filled again is its operator's to know.
-    retryAfter: error.code === 'upstream_spent' ? null : (failure?.retryAfter ?? retryAfterOf(stopped)),
+    retryAfter: error.code === 'upstream_spent' ? null : (failure?.retryAfter ?? retryAfterOf(stopped ?? failed.error)),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Looks at a JSON text without building it: a guard against hostile nesting, and exact places for edits that leave every other byte as it is. */
+import { rethrowOutOfMemory } from '../../contract/own-shortage.ts';
 
 /** Re-serialising 50,000 nested arrays stalls the loop for two seconds; no real request comes near these. */
 const maxDepth = 128;
@@ -138,7 +139,8 @@ export function outline(text: string, max = Number.POSITIVE_INFINITY): Outline {
 function decodeKey(literal: string): string {
   try {
     return String(JSON.parse(literal));
-  } catch {
+  } catch (error) {
+    rethrowOutOfMemory(error);
     return literal;
   }
 }

@@ -1,5 +1,6 @@
 /** Finds pictures, sound, films and files in a request and says what they take at most, in tokens. Everything else is words. */
 import { smallPixels, usualPicture } from '../../contract/model-limits.ts';
+import { rethrowOutOfMemory } from '../../contract/own-shortage.ts';
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import { valuesOf } from '../../protocols/shared/member-name.ts';
 import { audioSeconds } from '../shared/recordings/length.ts';
@@ -260,7 +261,8 @@ function fileOf(data: string, units: number): Found {
 function wordsOf(bytes: Uint8Array): string | null {
   try {
     return strict.decode(bytes);
-  } catch {
+  } catch (error) {
+    rethrowOutOfMemory(error);
     return null;
   }
 }

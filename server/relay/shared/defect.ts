@@ -1,5 +1,6 @@
 /** Whose fault an error is. What reads an upstream, a client or a store turns its errors into an `AppError` where they happen; whatever else is thrown is a defect of ours, and is said so. */
 import { AppError } from '../../contract/errors.ts';
+import { isOutOfMemory, shortageSeconds } from '../../contract/own-shortage.ts';
 
 /** What all that serves requests needs. */
 export interface Reporter {
@@ -7,12 +8,18 @@ export interface Reporter {
   report(error: unknown, requestId: string): boolean;
 }
 
-/** Neither an answer of the rules nor a failure of somebody else's. */
-export const isOurs = (error: unknown): boolean => !(error instanceof AppError) || error.code === 'internal';
+/** Neither an answer of the rules nor a failure of somebody else's. What was met for want of memory is neither, whatever it was taken for. */
+export const isOurs = (error: unknown): boolean =>
+  !(error instanceof AppError) || error.code === 'internal' || isOutOfMemory(error);
 
 /** The error that everybody sees of it. */
-export const asAppError = (error: unknown): AppError =>
-  error instanceof AppError ? error : new AppError('internal', {}, error);
+export function asAppError(error: unknown): AppError {
+  const isShort = isOutOfMemory(error);
+  if (error instanceof AppError && (!isShort || error.code === 'overloaded')) return error;
+  return isShort
+    ? new AppError('overloaded', { seconds: shortageSeconds }, error)
+    : new AppError('internal', {}, error);
+}
 
 /** Read at the one place where an upstream's bytes come in. @throws AppError upstream_broken where it breaks off. */
 export async function readChunk<T>(reader: ReadableStreamDefaultReader<T>) {
@@ -24,7 +31,7 @@ export async function readChunk<T>(reader: ReadableStreamDefaultReader<T>) {
 }
 
 export class Defects implements Reporter {
-  /** Since the relay began. */
+  /** Since the relay began, without what memory was missing for. */
   count = 0;
   /** Requests of the errors that were written down. */
   private readonly written = new WeakMap<object, string>();
@@ -39,7 +46,7 @@ export class Defects implements Reporter {
       if (this.written.get(met) === requestId) return true;
       this.written.set(met, requestId);
     }
-    this.count++;
+    if (!isOutOfMemory(met)) this.count++;
     this.write(met, requestId);
     return true;
   }

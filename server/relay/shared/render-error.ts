@@ -1,11 +1,13 @@
 /** Errors in the shape of the caller's own dialect, in the caller's language, with the request id and nothing of the upstream's identity. */
 import type { Language } from '../../contract/enum.ts';
-import { AppError, formatError } from '../../contract/errors.ts';
+import { type AppError, formatError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
+import { isOutOfMemory, shortageSeconds } from '../../contract/own-shortage.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { refusalAs, refusalHeaders, refusalReason } from '../../protocols/refusals.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
+import { asAppError } from './defect.ts';
 import { tellsQuota, type UpstreamFailure, withoutAccount } from './failure.ts';
 
 /** `message` has both languages, for what is stored (`storedIn` reads it). @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
@@ -31,7 +33,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
       ...(passing.has(status) ? {} : final),
     };
   }
-  const known = error instanceof AppError ? error : new AppError('internal', {}, error);
+  const known = asAppError(error);
   const zh = formatError(known.code, known.params, 'zh');
   const en = formatError(known.code, known.params, 'en');
   return {
@@ -188,12 +190,19 @@ export function refusalFor(...requested: Parameters<typeof refusalOf>): Response
   return new Response(text, init);
 }
 
-/** Where what words errors failed itself: in the form that most programs read. */
-export const plainFailure = (requestId: string): Response =>
-  Response.json(
-    { error: { message: `Internal server error (request id: ${requestId})`, type: 'api_error', code: 'internal' } },
-    { status: 500, headers: { 'x-oneapi-request-id': requestId } },
+/** Where what words errors failed itself: in the form that most programs read. @param error that it failed with. */
+export function plainFailure(requestId: string, error: unknown): Response {
+  const short = isOutOfMemory(error);
+  const said = short ? `The server is busy; retry in ${shortageSeconds} seconds` : 'Internal server error';
+  const code = short ? 'overloaded' : 'internal';
+  return Response.json(
+    { error: { message: `${said} (request id: ${requestId})`, type: 'api_error', code } },
+    {
+      status: short ? 503 : 500,
+      headers: { 'x-oneapi-request-id': requestId, ...(short ? { 'retry-after': String(shortageSeconds) } : {}) },
+    },
   );
+}
 
 const listsErrors = (path: string, url: string): boolean =>
   codecFor(dialectOf(path)).client.transform?.(url)?.listsErrors === true;
@@ -206,7 +215,7 @@ export async function listedError(response: Response, path: string, url: string)
 
 /** Seconds after which another try makes sense, where the error knows them. */
 export const retryAfterOf = (error: unknown): number | null =>
-  error instanceof AppError && typeof error.params.seconds === 'number' ? error.params.seconds : null;
+  error instanceof Error ? numberOrNull(asAppError(error).params.seconds) : null;
 
 /** The dialect of a path that has no route of its own. */
 export const dialectOf = (path: string): ProtocolId =>

@@ -1,6 +1,8 @@
 /** Tokens that keys buy from their providers: fetched once, shared, renewed before they expire. */
 import { AppError } from '../../contract/errors.ts';
+import { shortageSeconds } from '../../contract/own-shortage.ts';
 import type { AuthInput } from '../../providers/adapter.ts';
+import { type Exhausted, isExhaustion } from './http.ts';
 
 /** Renewed so long before the end. */
 const marginSeconds = 300;
@@ -8,6 +10,7 @@ const marginSeconds = 300;
 export function createAccessTokens(deps: {
   readonly fetch: typeof fetch;
   readonly now: () => number;
+  readonly exhausted?: Exhausted | undefined;
 }): AuthInput['token'] {
   const kept = new Map<string, { readonly token: Promise<string>; until: number }>();
   return (order) => {
@@ -15,7 +18,7 @@ export function createAccessTokens(deps: {
     if (known !== undefined && known.until > deps.now()) return known.token;
     const buy = async (): Promise<string> => {
       const sent = { method: 'POST', headers: order.headers, body: order.body, redirect: 'manual' } as const;
-      const answer = await answerOf(deps.fetch, order.url, sent);
+      const answer = await answerOf(deps, order.url, sent);
       const found = answer === null ? null : order.read(answer);
       if (found === null) throw new AppError('upstream_key');
       entry.until = deps.now() + Math.max(60, found.seconds - marginSeconds) * 1000;
@@ -31,12 +34,19 @@ export function createAccessTokens(deps: {
   };
 }
 
-/** @returns what the seller answered; null = it refused, could not be reached, or its answer is no JSON. */
-async function answerOf(call: typeof fetch, url: string, sent: RequestInit): Promise<unknown> {
+/** @returns what the seller answered; null = it refused, could not be reached, or its answer is no JSON. @throws AppError overloaded: it could not be asked for want of something of our own. */
+async function answerOf(
+  { fetch, now, exhausted }: Parameters<typeof createAccessTokens>[0],
+  url: string,
+  sent: RequestInit,
+): Promise<unknown> {
+  const askedMs = now();
   try {
-    const response = await call(url, sent);
+    const response = await fetch(url, sent);
     return response.ok ? await response.json() : null;
-  } catch {
+  } catch (cause) {
+    if (isExhaustion(exhausted, cause, { url, waitedMs: now() - askedMs }))
+      throw new AppError('overloaded', { seconds: shortageSeconds }, cause);
     // reason: network and JSON of the seller alone.
     return null;
   }

@@ -1,5 +1,6 @@
 /** One call of an upstream over HTTP: the one network wait before an answer. */
 
+import { type OwnShortage, ownShortageIn, shortageSeconds } from '../../contract/own-shortage.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { secondsIn } from '../../protocols/shared/wait-hint.ts';
 import { nativeForm } from '../../routing/endpoint.ts';
@@ -15,14 +16,26 @@ export type UpstreamAnswer =
   | { readonly kind: 'answer'; readonly response: Response; readonly headersMs: number }
   | { readonly kind: 'failure'; readonly failure: UpstreamFailure };
 
+/** Whether this process has nothing left to open a connection with. @param met what the error named. @param waitedMs for which the connection was tried. */
+export type Exhausted = (met: OwnShortage | null, waitedMs: number) => boolean;
+
+/** Whether a connection failed for want of something of our own. */
+export function isExhaustion(
+  exhausted: Exhausted | undefined,
+  cause: unknown,
+  { url, waitedMs }: { readonly url: string; readonly waitedMs: number },
+): boolean {
+  const met = ownShortageIn(cause, url);
+  return exhausted?.(met, waitedMs) ?? met !== null;
+}
+
 export interface DispatchDeps {
   readonly fetch: typeof fetch;
   readonly now: () => number;
   readonly deadlines: Deadlines;
   /** Milliseconds an upstream may take to its first header. */
   readonly headersTimeoutMs: number;
-  /** This process has nothing left to open a connection with. */
-  readonly exhausted?: (() => boolean) | undefined;
+  readonly exhausted?: Exhausted | undefined;
   /** Whether what is leased may be spent still; absent = nothing is leased. */
   readonly isLeaseValid?: (() => boolean) | undefined;
 }
@@ -37,8 +50,6 @@ const errorBodyMs = 10_000;
 const reuseMs = 2000;
 /** The runtime keeps idle connections so long. */
 const keptMs = 5 * 60_000;
-/** Seconds after which descriptors may have come free. */
-const starvedSeconds = 2;
 
 const isSocket = /^wss?:/;
 
@@ -76,7 +87,8 @@ export class UpstreamHttp {
     incoming.end();
     if (response === null) {
       if (abort.signal.reason === headersTimeout) return failed({ ...unreachable, reason: 'timeout' });
-      if (!abort.signal.aborted && exhausted?.() === true) return failed(exhaustion);
+      if (!abort.signal.aborted && isExhaustion(exhausted, cause, { url: call.url, waitedMs: now() - requestedMs }))
+        return failed(exhaustion);
       const failure: UpstreamFailure = { ...unreachable, error: causeOf(cause, call) };
       return failed(isSent && isAbort(cause) ? { ...failure, sent: true } : failure);
     }
@@ -127,11 +139,11 @@ function initOf(call: UpstreamCall, signal: AbortSignal, proxy: string | null, f
 const connections = [false, true] as const;
 
 /** Our own shortage: no channel is to blame, and no other one could be reached either. */
-const exhaustion: UpstreamFailure = {
+export const exhaustion: UpstreamFailure = {
   class: 'ours',
   status: null,
   error: null,
-  retryAfter: starvedSeconds,
+  retryAfter: shortageSeconds,
   reason: 'starved',
 };
 

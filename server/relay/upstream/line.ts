@@ -3,7 +3,7 @@ import type { Timers } from '../../contract/timers.ts';
 import { isOurs } from '../shared/defect.ts';
 import { type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
-import { proxyOf, readFailure } from './http.ts';
+import { type Exhausted, exhaustion, isExhaustion, proxyOf, readFailure } from './http.ts';
 import { opened, refusal } from './websocket.ts';
 
 export interface Line {
@@ -14,7 +14,8 @@ export interface Line {
 
 export interface ConnectDeps {
   readonly fetch: typeof fetch;
-  readonly timers: Pick<Timers, 'set'>;
+  readonly timers: Pick<Timers, 'set' | 'now'>;
+  readonly exhausted?: Exhausted | undefined;
   /** Milliseconds an upstream may take to agree. */
   readonly connectMs: number;
 }
@@ -34,15 +35,21 @@ export const createConnect =
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => void greeting.push(data);
     const close = () => socket.close();
     abort.signal.addEventListener('abort', close, { once: true });
+    const startedMs = deps.timers.now();
+    const missed = (cause: unknown): UpstreamFailure =>
+      !abort.signal.aborted &&
+      isExhaustion(deps.exhausted, cause, { url: call.url, waitedMs: deps.timers.now() - startedMs })
+        ? exhaustion
+        : unreachable;
     const timer = deps.timers.set(() => abort.abort(), deps.connectMs);
     try {
       if (await opened(socket)) return { socket, greeting };
       if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
       const response = await refusal({ fetch: deps.fetch, proxy }, call, abort.signal);
-      return response === null ? unreachable : await readFailure(response, call);
+      return response === null ? missed(null) : await readFailure(response, call);
     } catch (error) {
       if (isOurs(error)) throw error;
-      return unreachable;
+      return missed(error);
     } finally {
       timer.close();
       abort.signal.removeEventListener('abort', close);

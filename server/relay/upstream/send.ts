@@ -25,7 +25,7 @@ import type { RelayState } from '../state/state.ts';
 import type { UpstreamCall } from './call.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './compact.ts';
-import type { Dispatch, UpstreamAnswer } from './http.ts';
+import { type Dispatch, exhaustion, type UpstreamAnswer } from './http.ts';
 import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
 
 /** What all requests of a relay send with. */
@@ -287,7 +287,8 @@ export function send(
     (ready) => core.dispatch(ready, abort, firstByteMs),
     (error: unknown): UpstreamAnswer => {
       if (isOurs(error)) throw error;
-      return { kind: 'failure', failure: keyFailure };
+      const isShort = error instanceof AppError && error.code === 'overloaded';
+      return { kind: 'failure', failure: isShort ? exhaustion : keyFailure };
     },
   );
 }

@@ -1,4 +1,6 @@
 /** Reads an upstream's whole answer and translates it into the client's dialect, streamed or not. */
+
+import { rethrowOutOfMemory } from '../../contract/own-shortage.ts';
 import { completionTokensOf } from '../../contract/pricing/charge.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
@@ -54,7 +56,8 @@ export async function readWhole(
 async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     return await response.bytes();
-  } catch {
+  } catch (error) {
+    rethrowOutOfMemory(error);
     return null;
   }
 }

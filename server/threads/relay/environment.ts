@@ -1,4 +1,5 @@
 /** Environment variables about serving, within bounds. */
+import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { AppError } from '../../contract/errors.ts';
 import { type ConnectionLimits, defaultConnectionLimits } from '../../http/connections.ts';
@@ -44,11 +45,22 @@ export const overloadLimits = (env: Environment, descriptors: number | null): Ov
 
 const mb = 1024 * 1024;
 
-/** Bytes of memory that this process may use: as it is told, else its container's, else the machine's. */
-export function processMemory(env: Environment): number {
+/** The limit of a process's data, as `LimitDATA=` and `ulimit -d` set it; Infinity where there is none. Source: proc_pid_limits(5). */
+function dataLimit(file: string): number {
+  try {
+    const bytes = /^Max data size +(\d+) /m.exec(readFileSync(file, 'utf8'))?.[1];
+    return bytes === undefined ? Number.POSITIVE_INFINITY : Number(bytes);
+  } catch {
+    // reason: the file alone; other systems have none.
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Bytes of memory that this process may use: as it is told, else the least of its own limit, its container's and the machine's. @param limits file with the limits of the process. */
+export function processMemory(env: Environment, limits = '/proc/self/limits'): number {
   const stated = within(env.GATEWAY_MEMORY_MB, 64, 64 * mb, 0) * mb;
   const constrained = process.constrainedMemory();
-  return stated || Math.min(totalmem(), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
+  return stated || Math.min(totalmem(), dataLimit(limits), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
 }
 
 export const maxRelayThreads = 8;

@@ -6,6 +6,7 @@ import type { Balances } from '../../billing/balances/money.ts';
 import { type LedgerClient, ledgerLost } from '../../billing/ledger/client.ts';
 import { createRedis, redisAt } from '../../cluster/redis.ts';
 import { AppError } from '../../contract/errors.ts';
+import { isOutOfMemory } from '../../contract/own-shortage.ts';
 import { sleep, type Timers } from '../../contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../domain/secrets/vault.ts';
 import { createConnections } from '../../http/connections.ts';
@@ -26,11 +27,11 @@ import { defaultLimits } from '../../relay/relay-deps.ts';
 import type { RelayState } from '../../relay/state/state.ts';
 import { within } from '../watch-thread.ts';
 import { connectionLimits, maxCommitWait, overloadLimits } from './environment.ts';
-import { createExhaustionWatch } from './file-descriptors.ts';
 import { portError } from './free-port.ts';
 import { createOverload } from './load-shedding.ts';
 import type { FromRelay, RelayStatus, ServingOrder, ThreadStats, ToRelay } from './messages.ts';
 import { createObservers } from './observer.ts';
+import { createOwnShortages, type OwnShortages } from './own-shortages.ts';
 import { beatMs, type Pulse } from './pulse.ts';
 
 export interface Serving {
@@ -76,6 +77,7 @@ export function createServing(deps: ServingDeps): Serving {
       return () => beats.close();
     },
   });
+  const shortages = createOwnShortages(print, timers.monoNow);
   const relay = createRelay({
     state,
     balances: deps.balances,
@@ -91,13 +93,13 @@ export function createServing(deps: ServingDeps): Serving {
     failure: (failure) => send({ kind: 'trouble', failure }),
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
-    report: defectReport(order.log, timers.now, send),
+    report: defectReport(order.log, timers.now, { send, shortages }),
     rejected: (ref, reason) => print(`settlement of ${ref} was turned down: ${reason}`),
     works: deps.pulse.works,
     bodies: deps.bodies,
     limits: { ...defaultLimits, maxCommitWaitMs: maxCommitWait(order.env) },
     watch: connections,
-    exhausted: createExhaustionWatch(print, timers.monoNow),
+    exhausted: shortages.isExhausted,
     isOverloaded: overload.isOverloaded,
     wait: overload.wait,
     ...(deps.balances.money.nodeLease === null
@@ -225,12 +227,14 @@ const stacksPerSecond = 100;
 function defectReport(
   settings: LogSettings,
   now: Timers['now'],
-  send: ServingDeps['send'],
+  { send, shortages }: { readonly send: ServingDeps['send']; readonly shortages: OwnShortages },
 ): (error: unknown, requestId: string) => void {
   const log = createLog(settings, (text) => send({ kind: 'logged', text }), now);
   let second = 0;
   let stacks = 0;
   return (error, requestId) => {
+    // No defect of the program.
+    if (isOutOfMemory(error)) return shortages.met('memory');
     const message = error instanceof Error ? error.message : String(error);
     const current = Math.floor(now() / 1000);
     if (current !== second) stacks = 0;

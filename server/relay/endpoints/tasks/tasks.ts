@@ -1,5 +1,6 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
 import { AppError } from '../../../contract/errors.ts';
+import { ownShortageIn, rethrowOutOfMemory, shortageSeconds } from '../../../contract/own-shortage.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import { readBody } from '../../intake/compressed-body.ts';
@@ -91,7 +92,8 @@ export async function answerTask(
 const parsedText = (text: string): unknown => {
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    rethrowOutOfMemory(error);
     return text === '' ? null : text;
   }
 };
@@ -162,13 +164,14 @@ async function image(core: TasksCore, mjId: string): Promise<Response> {
   return new Response(response.body, { headers: { 'content-type': type } });
 }
 
-/** @returns null when the picture's host cannot be reached. */
+/** @returns null when the picture's host cannot be reached. @throws AppError overloaded: nothing of ours is left to reach it with. */
 async function fetched(core: TasksCore, address: string): Promise<Response | null> {
   const abort = new AbortController();
   core.timers.set(() => abort.abort(), callTimeoutMs).unref();
   try {
     return await core.fetch(address, { redirect: 'manual', signal: abort.signal });
-  } catch {
+  } catch (cause) {
+    if (ownShortageIn(cause, address) !== null) throw new AppError('overloaded', { seconds: shortageSeconds }, cause);
     return null;
   }
 }
