@@ -20,6 +20,8 @@ export interface Stop {
 export interface StopDeps {
   readonly server: Pick<HttpServer, 'leave' | 'drain' | 'forwarded' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
+  /** Other threads have nothing open either. Until then a server that has moved keeps idle connections: what comes over them is forwarded. */
+  readonly othersEnded: () => boolean;
   readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
   readonly keep: KeepDeps;
@@ -86,7 +88,8 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     await until(() => {
       if (ledger.healthy().ok || !onlyBills()) healthyMs = performance.now();
       const failedTooLong = performance.now() - healthyMs >= failureGraceMs;
-      return (relay.open() === 0 && server.forwarded() === 0) || hurried || failedTooLong;
+      const ended = relay.open() === 0 && server.forwarded() === 0 && deps.othersEnded();
+      return ended || hurried || failedTooLong;
     }, graceMs);
   };
 

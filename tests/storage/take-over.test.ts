@@ -142,6 +142,7 @@ async function keptConnection(url: string, key: string): Promise<KeptConnection>
         text += bytes.toString('latin1');
         if (isWhole(text)) end();
       });
+      if (socket.closed) return end();
       socket.once('close', end);
       socket.write(request);
     });
@@ -158,31 +159,35 @@ const streamRequest = (key: string): string => {
 const socketRequest = (key: string): string =>
   `GET /v1/realtime?model=gpt-4o-mini HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
 
-test('over connections of the first server, streams and sockets that begin after the third one has come are served to their end', async () => {
-  const first = await site.serve();
-  const early = chat(first.url, key, true);
-  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
-  const kept = await Promise.all(Array.from({ length: 6 }, () => keptConnection(first.url, key)));
-  const [socketConnection, ...streamConnections] = kept;
-  const second = await site.serve(['--take-over']);
-  const third = await site.serve(['--take-over']);
-  const later = streamConnections.map((one) => one.ask(streamRequest(key), (text) => text.endsWith('0\r\n\r\n')));
-  // The upstream of these tests offers no sockets: what it says to one comes as a response, with words.
-  const refused = await socketConnection?.ask(socketRequest(key), (text) => text.includes('request id'));
-  expect(refused).toMatch(/^HTTP\/1\.1 50\d [\s\S]*"error":\{[\s\S]*request id/);
-  await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1 + later.length);
-  // Longer than the second one stays for what it serves itself.
-  await expect.poll(() => second.output(), { timeout: 20_000 }).toContain('another process serves from here on');
-  await Bun.sleep(3000);
-  upstreamStreams.finish();
-  for (const text of await Promise.all(later)) expect(text).toMatch(/^HTTP\/1\.1 200 [\s\S]*data: \[DONE\]/);
-  expect((await early).whole).toBe(true);
-  expect([await first.ended(), await second.ended()]).toEqual([0, 0]);
-  await ends(third);
-  const charged = await site.charged();
-  expect([charged.length, new Set(charged).size]).toEqual([6, 6]);
-  await verified();
-}, 120_000);
+test.each([['1'], ['2']])(
+  'with %s relays, streams and sockets that begin over connections of the first server after the third one has come are served to their end',
+  async (relayThreads) => {
+    const first = await site.serve(['--relays', relayThreads]);
+    const early = chat(first.url, key, true);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
+    const kept = await Promise.all(Array.from({ length: 6 }, () => keptConnection(first.url, key)));
+    const [socketConnection, ...streamConnections] = kept;
+    const second = await site.serve(['--relays', relayThreads, '--take-over']);
+    const third = await site.serve(['--relays', relayThreads, '--take-over']);
+    const later = streamConnections.map((one) => one.ask(streamRequest(key), (text) => text.endsWith('0\r\n\r\n')));
+    // The upstream of these tests offers no sockets: what it says to one comes as a response, with words.
+    const refused = await socketConnection?.ask(socketRequest(key), (text) => text.includes('request id'));
+    expect(refused).toMatch(/^HTTP\/1\.1 50\d [\s\S]*"error":\{[\s\S]*request id/);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1 + later.length);
+    // Longer than the second one stays for what it serves itself.
+    await expect.poll(() => second.output(), { timeout: 20_000 }).toContain('another process serves from here on');
+    await Bun.sleep(3000);
+    upstreamStreams.finish();
+    for (const text of await Promise.all(later)) expect(text).toMatch(/^HTTP\/1\.1 200 [\s\S]*data: \[DONE\]/);
+    expect((await early).whole).toBe(true);
+    expect([await first.ended(), await second.ended()]).toEqual([0, 0]);
+    await ends(third);
+    const charged = await site.charged();
+    expect([charged.length, new Set(charged).size]).toEqual([6, 6]);
+    await verified();
+  },
+  120_000,
+);
 
 test('a port that another server has is not shared with it, with one relay either', async () => {
   const serving = await site.serve();

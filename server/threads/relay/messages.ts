@@ -80,6 +80,8 @@ export interface ThreadStats extends RelayStats {
 /** Health of one relay. */
 export interface RelayStatus {
   readonly open: number;
+  /** Requests and sockets that came over its connections, and that another server answers. */
+  readonly forwarded: number;
   readonly late: number;
   readonly rejected: number;
   /** Ends without an answer of the ledger. */
@@ -104,7 +106,10 @@ export type ToRelay =
   | { readonly kind: 'traffic' }
   /** The ledger writes, and nothing is sold all the same. */
   | { readonly kind: 'suspend'; readonly reason: string }
-  | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number }
+  /** `withOthers`: its connections stay until `allEnded`, however little goes on in this thread. */
+  | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number; readonly withOthers: boolean }
+  /** No thread of this server has anything open. */
+  | { readonly kind: 'allEnded' }
   | { readonly kind: 'hurry' }
   /** Newcomers wait. */
   | { readonly kind: 'pause' }

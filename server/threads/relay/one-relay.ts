@@ -42,7 +42,7 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
     },
     forwardTo: (endpoint) => serving.receive({ kind: 'handOn', endpoint }),
     stop(graceMs, delayMs = 0) {
-      serving.receive({ kind: 'stop', graceMs, delayMs });
+      serving.receive({ kind: 'stop', graceMs, delayMs, withOthers: false });
       return stopped.promise;
     },
     shutDownNow: () => serving.receive({ kind: 'hurry' }),

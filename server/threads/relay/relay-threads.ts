@@ -11,7 +11,7 @@ import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import { startThread } from '../../embedded/workers.ts';
 import { createConnections, type Listener } from '../../http/connections.ts';
-import { createRestarts, watchThread, within } from '../watch-thread.ts';
+import { createRestarts, until, watchThread, within } from '../watch-thread.ts';
 import { clockReading } from './clock.ts';
 import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
@@ -62,7 +62,7 @@ const regionsAtOnce = 4;
 const startMs = 30_000;
 /** What a relay needs beyond its grace, before it is not waited for any more. */
 const endMs = 10_000;
-const nothing: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failure: '' };
+const nothing: RelayStatus = { open: 0, forwarded: 0, late: 0, rejected: 0, pending: 0, failure: '' };
 /** Numbers of several threads in one: thread and serial. */
 const threadsBits = 16;
 
@@ -311,11 +311,15 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
     },
   );
 
+  const allEnded = (): boolean =>
+    [...threads.values()].every(({ status }) => status.open === 0 && status.forwarded === 0);
+
   const over = async (message: ToRelay, ms: number, hold?: Promise<unknown>): Promise<void> => {
     ending = true;
     stopWatch();
     connections.stop();
     each(message);
+    if (moving) void until(allEnded, ms, timers).then(() => each({ kind: 'allEnded' }));
     const all = [...threads.values()];
     await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs, timers);
     await hold;
@@ -378,6 +382,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       const sum = (of: (one: RelayStatus) => number) => all.reduce((total, one) => total + of(one), 0);
       return {
         open: sum(({ open }) => open),
+        forwarded: sum(({ forwarded }) => forwarded),
         late: past.late + sum(({ late }) => late),
         rejected: past.refused + sum(({ rejected }) => rejected),
         pending: sum(({ pending }) => pending) + deps.ledger.pending().count,
@@ -396,7 +401,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
       moving = endpoint !== null;
       each({ kind: 'handOn', endpoint });
     },
-    stop: (graceMs, delayMs = 0, until) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs, until),
+    stop: (graceMs, delayMs = 0, until) =>
+      over({ kind: 'stop', graceMs, delayMs, withOthers: moving }, delayMs + graceMs, until),
     shutDownNow: () => each({ kind: 'hurry' }),
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
     terminate() {

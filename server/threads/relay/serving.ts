@@ -110,6 +110,7 @@ export function createServing(deps: ServingDeps): Serving {
       : {}),
   });
   let httpServer: HttpServer | null = null;
+  let othersEnded = true;
   const stop = createStop({
     server: {
       leave: () => httpServer?.leave(),
@@ -117,6 +118,7 @@ export function createServing(deps: ServingDeps): Serving {
       forwarded: () => httpServer?.forwarded() ?? 0,
       stop: async (graceMs) => httpServer?.stop(graceMs),
     },
+    othersEnded: () => othersEnded,
     relay,
     ledger,
     counter: deps.counter,
@@ -174,7 +176,11 @@ export function createServing(deps: ServingDeps): Serving {
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':
+          othersEnded = !message.withOthers;
           return void stop.stop(message.graceMs, message.delayMs).then(leave);
+        case 'allEnded':
+          othersEnded = true;
+          return;
         case 'pause':
           return void within(httpServer?.pause() ?? Promise.resolve(), apiMs, timers).then(() =>
             send({ kind: 'paused' }),
@@ -193,6 +199,7 @@ export function createServing(deps: ServingDeps): Serving {
       const health = ledger.healthy();
       return {
         open: relay.open(),
+        forwarded: httpServer?.forwarded() ?? 0,
         ...relay.unbilled(),
         pending: ledger.pending().count,
         failure: health.ok ? '' : health.reason,

@@ -81,13 +81,14 @@ function start(order: RelayStart): (message: ToRelay) => void {
     requested = true;
     self.postMessage({ kind: 'rows' });
   };
-  let last: RelayStatus = { open: 0, late: 0, rejected: 0, pending: 0, failure: '' };
+  let last: RelayStatus = { open: 0, forwarded: 0, late: 0, rejected: 0, pending: 0, failure: '' };
   const report = () => {
     wantRows();
     const now = serving.status();
-    const { open, late, rejected, pending, failure } = last;
+    const { open, forwarded, late, rejected, pending, failure } = last;
     if (
       now.open === open &&
+      now.forwarded === forwarded &&
       now.late === late &&
       now.rejected === rejected &&
       now.pending === pending &&
