@@ -26,8 +26,11 @@ export interface Listener {
 
 export interface Connections extends RequestWatch {
   readonly idleSeconds: number;
-  /** Must be called for every request, before anything waits. @returns the request to go on with. */
-  begin(request: Request): Request;
+  /**
+   * Must be called for every request, before anything waits. @param isForwarded another server answers it: nobody reports
+   * that its body is there, and its connection ends with the response. @returns the request to go on with.
+   */
+  begin(request: Request, isForwarded?: boolean): Request;
   /** For answers that are handed over in one piece; one that lasts stays. */
   onResponse(request: Request): void;
   /** A request that becomes a socket: the connection is in use until the returned function is called. */
@@ -194,7 +197,7 @@ export function createConnections(
 
   return {
     idleSeconds: limits.idleSeconds,
-    begin(request) {
+    begin(request, isForwarded = false) {
       const at = now();
       const length = request.headers.get('content-length');
       const one: Open = {
@@ -210,8 +213,8 @@ export function createConnections(
       };
       if (length === null ? request.body === null : length === '0') one.received = true;
       let going = request;
-      if (!one.received && (length === null || Number(length) > longBody) && request.body !== null)
-        going = watched(request, request.body, one);
+      const isTimed = isForwarded || length === null || Number(length) > longBody;
+      if (!one.received && isTimed && request.body !== null) going = watched(request, request.body, one);
       open.set(going, one);
       return going;
     },

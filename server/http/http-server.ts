@@ -105,6 +105,9 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   /** Another server hears of a refusal in the first frame. */
   const answered = (request: Request, listener: Server<Conversation>, opening: Promise<Conversation | Response>) =>
     listener === inner && isForwardedSocket(request) ? acceptForwarded(opening) : opening;
+  /** The first server that forwards it has its connection. */
+  const watchedHere = (request: Request, listener: Server<Conversation>): Request =>
+    listener === inner || isHostless(request.url) ? request : connections.begin(request, true);
   const pass = async (
     request: Request,
     listener: Server<Conversation>,
@@ -114,7 +117,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     const path = forgivenPath(pathOf(request.url));
     const address = addressOf(request, listener);
     try {
-      if (!isRealtime(request, path)) return await passRequest(request, address, endpoint);
+      if (!isRealtime(request, path)) return await passRequest(watchedHere(request, listener), address, endpoint);
       const opening = openForwarded(request, { address, endpoint, bridged });
       return await upgrade(listener, request, connections, answered(request, listener, opening));
     } catch {

@@ -48,10 +48,10 @@ function bench(limits: Partial<ConnectionLimits> = {}, limit = 1000, elsewhere: 
       clock += ms;
       await connections.check();
     },
-    request(port: number, init: RequestInit = {}) {
+    request(port: number, init: RequestInit = {}, isForwarded = false) {
       const request = new Request('http://gateway/v1/x', init);
       ports.set(request, port);
-      return connections.begin(request);
+      return connections.begin(request, isForwarded);
     },
   };
 }
@@ -158,6 +158,22 @@ test('when descriptors run short the oldest idle connections go first, of the ad
   // 480 in use of 512, 64 are kept free.
   expect(ended).toHaveLength(32);
   expect(ended.every((port) => port <= 1000)).toBe(true);
+});
+
+test('a request that another server answers is in use: its connection stays, and only a body that does not come is timed', async () => {
+  const { ended, timeouts, passed, connected, request } = bench({ perAddress: 2 }, 1000);
+  for (let port = 1; port <= 4; port++) connected('203.0.113.5', port);
+  const sent = request(1, short('{}'), true);
+  request(2, {}, true);
+  const half = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(2)) });
+  const stalled = request(3, { method: 'POST', body: half, headers: { 'content-length': '9' } }, true);
+  expect(await sent.text()).toBe('{}');
+  void stalled.text().catch(() => undefined);
+  await passed(1000);
+  expect(ended).toEqual([4, 3]);
+  await passed(29_000);
+  await passed(2000);
+  expect(timeouts.filter(([, seconds]) => seconds === 1)).toEqual([[3, 1]]);
 });
 
 test('the system’s own word on limits and connections', async () => {

@@ -112,14 +112,16 @@ const embedded = () =>
     };
   });
 
-function open(name: string): HttpServer {
+const newConnections = () => createConnections(defaultConnectionLimits, null, Date.now);
+
+function open(name: string, connections = newConnections()): HttpServer {
   const door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
     forwardedSocket: join(dir, name),
     relay,
     mayServe: () => mayServe,
-    connections: createConnections(defaultConnectionLimits, null, Date.now),
+    connections,
     controlSocket: join(dir, name === 'alone' ? 'nobody' : 'control'),
     isTrustedProxy: (address) => address === '10.0.0.1' || (name === 'trusting' && address === '127.0.0.1'),
     secureHost: () => 'ours.example',
@@ -307,7 +309,8 @@ test('every kind of request, before, while and after it leaves', async () => {
 });
 
 test('another server takes over: what comes meanwhile waits, goes to it whole, or is served here after all', async () => {
-  const first = open('first');
+  const connections = newConnections();
+  const first = open('first', connections);
   const second = open('second');
   const ask = (path: string, headers: Record<string, string> = {}, body?: string) =>
     answerOf(first.port, [body === undefined ? 'GET' : 'POST', path, headers, body]);
@@ -365,6 +368,8 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
   api = () => slow.promise;
   const open3 = ask('/api/slow');
   await expect.poll(() => first.forwarded()).toBe(1);
+  // Its connection is in use, and none of those that are idle when descriptors run short.
+  expect([...connections.busy()].filter(([port]) => port > 0)).toEqual([[expect.any(Number), true]]);
   slow.resolve();
   await open3;
   api = async () => undefined;
