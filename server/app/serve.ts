@@ -183,7 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       relayThreads,
       ledgerThread,
       print,
-      before: before?.ended,
+      before,
       close,
     });
     ledgerThread.onDeath(recoverThread);
@@ -194,6 +194,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         files.nextSocket,
         createOldServer({
           ...{ files, ledgerThread, control, relayThreads, state, monitors, before, print, stopAfterHandover },
+          shutDownNow: lasting.shutDownNow,
           money: balances.money,
           port: openPort,
           listeners: options.relayThreads,

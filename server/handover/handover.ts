@@ -28,6 +28,8 @@ export interface OldServerDeps {
   readonly onFatal: (reason: string) => void;
   /** Ends the process when its open requests have ended. */
   readonly stopAfterHandover: () => Promise<void>;
+  /** Ends open requests now, and those of the server before. */
+  readonly shutDownNow: () => void;
 }
 
 /** A full batch, and a slow disk. */
@@ -102,5 +104,6 @@ export function createOldServer(deps: OldServerDeps): OldServer {
       leavePort(deps.port);
     },
     stopAfterHandover: deps.stopAfterHandover,
+    hurry: deps.shutDownNow,
   };
 }

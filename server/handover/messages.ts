@@ -18,6 +18,8 @@ export type FromNewProcess =
   | { readonly kind: 'open'; readonly door: string }
   /** A third server has followed this one: what still reaches the first goes there at once. */
   | { readonly kind: 'moved'; readonly door: string }
+  /** This one must stop: what is open there is ended and billed now. Builds from before this message do not know it. */
+  | { readonly kind: 'hurry' }
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
 

@@ -24,6 +24,8 @@ export interface TakenOver {
   taskResponded(answer: TaskCallAnswer): void;
   /** A third server has followed this one, and takes what still reaches the first. */
   moved(endpoint: string): void;
+  /** This server stops soon: the other ends what it has open at once. */
+  hurry(): void;
   /** This one is alone on the port, as far as the other tells: only then may a third choose among its listeners. */
   readonly alone: Promise<void>;
   /** The other has ended. @returns whether it announced that. */
@@ -120,6 +122,7 @@ export async function requestHandover(path: string, owner: number): Promise<Take
     },
     taskResponded: (answer) => line.send({ kind: 'taskAnswered', ...answer }),
     moved: (endpoint) => line.send({ kind: 'moved', door: endpoint }),
+    hurry: () => line.send({ kind: 'hurry' }),
     alone: alone.promise,
     ended: ended.promise,
     end: line.end,

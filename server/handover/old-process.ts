@@ -27,6 +27,8 @@ export interface OldServer {
   leavePort(): Promise<void>;
   /** Ends open requests, and everything. */
   stopAfterHandover(): Promise<void>;
+  /** The other stops: open requests here, and of the server before, end now. */
+  hurry(): void;
   /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
   fail(): void;
 }
@@ -121,6 +123,9 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
           break;
         case 'moved':
           oldServer.forwardTo(message.door);
+          break;
+        case 'hurry':
+          oldServer.hurry();
           break;
         case 'answers':
           remote?.receive(message.ids, message.answers);

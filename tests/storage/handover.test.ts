@@ -40,6 +40,7 @@ function slowOldServer(releases: readonly Promise<void>[]) {
     taskResponded: () => undefined,
     leavePort: async () => undefined,
     stopAfterHandover: async () => undefined,
+    hurry: () => void calls.push('hurry'),
     fail: () => void calls.push('fail'),
   };
   return { oldServer, calls };

@@ -123,6 +123,34 @@ test('a third follows the second while the first still ends its streams', async 
   await verified();
 });
 
+test.each([
+  ['for those before it', 1, [0, 0, 0]],
+  ['no longer at the second signal, and what they have open is billed', 2, [0, 0, 143]],
+])(
+  'the newest server that must stop waits %s',
+  async (_, signals, codes) => {
+    const first = await site.serve();
+    const early = chat(first.url, key, true);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(1);
+    const second = await site.serve(['--take-over']);
+    const later = chat(second.url, key, true);
+    await expect.poll(() => upstreamStreams.open(), { timeout: 20_000 }).toBe(2);
+    const third = await site.serve(['--take-over']);
+    await expect.poll(() => second.output(), { timeout: 20_000 }).toContain('another process serves from here on');
+    third.child.kill('SIGTERM');
+    await expect.poll(() => third.output(), { timeout: 20_000 }).toContain('still ends what it has open');
+    expect(upstreamStreams.open()).toBe(2);
+    if (signals === 2) third.child.kill('SIGTERM');
+    else upstreamStreams.finish();
+    const isWhole = signals === 1;
+    expect([(await early).whole, (await later).whole]).toEqual([isWhole, isWhole]);
+    expect([await first.ended(), await second.ended(), await third.ended()]).toEqual(codes);
+    expect(await site.charged()).toHaveLength(2);
+    await verified();
+  },
+  120_000,
+);
+
 /** A connection that is kept from before a take-over, over which raw requests go. */
 interface KeptConnection {
   /** @returns what comes within the connection until `isWhole` or its end. */
