@@ -20,7 +20,7 @@ export interface Contexts {
 const none: Contexts = { current: '', contexts: {} };
 
 const fileOf = (env: Environment): string =>
-  join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? '.', '.config'), 'gateway', 'contexts.json');
+  join(env.XDG_CONFIG_HOME || join(env.HOME ?? '.', '.config'), 'gateway', 'contexts.json');
 
 export function readContexts(env: Environment): Contexts {
   const file = fileOf(env);

@@ -12,6 +12,7 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -54,6 +55,7 @@ function isThere(path: string): boolean {
 
 /** @param written `~/.codex/config.toml`. @returns the real place of it, links within the home followed. @throws AppError usage where it leads out of the home or is no file. */
 export function placeIn(home: string, written: string): string {
+  if (home === '') return refuse(written, '没有主目录（HOME）', 'there is no home directory (HOME)');
   const root = realpathSync(home);
   const path = join(root, written.replace(/^~\/?/, ''));
   const part = existingPart(path);
@@ -64,9 +66,13 @@ export function placeIn(home: string, written: string): string {
     return refuse(written, '是无效的链接', 'it is a link to nothing');
   }
   if (!isInside(root, real)) refuse(written, '链接指向主目录之外', 'it is a link out of the home directory');
-  if (existsSync(real) && !statSync(real).isFile()) refuse(written, '不是文件', 'it is no file');
+  const found = statSync(part);
+  if (part === path ? !found.isFile() : !found.isDirectory()) refuse(written, '不是文件', 'it is no file');
+  if (part === path && (found.mode & writable) === 0) refuse(written, '是只读文件', 'it is read-only');
   return real;
 }
+
+const writable = 0o222;
 
 /** Which of the places a patch is for. */
 export function stateOf(home: string, { paths }: AgentPatch): FileState {
@@ -77,26 +83,28 @@ export function stateOf(home: string, { paths }: AgentPatch): FileState {
 
 const invalid = (path: string): never => refuse(path, '无法解析，未作改动', 'it cannot be parsed, and stays as it is');
 
-/** @returns the text with the members set. @throws AppError usage where it cannot be read. */
-export async function patched({ path, bytes }: FileState, { format, set }: AgentPatch): Promise<string> {
+/** @returns the text with the members set, and others gone. @throws AppError usage where it cannot be read. */
+export async function patched({ path, bytes }: FileState, { format, set, drop = [] }: AgentPatch): Promise<string> {
   const text = bytes?.toString('utf8') ?? '';
   if (bytes !== null && !Buffer.from(text, 'utf8').equals(bytes)) invalid(path);
   switch (format) {
     case 'json':
-      return patchedJson(path, text, set);
+      return patchedJson(path, text, set, drop);
     case 'toml':
       return patchedToml(path, text, set);
     case 'yaml':
       return patchedYaml(path, text, set);
     case 'env':
-      return patchedEnv(text, set);
+      return patchedEnv(text, set, drop);
   }
 }
 
 type Members = AgentPatch['set'];
 
-async function patchedJson(path: string, text: string, set: Members): Promise<string> {
-  const { applyEdits, modify, parseTree } = await import('jsonc-parser');
+type Dropped = NonNullable<AgentPatch['drop']>;
+
+async function patchedJson(path: string, text: string, set: Members, drop: Dropped): Promise<string> {
+  const { applyEdits, findNodeAtLocation, modify, parse, parseTree } = await import('jsonc-parser');
   let result = text.trim() === '' ? '{}\n' : text;
   const errors: unknown[] = [];
   if (parseTree(result, errors as never, { allowTrailingComma: true })?.type !== 'object' || errors.length > 0)
@@ -106,12 +114,24 @@ async function patchedJson(path: string, text: string, set: Members): Promise<st
   try {
     for (const [members, value] of set)
       result = applyEdits(result, modify(result, [...members], value, { formattingOptions }));
+    for (const members of drop) {
+      const tree = parseTree(result, [], { allowTrailingComma: true });
+      if (tree !== undefined && findNodeAtLocation(tree, [...members]) !== undefined)
+        result = applyEdits(result, modify(result, [...members], undefined, { formattingOptions }));
+    }
   } catch {
     // What stands where an object should be.
     invalid(path);
   }
+  // Of members that stand there twice, programs read the last.
+  const read: unknown = parse(result, [], { allowTrailingComma: true });
+  const isSet = set.every(([members, value]) => Bun.deepEquals(memberAt(read, members), value));
+  if (!isSet || drop.some((members) => memberAt(read, members) !== undefined)) invalid(path);
   return result;
 }
+
+const memberAt = (tree: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((at, name) => (isTree(at) ? at[name] : undefined), tree);
 
 type Tree = Record<string, unknown>;
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -143,25 +163,61 @@ function setIn(path: string, tree: Tree, [name = '', ...deeper]: readonly string
   } else invalid(path);
 }
 
+/** The members alone are written: what a writer of YAML makes of all others may be another value to another reader. */
 async function patchedYaml(path: string, text: string, set: Members): Promise<string> {
-  const { isMap, parseDocument } = await import('yaml');
-  const document = parseDocument(text);
-  if (document.errors.length > 0 || !(document.contents === null || isMap(document.contents))) return invalid(path);
-  for (const [members, value] of set) document.setIn(members, value);
-  return document.toString({ lineWidth: 0 });
+  const { isMap, isNode, isScalar, parseDocument, stringify } = await import('yaml');
+  const eol = eolOf(text);
+  let result = text;
+  for (const [[name = ''], value] of set) {
+    const document = parseDocument(result);
+    const { contents } = document;
+    if (document.errors.length > 0 || !(contents === null || (isMap(contents) && contents.flow !== true)))
+      return invalid(path);
+    const written = stringify(value, { lineWidth: 0 }).trimEnd();
+    const items = isMap(contents) ? contents.items : [];
+    const found = items.find(({ key }) => isScalar(key) && key.value === name);
+    const place = found !== undefined && isNode(found.value) ? found.value.range : null;
+    if (found === undefined) {
+      const first = items[0]?.key;
+      const start = isNode(first) ? (first.range?.[0] ?? 0) : 0;
+      const indent = ' '.repeat(start - (result.lastIndexOf('\n', start - 1) + 1));
+      result = `${withEnd(result, eol)}${indent}${name}: ${written}${eol}`;
+    } else if (place == null) return invalid(path);
+    else {
+      const space = /\s$/.test(result.slice(0, place[0])) ? '' : ' ';
+      const rest = result.slice(place[1]);
+      const end = result.slice(place[0], place[1]).endsWith('\n') ? eol : '';
+      result = result.slice(0, place[0]) + space + written + end + rest;
+    }
+    document.set(name, value);
+    const read = parseDocument(result);
+    if (read.errors.length > 0 || !Bun.deepEquals(read.toJS(), document.toJS())) return invalid(path);
+  }
+  return result;
 }
 
-/** Lines of `NAME=value`; comments and all others stay. */
-function patchedEnv(text: string, set: Members): string {
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
+const eolOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
+const withEnd = (text: string, eol: string): string => (text === '' || text.endsWith('\n') ? text : text + eol);
+
+/** As dotenv reads it: a value in quotes may have lines of its own. https://github.com/motdotla/dotenv/blob/master/lib/main.js */
+const assignments =
+  /^(\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?))(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?[^\S\r\n]*(?:#[^\r\n]*)?(?:\r?\n|$)/gm;
+
+/** `NAME=value`; comments and all others stay. */
+function patchedEnv(text: string, set: Members, drop: Dropped): string {
+  const eol = eolOf(text);
+  let result = text;
   for (const [[name = ''], value] of set) {
-    const line = `${name}=${String(value)}`;
-    const at = lines.findLastIndex((each) => new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`).test(each));
-    if (at < 0) lines.push(line);
-    else lines[at] = line;
+    const at = [...result.matchAll(assignments)].findLast((found) => found[2] === name);
+    if (at === undefined) result = `${withEnd(result, eol)}${name}=${String(value)}${eol}`;
+    else {
+      const [, before = '', , former = ''] = at;
+      const start = at.index + before.length;
+      result = result.slice(0, start) + String(value) + result.slice(start + former.length);
+    }
   }
-  return `${lines.join('\n')}\n`;
+  const gone = drop.map(([name]) => name);
+  return result.replace(assignments, (line, _before, name: string) => (gone.includes(name) ? '' : line));
 }
 
 /** In one step, with the mode and owner that it had; what is made holds a key and is the user's alone. */
@@ -194,6 +250,30 @@ interface Kept {
   readonly before: string | null;
   /** SHA-256 of what was written. */
   readonly after: string;
+  /** SHA-256 of what was written before that; an interrupted run leaves one of these. */
+  readonly earlier?: readonly string[];
+  /** The topmost folder that was made for it. */
+  readonly made?: string;
+}
+
+const isOurs = ({ after, earlier = [] }: Kept, hash: string): boolean => after === hash || earlier.includes(hash);
+
+/** The first folder above it that is not there. */
+function missingFolder(path: string): string | null {
+  let missing: string | null = null;
+  for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing = at;
+  return missing;
+}
+
+/** Folders that were made for the file, as far as nothing else is in them. */
+function removeFolders(path: string, made: string): void {
+  for (let at = dirname(path); at === made || isInside(made, at); at = dirname(at)) {
+    try {
+      rmdirSync(at);
+    } catch {
+      return;
+    }
+  }
 }
 
 const hashOf = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
@@ -215,9 +295,12 @@ export class Backup {
     const known = this.read();
     const fresh = changes.map(({ state: { path, bytes }, text }): Kept => {
       const former = known.find((each) => each.path === path);
+      const after = hashOf(text);
       // What somebody changed since is what there is to go back to.
-      const isOurs = former !== undefined && bytes !== null && former.after === hashOf(bytes);
-      return { path, before: isOurs ? former.before : (bytes?.toString('base64') ?? null), after: hashOf(text) };
+      if (former !== undefined && bytes !== null && isOurs(former, hashOf(bytes)))
+        return { ...former, after, earlier: [...new Set([...(former.earlier ?? []), former.after])] };
+      const made = missingFolder(path);
+      return { path, before: bytes?.toString('base64') ?? null, after, ...(made === null ? {} : { made }) };
     });
     const others = known.filter(({ path }) => !fresh.some((each) => each.path === path));
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
@@ -227,14 +310,23 @@ export class Backup {
   /** @param force also what was changed since. @returns the files that are as they were. @throws AppError usage where one was changed since. */
   undo(force: boolean): readonly string[] {
     const kept = this.read();
-    for (const { path, after } of kept) {
-      const isSame = existsSync(path) && hashOf(readFileSync(path)) === after;
-      if (!isSame && existsSync(path) && !force)
+    for (const one of kept) {
+      const { path, before } = one;
+      if (existsSync(dirname(path)) && realpathSync(dirname(path)) !== dirname(path))
+        refuse(path, '现在位于链接之后', 'it is behind a link now');
+      if (!existsSync(path)) continue;
+      if (!statSync(path).isFile()) refuse(path, '不是文件', 'it is no file');
+      const bytes = readFileSync(path);
+      const isKnown = isOurs(one, hashOf(bytes)) || bytes.toString('base64') === before;
+      if (!isKnown && !force)
         refuse(path, '之后被改动过；--force 放弃这些改动', 'it was changed since; --force gives these changes up');
     }
-    for (const { path, before } of kept) {
-      if (before === null) rmSync(path, { force: true });
-      else writeFile(path, Buffer.from(before, 'base64'));
+    for (const { path, before, made } of kept) {
+      if (before !== null) writeFile(path, Buffer.from(before, 'base64'));
+      else {
+        rmSync(path, { force: true });
+        if (made !== undefined) removeFolders(path, made);
+      }
     }
     rmSync(this.file, { force: true });
     return kept.map(({ path }) => path);

@@ -24,6 +24,8 @@ export interface AgentPatch {
   readonly paths: readonly string[];
   readonly format: 'json' | 'toml' | 'yaml' | 'env';
   readonly set: readonly (readonly [path: readonly string[], value: string | readonly string[] | object])[];
+  /** Members that would lead past the gateway, or win over what is set. */
+  readonly drop?: readonly (readonly string[])[];
 }
 
 /** How a connected program gets its key: in its own file, or from a command that prints one as long as a person is signed in. */
@@ -154,7 +156,10 @@ export const agents: readonly Agent[] = [
         'key' in credential
           ? [[['env', 'ANTHROPIC_AUTH_TOKEN'], key]]
           : [[['apiKeyHelper'], [credential.command, ...credential.arguments].map(shellWord).join(' ')]];
-      return [{ paths: ['~/.claude/settings.json'], format: 'json', set: [...under('env', others), ...secret] }];
+      // Its variable wins over the command.
+      const other = 'key' in credential ? ['apiKeyHelper'] : ['env', 'ANTHROPIC_AUTH_TOKEN'];
+      const drop = [other, ...this.unset.map((name) => ['env', name])];
+      return [{ paths: ['~/.claude/settings.json'], format: 'json', set: [...under('env', others), ...secret], drop }];
     },
   },
   {
@@ -237,18 +242,17 @@ export const agents: readonly Agent[] = [
       environment: geminiEnvironment(settings),
       files: [{ path: '~/.gemini/settings.json', text: geminiSettings }],
     }),
-    connects: (settings, credential) => [
-      {
-        paths: ['~/.gemini/settings.json'],
-        format: 'json',
-        set: [[['security', 'auth', 'selectedType'], 'gemini-api-key']],
-      },
-      {
-        paths: ['~/.gemini/.env'],
-        format: 'env',
-        set: under('', geminiEnvironment({ ...settings, key: keyOf(credential) })),
-      },
-    ],
+    connects(settings, credential) {
+      const set = under('', geminiEnvironment({ ...settings, key: keyOf(credential) }));
+      return [
+        {
+          paths: ['~/.gemini/settings.json'],
+          format: 'json',
+          set: [[['security', 'auth', 'selectedType'], 'gemini-api-key']],
+        },
+        { paths: ['~/.gemini/.env'], format: 'env', set, drop: this.unset.map((name) => [name]) },
+      ];
+    },
   },
   {
     name: 'opencode',

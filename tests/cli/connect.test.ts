@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -14,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { parse as parseJsonc } from 'jsonc-parser';
 import { beforeEach, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { writeContexts } from '../../cli/contexts.ts';
 import { Backup, patched, placeIn, stateOf, writeFile } from '../../cli/parts/config-file.ts';
 import { type Agent, type AgentCredential, type AgentPatch, agents } from '../../server/contract/agents.ts';
 
@@ -158,10 +160,141 @@ test('what was changed since is not undone, unless that is given up', async () =
 
 test('who is signed in has no key in a file: Claude Code and Codex ask the command for it', () => {
   const patches = agents.filter(({ asksCommand }) => asksCommand === true).flatMap((agent) => patchesOf(agent, asked));
-  expect(JSON.stringify(patches)).not.toContain('TOKEN');
+  expect(JSON.stringify(patches.map(({ set }) => set))).not.toContain('TOKEN');
   const [claude, codex] = patches;
   expect(claude?.set).toContainEqual([['apiKeyHelper'], "'/opt/my gateway' token print --for x"]);
   expect(codex?.set.at(-1)?.[1]).toMatchObject({
     auth: { command: '/opt/my gateway', args: ['token', 'print', '--for', 'x'] },
   });
+});
+
+const patchNamed = (path: string, credential: AgentCredential = keyed): AgentPatch =>
+  agents.flatMap((agent) => patchesOf(agent, credential)).find(({ paths }) => paths[0] === path) as AgentPatch;
+const backup = () => new Backup(join(home, 'kept'), 'a');
+
+test('a run that was interrupted between its files is undone without force', async () => {
+  const path = put('.aider.conf.yml', existing.yaml);
+  const aider = patchNamed('~/.aider.conf.yml');
+  const state = stateOf(home, aider);
+  const other = { path: join(home, '.new'), bytes: null };
+  backup().keep([
+    { state, text: await patched(state, aider) },
+    { state: other, text: 'x' },
+  ]);
+  writeFile(other.path, 'x');
+  expect(backup().undo(false)).toEqual([state.path, other.path]);
+  expect([readFileSync(path, 'utf8'), existsSync(other.path)]).toEqual([existing.yaml, false]);
+});
+
+test('a second run that was interrupted before it wrote loses neither the way back nor the first file', async () => {
+  const path = put('.aider.conf.yml', existing.yaml);
+  const first = patchNamed('~/.aider.conf.yml');
+  await write(first);
+  const state = stateOf(home, first);
+  backup().keep([{ state, text: 'never written' }]);
+  await write({ ...first, set: [[['model'], 'third']] });
+  expect(readFileSync(path, 'utf8')).toContain('model: third');
+  backup().undo(false);
+  expect(readFileSync(path, 'utf8')).toBe(existing.yaml);
+  await write(first);
+  backup().keep([{ state: stateOf(home, first), text: 'never written' }]);
+  backup().undo(false);
+  expect(readFileSync(path, 'utf8')).toBe(existing.yaml);
+});
+
+test('folders that were made are gone again, unless there is something in them', async () => {
+  const opencode = patchNamed('~/.config/opencode/opencode.json');
+  await write(opencode);
+  backup().undo(false);
+  expect(existsSync(join(home, '.config'))).toBe(false);
+  await write(opencode);
+  put('.config/mine', '');
+  backup().undo(false);
+  expect([existsSync(join(home, '.config/opencode')), existsSync(join(home, '.config/mine'))]).toEqual([false, true]);
+});
+
+test('nothing is put back through a link that was set since, nor over a folder', async () => {
+  const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+  const path = put('.codex/config.toml', existing.toml);
+  await write(patchNamed('~/.codex/config.toml'));
+  const now = readFileSync(path, 'utf8');
+  writeFileSync(join(outside, 'config.toml'), now);
+  rmSync(join(home, '.codex'), { recursive: true });
+  symlinkSync(outside, join(home, '.codex'));
+  expect(() => backup().undo(true)).toThrow(expect.objectContaining({ code: 'usage' }));
+  expect(readFileSync(join(outside, 'config.toml'), 'utf8')).toBe(now);
+  rmSync(join(home, '.codex'));
+  mkdirSync(path, { recursive: true });
+  expect(() => backup().undo(true)).toThrow(expect.objectContaining({ code: 'usage' }));
+});
+
+test('a file that is read-only, one that is behind a file, and one without a home are refused', () => {
+  put('.aider.conf.yml', existing.yaml, 0o444);
+  put('.codex', '');
+  for (const [at, written] of [
+    [home, '~/.aider.conf.yml'],
+    [home, '~/.codex/config.toml'],
+    ['', '~/.gemini/.env'],
+  ] as const)
+    expect(() => placeIn(at, written), written).toThrow(expect.objectContaining({ code: 'usage' }));
+});
+
+test('a file in which the change would have no effect, because a member stands there twice, is refused', async () => {
+  const text = '{"env": {"A": "1"}, "env": {"B": "2"}}';
+  const path = put('.claude/settings.json', text);
+  await expect(write(patchNamed('~/.claude/settings.json'))).rejects.toMatchObject({ code: 'usage' });
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
+test('what else stands in a file of YAML keeps its bytes, ends of lines too', async () => {
+  const lines = ['%YAML 1.1', '---', 'mode:   012 # octal', 'model: >-', '  old', '  one', 'list:', '- "a"', ''];
+  const path = put('.aider.conf.yml', lines.join('\r\n'));
+  await write(patchNamed('~/.aider.conf.yml'));
+  const expected = [...lines.slice(0, 3), 'model: openai/gpt-5', ...lines.slice(6, 8)];
+  const added = ['openai-api-base: https://site/v1', 'openai-api-key: sk-secret', ''];
+  expect(readFileSync(path, 'utf8')).toBe([...expected, ...added].join('\r\n'));
+});
+
+test('variables keep their export and their ends of lines, and what only looks like one inside of quotes stays', async () => {
+  const lines = [
+    'export GEMINI_API_KEY="old" # mine',
+    'NOTE="one',
+    'GEMINI_MODEL=no',
+    '"',
+    'GOOGLE_API_KEY=past',
+    'K=1',
+    '',
+  ];
+  const path = put('.gemini/.env', lines.join('\r\n'));
+  await write(patchNamed('~/.gemini/.env'));
+  expect(readFileSync(path, 'utf8').split('\r\n')).toEqual([
+    'export GEMINI_API_KEY=sk-secret # mine',
+    ...lines.slice(1, 4),
+    'K=1',
+    'GOOGLE_GEMINI_BASE_URL=https://site',
+    'GEMINI_MODEL=gpt-5',
+    '',
+  ]);
+});
+
+test('Claude Code has one way to its key after the other: the older one, and what leads past the gateway, goes', async () => {
+  const path = put(
+    '.claude/settings.json',
+    '{"env": {"ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_USE_BEDROCK": "1", "A": "1"}}',
+  );
+  const read = () => JSON.parse(readFileSync(path, 'utf8')) as { apiKeyHelper?: string; env: Record<string, string> };
+  await write(patchNamed('~/.claude/settings.json'));
+  expect(read()).toMatchObject({ env: { ANTHROPIC_AUTH_TOKEN: 'sk-secret', A: '1' } });
+  expect(Object.keys(read().env)).not.toContain('ANTHROPIC_API_KEY');
+  expect(Object.keys(read().env)).not.toContain('CLAUDE_CODE_USE_BEDROCK');
+  await write(patchNamed('~/.claude/settings.json', asked));
+  expect(read().apiKeyHelper).toContain('token print');
+  expect(Object.keys(read().env)).not.toContain('ANTHROPIC_AUTH_TOKEN');
+  await write(patchNamed('~/.claude/settings.json'));
+  expect(read()).not.toHaveProperty('apiKeyHelper');
+});
+
+test('a variable of XDG that is set and empty counts as not set: no key is written below the working directory', () => {
+  writeContexts({ XDG_CONFIG_HOME: '', HOME: home }, { current: '', contexts: {} });
+  expect(existsSync(join(home, '.config/gateway/contexts.json'))).toBe(true);
 });

@@ -14,7 +14,7 @@ import { Backup, type FileState, patched, stateOf, writeFile } from '../../parts
 import { tokenFor } from './clients.ts';
 
 const backupsOf = ({ env }: Context): string =>
-  join(env.XDG_STATE_HOME ?? join(homeOf(env), '.local', 'state'), 'gateway', 'connected');
+  join(env.XDG_STATE_HOME || join(homeOf(env), '.local', 'state'), 'gateway', 'connected');
 
 const own = isCompiled ? realpathSync(process.execPath) : 'gateway';
 
@@ -91,9 +91,10 @@ async function changesFor(context: Context, flags: FlagValues, agent: Agent, { k
 }
 
 const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
-  changes.flatMap(({ state: { path }, patch: { set } }) => [
+  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [] } }) => [
     path,
     ...set.map(([members, value]) => `  + ${members.join('.')} = ${shown(value, key)}`),
+    ...drop.filter((members) => bytes?.includes(members.at(-1) ?? '')).map((members) => `  - ${members.join('.')}`),
   ]);
 
 /** One call that costs nothing. @returns what came of it. */

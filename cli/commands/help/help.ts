@@ -15,9 +15,9 @@ import { environment, exitCodes, topics } from './topics.ts';
 
 /** Where each shell looks for the user's own completions. */
 const folders: Readonly<Record<string, (env: Context['env'], home: string) => string>> = {
-  bash: (env, home) => join(env.XDG_DATA_HOME ?? join(home, '.local/share'), 'bash-completion/completions/gateway'),
+  bash: (env, home) => join(env.XDG_DATA_HOME || join(home, '.local/share'), 'bash-completion/completions/gateway'),
   zsh: (_env, home) => join(home, '.zfunc/_gateway'),
-  fish: (env, home) => join(env.XDG_CONFIG_HOME ?? join(home, '.config'), 'fish/completions/gateway.fish'),
+  fish: (env, home) => join(env.XDG_CONFIG_HOME || join(home, '.config'), 'fish/completions/gateway.fish'),
 };
 
 const hints: Readonly<Record<string, string>> = { zsh: 'fpath=(~/.zfunc $fpath); autoload -Uz compinit; compinit' };
