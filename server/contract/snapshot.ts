@@ -120,6 +120,8 @@ export interface Snapshot {
 export interface UnknownRights {
   /** The node has been alone for too long. */
   readonly all: boolean;
+  /** The database is not read at the moment. */
+  readonly away?: true;
   readonly users: readonly number[];
   readonly tokens: readonly number[];
 }

@@ -1,11 +1,13 @@
 /** What supervisors and load balancers ask: is the process alive, and may requests be sent here. Answered by the listener itself, so that a busy API thread is not taken for a dead server. */
 
 /** What stands in the way of serving. */
-export type NotReadyReason = 'storage' | 'draining';
+export type NotReadyReason = 'storage' | 'leases' | 'draining';
 
 export interface ReadinessInput {
   /** Nothing may be sold: the disk, the file or the ledger's thread is in trouble. */
   readonly storage: boolean;
+  /** The database is away, and what is leased covers no request. */
+  readonly leases: boolean;
   readonly draining: boolean;
 }
 
@@ -18,11 +20,12 @@ const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
  * `/healthz`: the process listens, whatever else is true. `/readyz`: paid requests would be taken; 503 names what is in the way and no more,
  * since anybody may ask. A schema that is not current needs no word here: a server does not start on one.
  */
-export function probe(path: string, method: string, { storage, draining }: ReadinessInput): Response {
+export function probe(path: string, method: string, { storage, leases, draining }: ReadinessInput): Response {
   if (method !== 'GET' && method !== 'HEAD')
     return new Response(null, { status: 405, headers: { ...headers, allow: 'GET, HEAD' } });
   const found: readonly NotReadyReason[] = [
     ...(storage ? (['storage'] as const) : []),
+    ...(leases ? (['leases'] as const) : []),
     ...(draining ? (['draining'] as const) : []),
   ];
   if (path === '/healthz' || found.length === 0) return new Response('{"ok":true}', { headers });

@@ -27,6 +27,8 @@ export interface HttpServerOptions {
   readonly relay: Relay;
   /** Whether paid requests are taken. */
   readonly mayServe: () => boolean;
+  /** The database is away, and what is leased covers no request. */
+  readonly isBare?: () => boolean;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
@@ -174,7 +176,8 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   };
 
   const probed = (request: Request, path: string): Response => {
-    return parting(probe(path, request.method, { storage: !options.mayServe(), draining: leaving }));
+    const input = { storage: !options.mayServe(), leases: options.isBare?.() === true, draining: leaving };
+    return parting(probe(path, request.method, input));
   };
 
   /** Keep-alive connections get `connection: close`: the next one may reach another process, and the stop would wait for them. */

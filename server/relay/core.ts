@@ -131,7 +131,7 @@ export class RelayCore implements Reporter {
     this.balances = deps.balances;
     this.leaseSource = leaseSource ?? null;
     const noteLost = (error: unknown) => void this.report(error, '');
-    this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource, noteLost);
+    this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource, noteLost, monoNow);
     this.rates = rates ?? null;
     const { money } = deps.balances;
     this.limits = new Limits({ monoNow, state, money, nodes: state.nodes });

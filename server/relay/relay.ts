@@ -45,6 +45,8 @@ export interface Relay {
   receive(report: HealthReport): void;
   /** Requests under way. */
   open(): number;
+  /** What is leased covers no request, and the ledger cannot be asked for more. */
+  isBare(): boolean;
   /** Responses whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
   unbilled(): { readonly late: number; readonly rejected: number };
   /** What came of requests so far. */
@@ -134,6 +136,7 @@ export function relayOver(core: RelayCore): Relay {
       }
     },
     report: (error, requestId) => void core.report(error, requestId),
+    isBare: () => core.leaseClient?.isBare() === true,
     channelStatuses: (ids) =>
       ids.map((id) => {
         const channel = core.state.channel(id);

@@ -329,6 +329,8 @@ test('files that keep it running', async () => {
   await course('service-ready', [['service check'], ['service check --json', zh]]);
   answers(503, '{"ok":false,"hindrances":["storage","ledger"]}');
   await course('service-waits', [['service check']]);
+  answers(503, '{"ok":false,"hindrances":["leases"]}');
+  await course('service-bare', [['service check'], ['service check', zh]]);
   answers(502, 'bad gateway');
   await course('service-behind', [['service check']]);
   vi.stubGlobal('fetch', async () => {

@@ -56,13 +56,13 @@ test('a node that reads the feed asks nobody, and one that does not refuses what
   answer = { users: [5], tokens: [17] };
   await after(600);
   expect(asked).toEqual([2500]);
-  expect(published).toEqual([{ all: false, users: [5], tokens: [17] }]);
+  expect(published).toEqual([{ all: false, away: true, users: [5], tokens: [17] }]);
   // What it was told stays so when Redis goes as well, and for longer than it may be alone.
   answer = null;
   await after(1000);
   expect(published).toHaveLength(1);
   await after(5000);
-  expect(published.at(-1)).toEqual({ all: true, users: [5], tokens: [17] });
+  expect(published.at(-1)).toEqual({ all: true, away: true, users: [5], tokens: [17] });
   known = now;
   await after(0);
   expect(published.at(-1)).toEqual({ all: false, users: [], tokens: [] });
@@ -70,14 +70,15 @@ test('a node that reads the feed asks nobody, and one that does not refuses what
 
 test('Redis that answers is company enough; without it a node is alone after the time that was set, and not before', async () => {
   open(true);
+  const away = { all: false, away: true, users: [], tokens: [] } as const;
   await after(60_000);
-  expect(published).toEqual([]);
+  expect(published.splice(0)).toEqual([away]);
   open(false);
   known = now;
   await after(4999);
-  expect(published).toEqual([]);
+  expect(published.splice(0)).toEqual([away]);
   await after(1);
-  expect(published).toEqual([{ all: true, users: [], tokens: [] }]);
+  expect(published).toEqual([{ ...away, all: true }]);
 });
 
 test('what the feed brings is posted: changed and removed users and keys, and nothing where there are none', () => {

@@ -1,6 +1,8 @@
 /** What this machine may spend is leased to it: no request is refused, shortened or cut because the balance lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import {
   createLeaseClient,
   type LeaseOutcome,
@@ -293,7 +295,11 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
       return 'lent';
     },
   };
-  const { acquire } = createLeaseClient(source, () => undefined);
+  const { acquire } = createLeaseClient(
+    source,
+    () => undefined,
+    () => 0,
+  );
   const wants = (to: Lessee) => acquire(to, 10, () => room.get(nameOf(to)) ?? 0);
   const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, selfUse: false })) as [Lessee, Lessee];
   expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
@@ -303,4 +309,76 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
   // What was leased for the first is enough for both.
   expect(requested).toEqual([first]);
+});
+
+test('a machine is bare when for a second no request was covered and the ledger could not be asked, and no sooner', async () => {
+  let now = 0;
+  let isAway = true;
+  let free = 0;
+  const source: LeaseSource = {
+    ...leaseSource,
+    async acquire() {
+      if (isAway) throw new AppError('storage_unavailable', { reason: 'away', seconds: 5 });
+      free = 10;
+      return 'lent';
+    },
+  };
+  const lost: unknown[] = [];
+  const { acquire, prefetch, covered, isBare } = createLeaseClient(
+    source,
+    (error) => void lost.push(error),
+    () => now,
+  );
+  const to = { userId: 1, tokenId: 0, selfUse: false };
+  const want = () => acquire(to, 10, () => free);
+  // What is leased ahead of time is lacked by nobody.
+  prefetch(to, 10, () => free);
+  await expect.poll(() => lost.length).toBe(1);
+  now = 5000;
+  expect(isBare()).toBe(false);
+  await expect(want()).rejects.toMatchObject({ code: 'storage_unavailable' });
+  now = 5999;
+  expect(isBare()).toBe(false);
+  await expect(want()).rejects.toThrow();
+  now = 6000;
+  expect(isBare()).toBe(true);
+  covered();
+  expect(isBare()).toBe(false);
+  await expect(want()).rejects.toThrow();
+  now = 9000;
+  expect(isBare()).toBe(true);
+  isAway = false;
+  expect(await want()).toBe('lent');
+  expect(isBare()).toBe(false);
+});
+
+test('while the ledger cannot be asked, a request that is covered shows that others may be served', async () => {
+  answers();
+  let now = 0;
+  await gateway.close();
+  let isAway = false;
+  gateway = await createTestGateway({
+    leased: true,
+    relay: {
+      timers: { ...systemTimers, monoNow: () => now },
+      leaseSource: {
+        ...leaseSource,
+        acquire(to, more, requested) {
+          if (isAway) throw new AppError('storage_unavailable', { reason: 'away', seconds: 5 });
+          return leaseSource.acquire(to, more, requested);
+        },
+      },
+    },
+  });
+  await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+  isAway = true;
+  // More than what is left of the lease.
+  const large = { ...ask, max_tokens: 3000 };
+  expect((await gateway.chat(key, large)).status).toBe(503);
+  now = 1000;
+  expect(gateway.relay.isBare()).toBe(true);
+  expect((await gateway.chat(key, { ...ask, max_tokens: 10 })).status).toBe(200);
+  expect(gateway.relay.isBare()).toBe(false);
 });

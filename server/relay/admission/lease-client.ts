@@ -47,6 +47,10 @@ export interface LeaseClient {
   acquire(to: Lessee, need: number, available: () => number): Promise<LeaseOutcome>;
   /** The last lease was refused: the next caller is admitted only when there is a balance again. */
   wasRejected(to: Lessee): boolean;
+  /** A request got what it needs of what is leased. */
+  covered(): void;
+  /** For a second the ledger could not be asked for what requests lacked, and none was covered since. */
+  isBare(): boolean;
   /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
 }
@@ -58,9 +62,18 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
+/** One request that lacks a lease among others that are covered says nothing of the machine. */
+const bareMs = 1000;
+
 /** One lease request per account at a time, for all who wait together. */
 /** @param noteLost called for what could not be leased ahead of time. */
-export function createLeaseClient(leaseSource: LeaseSource, noteLost: (error: unknown) => void): LeaseClient {
+export function createLeaseClient(
+  leaseSource: LeaseSource,
+  noteLost: (error: unknown) => void,
+  monoNow: () => number,
+): LeaseClient {
+  /** Since when requests were refused for want of the ledger; null = the last one was covered. */
+  let missingSince: number | null = null;
   const queues = new Map<string, Waiter[]>();
   const rejected = new Set<string>();
 
@@ -96,15 +109,19 @@ export function createLeaseClient(leaseSource: LeaseSource, noteLost: (error: un
     }
   };
 
-  const acquire = (to: Lessee, need: number, available: () => number): Promise<LeaseOutcome> => {
+  const acquire = (to: Lessee, need: number, available: () => number, ahead: boolean): Promise<LeaseOutcome> => {
     const { promise, resolve, reject } = Promise.withResolvers<LeaseOutcome>();
     const key = keyOf(to);
     const known = queues.get(key);
     const waiter: Waiter = {
       need,
       available,
-      reject,
+      reject(error) {
+        if (!ahead) missingSince ??= monoNow();
+        reject(error);
+      },
       resolve(outcome) {
+        missingSince = null;
         if (outcome === 'lent') rejected.delete(key);
         else {
           if (rejected.size >= maxRejected) rejected.clear();
@@ -125,11 +142,15 @@ export function createLeaseClient(leaseSource: LeaseSource, noteLost: (error: un
     return promise;
   };
   return {
-    acquire,
+    acquire: (to, need, available) => acquire(to, need, available, false),
+    covered() {
+      missingSince = null;
+    },
+    isBare: () => missingSince !== null && monoNow() - missingSince >= bareMs,
     wasRejected: (to) => rejected.has(keyOf(to)),
     prefetch(to, need, available) {
       // What is not had ahead of time is asked for again when it is needed.
-      if (available() < need) void acquire(to, need, available).catch(noteLost);
+      if (available() < need) void acquire(to, need, available, true).catch(noteLost);
     },
   };
 }

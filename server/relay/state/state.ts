@@ -45,6 +45,8 @@ export interface RelayState {
   nodes(): number;
   /** It has heard neither of the database nor of the others for too long to serve anybody. */
   isIsolated(): boolean;
+  /** The database of the site cannot be read at the moment. */
+  isAway(): boolean;
   /** What this user and key may do has changed, or may have, since this machine last read of it. */
   isUnknown(userId: number, tokenId: number): boolean;
 }
@@ -185,6 +187,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     }),
     nodes: () => nodes,
     isIsolated: () => unknown?.all === true,
+    isAway: () => unknown?.away === true,
     isUnknown: (userId, tokenId) =>
       unknown !== undefined && (unknown.all || unknownUsers.has(userId) || unknownTokens.has(tokenId)),
   };

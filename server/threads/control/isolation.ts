@@ -41,6 +41,7 @@ export function createIsolation({ board, aloneMs, knownAt, publish, timers }: Is
   const set = (next: UnknownRights) => {
     if (
       next.all === published.all &&
+      next.away === published.away &&
       next.users.length === published.users.length &&
       next.tokens.length === published.tokens.length
     )
@@ -58,7 +59,7 @@ export function createIsolation({ board, aloneMs, knownAt, publish, timers }: Is
     if (found !== null) heardAt = at;
     // A user or key that was reported stays unknown when Redis goes as well.
     const { users, tokens } = found ?? published;
-    set({ all: monoNow() - Math.max(known, heardAt) >= aloneMs, users, tokens });
+    set({ all: monoNow() - Math.max(known, heardAt) >= aloneMs, away: true, users, tokens });
   };
   const look = () => {
     if (looking) return;

@@ -291,6 +291,7 @@ function openServer(
       shared: order.sharesPort,
       forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok && !state.isIsolated(),
+      isBare: () => state.isAway() && inside.relay.isBare(),
       isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
       consoleAsset: createConsoleAssets(() => state.settings),
