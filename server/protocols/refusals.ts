@@ -35,8 +35,10 @@ export interface RefusalForm {
   /** Instead of `code` where the answer has begun: readers of streams know other words. */
   readonly streamCode?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The member that says when it is over: epoch seconds in the error, or a wait among its details. */
-  readonly says?: 'resets_at' | 'retry_info';
+  /** What says when it is over: epoch seconds in the error, a wait among its details, or words behind the message. */
+  readonly says?: 'resets_at' | 'retry_info' | 'words';
+  /** The status for the one client that no other word stops, by its `user-agent`. */
+  readonly except?: { readonly agent: RegExp; readonly status: number };
   readonly source: string;
 }
 
@@ -59,6 +61,16 @@ const codexSpent = (reached?: string): RefusalForm => ({
 });
 
 const openAi = 'https://platform.openai.com/docs/guides/error-codes';
+/**
+ * Qwen Code stops at "quota", "exceeded" and "will reset" in the message alone (`isQuotaExhaustedError`), whatever the language
+ * of the rest. opencode waits out every 429 and looks at nothing else (`SessionRetry.retryable`), so it alone gets the status of
+ * a balance that is used up.
+ */
+const chatBudget: RefusalForm = {
+  says: 'words',
+  except: { agent: /^opencode\//, status: 403 },
+  source: `${openAi}; https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts; opencode 1.18.33`,
+};
 const google =
   'https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/googleQuotaErrors.ts: more than 300 s are not waited for';
 const googleWait: RefusalForm = { says: 'retry_info', source: google };
@@ -77,7 +89,7 @@ const allAsItIs = (source: string): Readonly<Record<RefusalReason, RefusalForm>>
 });
 
 export const refusalForms: Readonly<Record<ProtocolId, Readonly<Record<RefusalReason, RefusalForm>>>> = {
-  'openai-chat': allAsItIs(openAi),
+  'openai-chat': { ...allAsItIs(openAi), day: chatBudget, month: chatBudget },
   'openai-responses': {
     balance: codexSpent('workspace_member_credits_depleted'),
     limit: codexSpent('workspace_member_usage_limit_reached'),
@@ -117,21 +129,38 @@ export const refusalForms: Readonly<Record<ProtocolId, Readonly<Record<RefusalRe
 const formOf = (protocol: ProtocolId, { refused }: ClientError): RefusalForm | undefined =>
   refused === undefined ? undefined : refusalForms[protocol][refused.reason];
 
-/** The error with the status and words that clients of the dialect act upon. @param streamed the answer has begun. */
-export function refusalAs(protocol: ProtocolId, error: ClientError, streamed = false): ClientError {
+export interface RefusalReader {
+  /** The `user-agent` of the client. */
+  readonly agent?: string | null;
+  /** The answer has begun. */
+  readonly streamed?: boolean;
+}
+
+/** The error with the status and words that clients of the dialect act upon. */
+export function refusalAs(protocol: ProtocolId, error: ClientError, reader: RefusalReader = {}): ClientError {
   const form = formOf(protocol, error);
   if (form === undefined || error.refused === undefined) return error;
-  const { status = error.status, type = error.type, says } = form;
-  const code = (streamed ? form.streamCode : undefined) ?? form.code ?? error.code;
+  const { type = error.type, says, except } = form;
+  const isExcept = except?.agent.test(reader.agent ?? '') === true;
+  const status = (isExcept ? except?.status : form.status) ?? error.status;
+  const code = (reader.streamed === true ? form.streamCode : undefined) ?? form.code ?? error.code;
   const { resetsAt, seconds } = error.refused;
   return {
-    ...error,
+    ...(says === 'words' && resetsAt !== null ? withReset(error, resetsAt) : error),
     status,
     type,
     code,
     ...(says === 'resets_at' && resetsAt !== null ? { resetsAt } : {}),
     ...(says === 'retry_info' && seconds !== null ? { retryIn: seconds } : {}),
   };
+}
+
+/** @param resetsAt epoch seconds. */
+function withReset(error: ClientError, resetsAt: number): ClientError {
+  const { message, words } = error;
+  const behind = ` (quota exceeded; will reset at ${new Date(resetsAt * 1000).toISOString().replace('.000', '')})`;
+  const both = words === undefined ? {} : { words: { en: words.en + behind, zh: words.zh + behind } };
+  return { ...error, message: message + behind, ...both };
 }
 
 export const refusalHeaders = (protocol: ProtocolId, error: ClientError): Readonly<Record<string, string>> =>

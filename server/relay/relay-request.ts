@@ -371,7 +371,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
         else core.gate.ended(admission, false);
       }
       const { code } = shown;
-      const status = sentStatus(path, shown, this.protocol);
+      const status = sentStatus(request, path, shown, this.protocol);
       core.stats.rejected(code, {
         userId: this.principal?.user.id ?? 0,
         tokenId: this.principal?.token?.id ?? 0,

@@ -6,7 +6,13 @@ import { nextPeriod, periodStart } from '../../server/contract/period.ts';
 import type { RefusalReason } from '../../server/protocols/codec.ts';
 import { refusalForms, refusalReason } from '../../server/protocols/refusals.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { clientError, errorResponse, retryAfterOf, streamError } from '../../server/relay/shared/render-error.ts';
+import {
+  clientError,
+  errorResponse,
+  localizedError,
+  retryAfterOf,
+  streamError,
+} from '../../server/relay/shared/render-error.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -155,6 +161,27 @@ test('a stream that can no longer be paid for ends in words that its client take
   expect(told('openai-chat')).toContain('"code":"user_exhausted"');
 });
 
+test('a budget of chat says when it comes back in the words that Qwen Code stops at, in both languages; nothing else does', () => {
+  const toldBy = (error: AppError, language: 'en' | 'zh', protocol: Protocol = 'openai-chat') => {
+    const localized = localizedError(clientError(error, 'abc'), language);
+    return errorResponse(protocol, localized).text();
+  };
+  const stops = (text: string) => /quota/i.test(text) && /exceeded/i.test(text) && /will reset/i.test(text);
+  return Promise.all(
+    (['en', 'zh'] as const).map(async (language) => {
+      for (const reason of ['day', 'month'] as const) {
+        const text = await toldBy(examples[reason], language);
+        expect(stops(text)).toBe(true);
+        expect(text).toContain('2027-01-16T00:00:00Z');
+        expect(stops(await toldBy(examples[reason], language, 'cohere-chat'))).toBe(false);
+      }
+      expect(stops(await toldBy(examples.rate, language))).toBe(false);
+      expect(stops(await toldBy(new AppError('token_budget_day', { seconds: 9 }), language))).toBe(false);
+      expect(streamError('openai-chat', clientError(examples.day, 'abc'), language)).toContain('will reset at 2027');
+    }),
+  );
+});
+
 /** Through the whole relay: what counts, logs and answers says the same. */
 let gateway: TestGateway;
 let upstream: Upstream;
@@ -219,4 +246,25 @@ test('Codex reads the budgets of its key, each with its end; a key without one, 
   expect(await spentHeaders('/v1/responses', (await gateway.token({ rpm_limit: 9 })).key)).toEqual({});
   const monthly = (await gateway.token({ month_budget: 10_000 })).key;
   expect(await spentHeaders('/v1/responses', monthly)).toMatchObject({ 'x-codex-primary-window-minutes': '43200' });
+});
+
+test('opencode alone, which waits out every 429, gets a used-up budget of chat as 403, and so does the log row', async () => {
+  const { key } = await gateway.token({ day_budget: 1 });
+  const told = async (agent: string, path = '/v1/chat/completions') => {
+    const request = new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', 'user-agent': agent },
+      body: JSON.stringify({ model: 'gpt-4o-mini', max_tokens: 500, messages: [{ role: 'user', content: 'hi' }] }),
+    });
+    const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+    const { error } = (await response.json()) as OpenAiBody;
+    return [response.status, error.code];
+  };
+  const opencode = 'opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14';
+  expect(await told(opencode)).toEqual([403, 'token_budget_day']);
+  expect(await told('OpenAI/JS 6.1.0')).toEqual([429, 'token_budget_day']);
+  expect(await told(`not ${opencode}`)).toEqual([429, 'token_budget_day']);
+  expect((await told(opencode, '/v1/messages'))[0]).toBe(429);
+  const rows = (await gateway.logs()).map(({ other }) => JSON.parse(other) as { refused?: ErrorCode; status?: number });
+  expect(rows).toContainEqual(expect.objectContaining({ refused: 'token_budget_day', status: 403 }));
 });

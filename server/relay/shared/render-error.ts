@@ -64,8 +64,8 @@ export const localizedError = (error: ClientError, language: Language | null): C
 const common: Readonly<Record<number, number>> = { 529: 503 };
 
 /** The error with a status and words that clients of the dialect know. */
-function inDialect(protocol: ProtocolId, clientError: ClientError): ClientError {
-  const error = refusalAs(protocol, clientError);
+function inDialect(protocol: ProtocolId, clientError: ClientError, agent: string | null = null): ClientError {
+  const error = refusalAs(protocol, clientError, { agent });
   const plain = common[error.status];
   if (plain === undefined || codecFor(protocol).client.statuses?.includes(error.status)) return error;
   return { ...error, status: plain };
@@ -107,8 +107,13 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
 
 const jsonType = 'application/json; charset=utf-8';
 
-function errorOf(protocol: ProtocolId, clientError: ClientError, retryAfter: number | null): ErrorAnswer {
-  const error = inDialect(protocol, clientError);
+function errorOf(
+  protocol: ProtocolId,
+  clientError: ClientError,
+  retryAfter: number | null,
+  agent: string | null = null,
+): ErrorAnswer {
+  const error = inDialect(protocol, clientError, agent);
   return {
     text: JSON.stringify(codecFor(protocol).client.encodeError(error)),
     status: error.status,
@@ -131,14 +136,19 @@ export function errorResponse(
 }
 
 /** The status with which a caller of the dialect, or of the path, gets the error. */
-export const sentStatus = (path: string, error: ClientError, protocol: ProtocolId = dialectOf(path)): number =>
+export const sentStatus = (
+  { headers }: Pick<Request, 'headers'>,
+  path: string,
+  error: ClientError,
+  protocol: ProtocolId = dialectOf(path),
+): number =>
   forms.some(([pattern]) => pattern.test(path))
     ? (common[error.status] ?? error.status)
-    : inDialect(protocol, error).status;
+    : inDialect(protocol, error, headers.get('user-agent')).status;
 
 /** What a client reads where its answer has begun. @param language null = both, for what is stored. */
 export const streamError = (protocol: ProtocolId, error: ClientError, language: Language | null): string =>
-  codecFor(protocol).client.encodeStreamError(localizedError(refusalAs(protocol, error, true), language));
+  codecFor(protocol).client.encodeStreamError(localizedError(refusalAs(protocol, error, { streamed: true }), language));
 
 /** Programs that draw and sing have forms of their own for what went wrong. */
 const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unknown])[] = [
@@ -168,7 +178,7 @@ export interface Refused {
 
 /** The one response for what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
 export function refusalOf(
-  { url }: Pick<Request, 'url'>,
+  { url, headers }: Pick<Request, 'url' | 'headers'>,
   path: string,
   { clientError, retryAfter, language }: Refused,
   protocol: ProtocolId = dialectOf(path),
@@ -181,7 +191,7 @@ export function refusalOf(
       status: common[localized.status] ?? localized.status,
       headers: { 'content-type': jsonType, ...retryHeaders(localized, retryAfter) },
     };
-  const rendered = errorOf(protocol, localized, retryAfter);
+  const rendered = errorOf(protocol, localized, retryAfter, headers.get('user-agent'));
   return listsErrors(path, url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 
