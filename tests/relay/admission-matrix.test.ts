@@ -4,7 +4,7 @@ import { UserStatus } from '../../server/contract/enum.ts';
 import { AppError, type ErrorCode, errors } from '../../server/contract/errors.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
-import { refusalForms, refusalReason } from '../../server/protocols/refusals.ts';
+import { type RefusalForm, refusalForms, refusalReason } from '../../server/protocols/refusals.ts';
 import { isProtocol } from '../../server/protocols/registry.ts';
 import { drawingModel, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
 import { midjourneySubmits, type TaskRoute, taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
@@ -327,22 +327,24 @@ const matching = (sentence: string): RegExp =>
       .replace(/(\{\w+\} \w+)s\b/g, '$1s?')
       .replace(/\{\w+\}/g, '.+?'),
   );
-/** The whole message of a client that names no language. */
-const messageOf = (code: ErrorCode): RegExp =>
-  new RegExp(`^${matching(errors[code].en).source} \\(request id: \\S+\\)$`);
+/** The whole message of a client that names no language. @param behind what the dialect says after it. */
+const messageOf = (code: ErrorCode, behind: string): RegExp =>
+  new RegExp(`^${matching(errors[code].en).source} \\(request id: \\S+\\)${behind}$`);
 
 /** The declared error in the form that clients of the dialect act upon; what the forms are is tested by itself. */
 function declared(shape: Shape, code: ErrorCode) {
   const reason = refusalReason(code);
   const protocol = shape === 'gemini-list' ? 'gemini-generate' : shape;
-  const form = reason === undefined || !isProtocol(protocol) ? {} : refusalForms[protocol][reason];
+  const form: Partial<RefusalForm> =
+    reason === undefined || !isProtocol(protocol) ? {} : refusalForms[protocol][reason];
   return { ...errors[code], code, ...form };
 }
 
 /** The declared error as each family of clients reads it. */
 function shapeOf(shape: Shape, code: ErrorCode): unknown {
-  const { status, type, code: named } = declared(shape, code);
-  const message = expect.stringMatching(messageOf(code));
+  const { status, type, code: named, says } = declared(shape, code);
+  const behind = says === 'words' ? ' \\(quota exceeded; will reset at \\S+Z\\)' : '';
+  const message = expect.stringMatching(messageOf(code, behind));
   switch (shape) {
     case 'drawings':
       return { code: 4, description: message, type: 'new_api_error' };
