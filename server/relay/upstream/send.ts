@@ -191,7 +191,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const { core, reservation } = this;
     const { parsed, plan } = reservation;
     const failure = withKeywords(original, plan.settings.disableKeywords, () =>
-      writtenIn(parsed.json?.text ?? JSON.stringify(parsed.body), parsed.request),
+      writtenIn(parsed.body, parsed.json?.text ?? '', parsed.request),
     );
     this.failure = failure;
     this.attempts[this.attempts.length - 1] = {
