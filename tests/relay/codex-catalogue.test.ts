@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { codexEntries } from '../../scripts/knowledge.ts';
 import { codexCard, codexList } from '../../server/protocols/openai-responses/codex-catalogue.ts';
 import codexModels from '../../server/protocols/openai-responses/codex-models.json' with { type: 'json' };
-import { unknownTarget } from '../../server/protocols/target.ts';
+import { type Target, unknownTarget } from '../../server/protocols/target.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 
 const { gateway, key, upstream } = await sharedGateway();
@@ -73,6 +73,8 @@ test('the list has a tag by which Codex asks whether it is the same', async () =
   expect(etag).toMatch(/^"[0-9a-f]+"$/);
   const same = await list(version, { 'if-none-match': etag });
   expect([same.status, await same.text()]).toEqual([304, '']);
+  for (const tags of [`W/${etag}`, `"another", ${etag}`])
+    expect((await list(version, { 'if-none-match': tags })).status, tags).toBe(304);
   await gateway.channel(upstream.url, { models: 'gpt-6.2-sol' });
   expect((await list(version, { 'if-none-match': etag })).status).toBe(200);
 });
@@ -94,6 +96,12 @@ test('efforts that Codex does not know, and pictures that a model does not take,
     default_reasoning_level: 'none',
     input_modalities: ['text'],
   });
+});
+
+test('a name of OpenAI’s that another model serves here offers no pictures where that one takes none', () => {
+  const card = (inputs: readonly string[] | null) => codexCard('gpt-5.5', { ...unknownTarget, inputs } as Target);
+  expect(card(['text'])).toMatchObject({ input_modalities: ['text'] });
+  expect(card(null)).toMatchObject({ input_modalities: ['text', 'image'] });
 });
 
 test('twenty models take no more than 64 KB', () => {

@@ -162,7 +162,7 @@ test('a stream that can no longer be paid for ends in words that its client take
 });
 
 test('a budget of chat says when it comes back in the words that Qwen Code stops at, in both languages; nothing else does', () => {
-  const toldBy = (error: AppError, language: 'en' | 'zh', protocol: Protocol = 'openai-chat') => {
+  const textFor = (error: AppError, language: 'en' | 'zh', protocol: Protocol = 'openai-chat') => {
     const localized = localizedError(clientError(error, 'abc'), language);
     return errorResponse(protocol, localized).text();
   };
@@ -170,13 +170,13 @@ test('a budget of chat says when it comes back in the words that Qwen Code stops
   return Promise.all(
     (['en', 'zh'] as const).map(async (language) => {
       for (const reason of ['day', 'month'] as const) {
-        const text = await toldBy(examples[reason], language);
+        const text = await textFor(examples[reason], language);
         expect(stops(text)).toBe(true);
         expect(text).toContain('2027-01-16T00:00:00Z');
-        expect(stops(await toldBy(examples[reason], language, 'cohere-chat'))).toBe(false);
+        expect(stops(await textFor(examples[reason], language, 'cohere-chat'))).toBe(false);
       }
-      expect(stops(await toldBy(examples.rate, language))).toBe(false);
-      expect(stops(await toldBy(new AppError('token_budget_day', { seconds: 9 }), language))).toBe(false);
+      expect(stops(await textFor(examples.rate, language))).toBe(false);
+      expect(stops(await textFor(new AppError('token_budget_day', { seconds: 9 }), language))).toBe(false);
       expect(streamError('openai-chat', clientError(examples.day, 'abc'), language)).toContain('will reset at 2027');
     }),
   );
@@ -250,7 +250,7 @@ test('Codex reads the budgets of its key, each with its end; a key without one, 
 
 test('opencode alone, which waits out every 429, gets a used-up budget of chat as 403, and so does the log row', async () => {
   const { key } = await gateway.token({ day_budget: 1 });
-  const told = async (agent: string, path = '/v1/chat/completions') => {
+  const answerTo = async (agent: string, path = '/v1/chat/completions') => {
     const request = new Request(`http://gateway${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', 'user-agent': agent },
@@ -261,10 +261,10 @@ test('opencode alone, which waits out every 429, gets a used-up budget of chat a
     return [response.status, error.code];
   };
   const opencode = 'opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14';
-  expect(await told(opencode)).toEqual([403, 'token_budget_day']);
-  expect(await told('OpenAI/JS 6.1.0')).toEqual([429, 'token_budget_day']);
-  expect(await told(`not ${opencode}`)).toEqual([429, 'token_budget_day']);
-  expect((await told(opencode, '/v1/messages'))[0]).toBe(429);
+  expect(await answerTo(opencode)).toEqual([403, 'token_budget_day']);
+  expect(await answerTo('OpenAI/JS 6.1.0')).toEqual([429, 'token_budget_day']);
+  expect(await answerTo(`not ${opencode}`)).toEqual([429, 'token_budget_day']);
+  expect((await answerTo(opencode, '/v1/messages'))[0]).toBe(429);
   const rows = (await gateway.logs()).map(({ other }) => JSON.parse(other) as { refused?: ErrorCode; status?: number });
   expect(rows).toContainEqual(expect.objectContaining({ refused: 'token_budget_day', status: 403 }));
 });

@@ -63,10 +63,13 @@ export const isCodexList = (query: string): boolean => /(?:^|[?&])client_version
 export function codexCard(id: string, { inputLimit, efforts, inputs }: Target): Record<string, unknown> {
   const own = known.get(id);
   const window = Math.min(inputLimit ?? Number.POSITIVE_INFINITY, own?.context_window ?? inputLimit ?? leastWindow);
+  const takesPictures = inputs === null || inputs.includes('image');
   if (own !== undefined)
     return {
       ...own,
       ...kept,
+      // A name may be served by another model here.
+      input_modalities: takesPictures ? own.input_modalities : ['text'],
       context_window: window,
       max_context_window: Math.max(window, Math.min(inputLimit ?? 0, own.max_context_window)),
       truncation_policy: truncation,
@@ -82,7 +85,7 @@ export function codexCard(id: string, { inputLimit, efforts, inputs }: Target): 
     truncation_policy: truncation,
     support_verbosity: false,
     supports_parallel_tool_calls: true,
-    input_modalities: inputs === null || inputs.includes('image') ? ['text', 'image'] : ['text'],
+    input_modalities: takesPictures ? ['text', 'image'] : ['text'],
   };
 }
 

@@ -104,7 +104,9 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
 
 function keptList({ headers }: Request, text: string): Response {
   const etag = `"${Bun.hash(text).toString(16)}"`;
-  if (headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: { etag } });
+  // A proxy that compresses makes a tag a weak one.
+  const known = (headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known.includes(etag)) return new Response(null, { status: 304, headers: { etag } });
   return new Response(text, { headers: { 'content-type': 'application/json', etag } });
 }
 

@@ -168,7 +168,7 @@ const unescaped = (text: string): string =>
   text.includes('\\') ? escapes.reduce((read, [from, to]) => read.replaceAll(from, to), text) : text;
 
 /** An upstream that speaks of its own account's quota, whatever it blames: a caller would take it for his own. */
-export const tellsQuota = ({ reason, error }: UpstreamFailure): boolean =>
+export const speaksOfQuota = ({ reason, error }: UpstreamFailure): boolean =>
   reason === 'status' && error !== null && refusalIn(error, true)?.reason === 'spent';
 
 /** A caller's mistake fails everywhere alike; all else may succeed on another channel. */
@@ -202,7 +202,7 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
     case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
-      if (final || ((failure.class === 'client' || failure.class === 'refusal') && tellsQuota(failure)))
+      if (final || ((failure.class === 'client' || failure.class === 'refusal') && speaksOfQuota(failure)))
         return finalError(failure);
       if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
@@ -219,7 +219,8 @@ function finalError(failure: UpstreamFailure): AppError {
 
 function permanentCode(failure: UpstreamFailure): 'upstream_key' | 'upstream_spent' | 'upstream_missing' {
   const { class: kind, status, refusal } = failure;
-  if (refusal?.reason === 'spent' || status === 402 || status === 429 || tellsQuota(failure)) return 'upstream_spent';
+  if (refusal?.reason === 'spent' || status === 402 || status === 429 || speaksOfQuota(failure))
+    return 'upstream_spent';
   return kind === 'key' ? 'upstream_key' : 'upstream_missing';
 }
 

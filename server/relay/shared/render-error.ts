@@ -8,7 +8,7 @@ import type { ClientError } from '../../protocols/codec.ts';
 import { refusalAs, refusalHeaders, refusalReason } from '../../protocols/refusals.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { asAppError } from './defect.ts';
-import { tellsQuota, type UpstreamFailure, withoutAccount } from './failure.ts';
+import { speaksOfQuota, type UpstreamFailure, withoutAccount } from './failure.ts';
 
 /** `message` has both languages, for what is stored (`storedIn` reads it). @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
 export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
@@ -16,7 +16,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
     failure?.error != null &&
     failure.reason === 'status' &&
     (failure.class === 'client' || failure.class === 'refusal') &&
-    !tellsQuota(failure)
+    !speaksOfQuota(failure)
   ) {
     const { type, code, message, param } = failure.error;
     const status = failure.status ?? 400;
