@@ -209,7 +209,7 @@ export const check: CommandRun = async (context) => {
     'leases（数据库不可用，且租约不足以处理请求）',
     'leases (the database is away, and what is leased covers no request)',
   );
-  const told = hindrances.map((name) => (name === 'leases' ? bare : name)).join(', ');
-  if (ok !== true) throw new AppError('check_failed', { detail: told || `HTTP ${response.status}` });
+  const reasons = hindrances.map((name) => (name === 'leases' ? bare : name)).join(', ');
+  if (ok !== true) throw new AppError('check_failed', { detail: reasons || `HTTP ${response.status}` });
   context.output.object({ ready: true, address }, [context.say('就绪', 'ready')], 'ready');
 };
