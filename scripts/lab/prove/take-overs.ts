@@ -1,5 +1,5 @@
 /**
- * Take-overs one soon after the other, under load: `prove take-overs [--count 10] [--apart-ms 2500] [--seconds 30] [--streams 40]`.
+ * Take-overs one soon after the other, under load: `prove take-overs [--count 10] [--apart-ms 2500] [--seconds 30] [--streams 40] [--relays 1]`.
  * Streams that last, connections that idle until the end, short requests and sockets: what of them is whole, cut, refused.
  */
 import { connect, type Socket } from 'node:net';
@@ -117,12 +117,16 @@ export async function takeOvers(args: readonly string[]): Promise<readonly Goal[
   const apartMs = flag(args, '--apart-ms', 2500);
   const streamMs = flag(args, '--seconds', 30) * 1000;
   const parallel = flag(args, '--streams', 40);
+  const relayThreads = ['--relays', String(flag(args, '--relays', 1))];
   const long = upstreamOf(streamMs);
   const short = upstreamOf(1);
-  const site = await openSite([
-    { name: 'long', url: long.streams, models: 'long' },
-    { name: 'short', url: short.streams, models: 'short' },
-  ]);
+  const site = await openSite(
+    [
+      { name: 'long', url: long.streams, models: 'long' },
+      { name: 'short', url: short.streams, models: 'short' },
+    ],
+    relayThreads,
+  );
   const address = ['--base-url', long.sockets, '--models', 'gpt-realtime', '--key-stdin'];
   await command(
     siteProgram,
@@ -162,7 +166,7 @@ export async function takeOvers(args: readonly string[]): Promise<readonly Goal[
   const late: Promise<void>[] = [];
   for (let number = 1; number <= count; number++) {
     await Bun.sleep(apartMs);
-    const serve = [...siteProgram, 'serve', '--take-over'];
+    const serve = [...siteProgram, 'serve', '--take-over', ...relayThreads];
     children.push(start(null, serve, { GATEWAY_DATA_DIR: site.dataDir }));
     // Connections from before all take-overs are used while these go on: each once.
     for (const socket of idle.splice(0, 2))
