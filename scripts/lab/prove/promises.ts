@@ -74,9 +74,14 @@ export const promises: readonly PromiseRow[] = [
     ],
   },
   {
-    en: 'When a user is disabled, a key expires or a model is withdrawn, open conversations end within a second; a response under way is completed and charged, and no new one begins.',
-    zh: '用户被封禁、令牌失效或模型被收回后，打开的实时会话在一秒内结束；正在进行的响应会完成并计费，不会开始新的响应。',
-    tests: ['tests/http/realtime-bill.test.ts', 'tests/relay/admission-matrix.test.ts'],
+    en: 'When a user is disabled, a key expires or a model is withdrawn, open conversations end within a second; a response under way is completed and charged, and no new one begins. A node that is cut off from the database refuses who was changed within two seconds with Redis; without Redis, or with neither, within 27 seconds, or within those of `GATEWAY_ALONE_SECONDS`.',
+    zh: '用户被封禁、令牌失效或模型被收回后，打开的实时会话在一秒内结束；正在进行的响应会完成并计费，不会开始新的响应。与数据库失去联系的节点：有 Redis 时在两秒内拒绝有变更的用户和令牌；没有 Redis 或两者都无法访问时在 27 秒内，或在 `GATEWAY_ALONE_SECONDS` 指定的秒数内。',
+    tests: [
+      'tests/http/realtime-bill.test.ts',
+      'tests/relay/admission-matrix.test.ts',
+      'tests/relay/isolation.test.ts',
+      'tests/postgres/cut-off.test.ts',
+    ],
   },
   {
     en: 'Failed image and music tasks are refunded once.',
