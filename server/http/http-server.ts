@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   /** Whether paid requests are taken. */
   readonly mayServe: () => boolean;
   /** The database is away, and what is leased covers no request. */
-  readonly isBare?: () => boolean;
+  readonly isOutOfLeases?: () => boolean;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
@@ -118,14 +118,11 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     listener.timeout(request, 0);
     const path = forgivenPath(pathOf(request.url));
     const address = addressOf(request, listener);
-    try {
-      if (!isRealtime(request, path)) return await passRequest(watchedHere(request, listener), address, endpoint);
-      const opening = openForwarded(request, { address, endpoint, bridged });
-      return await upgrade(listener, request, connections, answered(request, listener, opening));
-    } catch {
-      const seconds = 1;
-      return refused(options.relay, request, path, new AppError('shutting_down', { seconds }));
-    }
+    const unreachable = () => refused(options.relay, request, path, new AppError('shutting_down', { seconds: 1 }));
+    if (!isRealtime(request, path))
+      return passRequest(watchedHere(request, listener), address, endpoint).catch(unreachable);
+    const opening = openForwarded(request, { address, endpoint, bridged }).catch(unreachable);
+    return upgrade(listener, request, connections, answered(request, listener, opening));
   };
   const forwarding = createForwarding(pass);
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
@@ -176,7 +173,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   };
 
   const probed = (request: Request, path: string): Response => {
-    const input = { storage: !options.mayServe(), leases: options.isBare?.() === true, draining: leaving };
+    const input = { storage: !options.mayServe(), leases: options.isOutOfLeases?.() === true, draining: leaving };
     return parting(probe(path, request.method, input));
   };
 
