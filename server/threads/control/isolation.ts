@@ -3,13 +3,13 @@
  * Redis are not served until the change was read; where neither the database nor Redis answers for too long, nobody is.
  */
 
-import type { ChangeBoard } from '../../cluster/change-board.ts';
+import type { RecentChanges } from '../../cluster/recent-changes.ts';
 import type { Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
 import type { Timers } from '../../contract/timers.ts';
 
 export interface IsolationDeps {
   /** null = the site has no Redis. */
-  readonly board: ChangeBoard | null;
+  readonly recentChanges: RecentChanges | null;
   /** Milliseconds without database and Redis after which nobody is served. */
   readonly aloneMs: number;
   /** When everything that could be known was known, by the steady clock. */
@@ -30,15 +30,20 @@ const lateMs = 1000;
 /** The way to Redis, and between the two looks at the clock. */
 const marginMs = 1000;
 
+const union = (known: readonly number[], more: readonly number[] = []): readonly number[] => [
+  ...new Set([...known, ...more]),
+];
+
 const nothing: UnknownRights = { all: false, users: [], tokens: [] };
 
-export function createIsolation({ board, aloneMs, knownAt, publish, timers }: IsolationDeps): Isolation {
+export function createIsolation({ recentChanges, aloneMs, knownAt, publish, timers }: IsolationDeps): Isolation {
   const { monoNow } = timers;
   let heardAt = Number.NEGATIVE_INFINITY;
   let published = nothing;
   let looking = false;
 
   const set = (next: UnknownRights) => {
+    // Lists only grow until the feed is read again: those of one length are equal.
     if (
       next.all === published.all &&
       next.away === published.away &&
@@ -53,12 +58,13 @@ export function createIsolation({ board, aloneMs, knownAt, publish, timers }: Is
     const at = monoNow();
     const known = knownAt();
     if (at - known < lateMs) return set(nothing);
-    const found = (await board?.read(at - known + marginMs)) ?? null;
+    const found = (await recentChanges?.read(at - known + marginMs)) ?? null;
     // It was read while Redis answered.
     if (knownAt() !== known) return;
     if (found !== null) heardAt = at;
-    // A user or key that was reported stays unknown when Redis goes as well.
-    const { users, tokens } = found ?? published;
+    // A user or key that was reported stays unknown when Redis goes as well, or comes back empty.
+    const users = union(published.users, found?.users);
+    const tokens = union(published.tokens, found?.tokens);
     set({ all: monoNow() - Math.max(known, heardAt) >= aloneMs, away: true, users, tokens });
   };
   const look = () => {
@@ -72,13 +78,13 @@ export function createIsolation({ board, aloneMs, knownAt, publish, timers }: Is
 
   return {
     changed(update) {
-      if (board === null || update.kind === 'snapshot') return;
+      if (recentChanges === null || update.kind === 'snapshot') return;
       const { users, tokens, removed } = update;
       const changed = {
         users: [...users.map(({ id }) => id), ...removed.users],
         tokens: [...tokens.map(({ id }) => id), ...removed.tokens],
       };
-      if (changed.users.length + changed.tokens.length > 0) void board.post(changed);
+      if (changed.users.length + changed.tokens.length > 0) void recentChanges.post(changed);
     },
     stop: () => timer.close(),
   };

@@ -9,7 +9,7 @@ import { createMembers } from '../../../db/postgres/members.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
-import type { ChangeBoard } from '../../cluster/change-board.ts';
+import type { RecentChanges } from '../../cluster/recent-changes.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
@@ -306,7 +306,7 @@ async function watchIsolation(publisher: Publisher, leaseSeconds: number, timers
   const { aloneSecondsIn } = await import('../../cluster/order.ts');
   const url = process.env.REDIS_URL ?? '';
   return createIsolation({
-    board: url === '' ? null : await changeBoardAt(url, timers),
+    recentChanges: url === '' ? null : await recentChangesAt(url, timers),
     aloneMs: aloneSecondsIn(process.env, leaseSeconds) * 1000,
     knownAt: publisher.knownAt,
     publish: publisher.unknown,
@@ -314,14 +314,20 @@ async function watchIsolation(publisher: Publisher, leaseSeconds: number, timers
   });
 }
 
-async function changeBoardAt(url: string, timers: Timers): Promise<ChangeBoard> {
+async function recentChangesAt(url: string, timers: Timers): Promise<RecentChanges> {
   const { createRedis, redisAt } = await import('../../cluster/redis.ts');
-  const { boardScripts, createChangeBoard } = await import('../../cluster/change-board.ts');
+  const { recentChangesScripts, createRecentChanges } = await import('../../cluster/recent-changes.ts');
   // The relays say it when it goes and comes back.
   const changed = () => undefined;
   const wait = (ms: number) => sleep(timers, ms);
-  const { run } = createRedis({ open: () => redisAt(url), scripts: boardScripts, purpose: 'changes', changed, wait });
-  return createChangeBoard(run);
+  const { run } = createRedis({
+    open: () => redisAt(url),
+    scripts: recentChangesScripts,
+    purpose: 'changes',
+    changed,
+    wait,
+  });
+  return createRecentChanges(run);
 }
 
 /** What serves the API is loaded and put together for its first request: a node that only relays never needs it. */

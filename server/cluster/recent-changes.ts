@@ -15,7 +15,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /** Times are the server's own, so that nodes' clocks do not matter. */
-export const boardScripts = {
+export const recentChangesScripts = {
   post: `${time}
 for at = 2, #ARGV do redis.call('ZADD', KEYS[1], now, ARGV[at]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[1]))
@@ -33,14 +33,14 @@ export interface ChangedIds {
   readonly tokens: readonly number[];
 }
 
-export interface ChangeBoard {
+export interface RecentChanges {
   /** What does not arrive is lost: nodes that reach the database do not need it. */
   post(changed: ChangedIds): Promise<void>;
   /** @returns what was posted in the last `ms` milliseconds; null = Redis does not answer. */
   read(ms: number): Promise<ChangedIds | null>;
 }
 
-export function createChangeBoard(run: RedisScript<keyof typeof boardScripts>): ChangeBoard {
+export function createRecentChanges(run: RedisScript<keyof typeof recentChangesScripts>): RecentChanges {
   return {
     async post({ users, tokens }) {
       // One list of numbers: keys are the negative ones.
