@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import type { HttpServer } from '../../server/http/http-server.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
@@ -405,17 +406,21 @@ const changeToken = (fields: Record<string, unknown>) =>
 const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.userId);
 
 test('a key whose time runs out speaks no further turn', async () => {
+  let aheadMs = 0;
+  await close();
+  await open({ relay: { timers: { ...systemTimers, now: () => Date.now() + aheadMs } } });
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
   const { send, untilEvent, closed } = await converse();
   send(ask);
   await untilEvent('response.done');
-  const at = Math.floor(Date.now() / 1000);
-  await changeToken({ expired_time: at + 1 });
+  await changeToken({ expired_time: Math.floor(Date.now() / 1000) + 600 });
   await gateway.sync();
-  await expect.poll(() => Date.now() / 1000).toBeGreaterThan(at + 2);
+  send(ask);
+  await untilEvent('response.done', 2);
+  aheadMs = 602_000;
   send(ask);
   expect(await closed).toEqual({ code: 1008, reason: 'token_expired' });
-  expect(upstream.received.filter(({ type }) => type === 'response.create')).toHaveLength(1);
+  expect(upstream.received.filter(({ type }) => type === 'response.create')).toHaveLength(2);
 });
 
 test.each<[string, string]>([
