@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { isChannelAddress } from '../../../server/contract/channel-address.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { Field } from '../../components/form.tsx';
+import { MaskedInput } from '../../components/masked-input.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
@@ -47,7 +48,6 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
   const [address, setAddress] = useState('');
   const [busy, setBusy] = useState(false);
   const [proxy, setProxy] = useState('');
-  const [shown, setShown] = useState(false);
   const [error, setError] = useState('');
   /** The server could not get there: another address or a way out may be needed. */
   const [unreachable, setUnreachable] = useState(false);
@@ -100,27 +100,15 @@ export function Connect({ onConnected }: { readonly onConnected: () => unknown }
       <div className="grid grid-cols-[minmax(0,2fr)_minmax(0,1fr)] gap-3 max-sm:grid-cols-1">
         <Field label={t('setup.providerKey')} help={t('setup.providerKeyHelp')}>
           {(ids) => (
-            <span className="relative block">
-              <input
-                {...ids}
-                type={shown ? 'text' : 'password'}
-                className="field pr-14 font-mono"
-                autoComplete="off"
-                spellCheck={false}
-                placeholder={provider?.key_hint}
-                value={key}
-                onChange={(event) => setKey(event.target.value)}
-              />
-              <button
-                type="button"
-                className="absolute inset-y-0 right-0 rounded-2 px-3 text-[12px] text-ink-2 hover:text-ink-1"
-                aria-controls={ids.id}
-                onClick={() => setShown(!shown)}
-              >
-                {t(shown ? 'account.hide' : 'account.show')}
-                <span className="sr-only"> {t('setup.providerKey')}</span>
-              </button>
-            </span>
+            <MaskedInput
+              {...ids}
+              label={t('setup.providerKey')}
+              className="field font-mono"
+              autoComplete="off"
+              placeholder={provider?.key_hint}
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+            />
           )}
         </Field>
         <SelectField
