@@ -110,19 +110,19 @@ const qwenEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<st
 });
 const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
-const opencodeConfig = ({ url, key, model, models }: AgentSettings): string =>
+const opencodeModels = ({ model }: Pick<AgentSettings, 'model'>): Readonly<Record<string, string>> =>
+  model === '' ? {} : { model: `gateway/${model}`, small_model: `gateway/${model}` };
+const opencodeProvider = ({ url, key, model, models }: AgentSettings) => ({
+  npm: '@ai-sdk/openai-compatible',
+  name: 'gateway',
+  options: { baseURL: `${url}/v1`, apiKey: key },
+  models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
+});
+const opencodeConfig = (settings: AgentSettings): string =>
   json({
     $schema: 'https://opencode.ai/config.json',
-    ...ifSet('model', model === '' ? '' : `gateway/${model}`),
-    ...ifSet('small_model', model === '' ? '' : `gateway/${model}`),
-    provider: {
-      gateway: {
-        npm: '@ai-sdk/openai-compatible',
-        name: 'gateway',
-        options: { baseURL: `${url}/v1`, apiKey: key },
-        models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
-      },
-    },
+    ...opencodeModels(settings),
+    provider: { gateway: opencodeProvider(settings) },
   });
 
 const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
@@ -271,26 +271,16 @@ export const agents: readonly Agent[] = [
       ],
     }),
     always: (settings) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(settings) }] }),
-    connects(settings, credential) {
-      const { model } = settings;
-      const { provider } = JSON.parse(opencodeConfig({ ...settings, key: keyOf(credential) })) as {
-        provider: { gateway: object };
-      };
-      const named: Members =
-        model === ''
-          ? []
-          : [
-              [['model'], `gateway/${model}`],
-              [['small_model'], `gateway/${model}`],
-            ];
-      return [
-        {
-          paths: ['~/.config/opencode/opencode.json', '~/.config/opencode/opencode.jsonc'],
-          format: 'json',
-          set: [...named, [['provider', 'gateway'], provider.gateway]],
-        },
-      ];
-    },
+    connects: (settings, credential) => [
+      {
+        paths: ['~/.config/opencode/opencode.json', '~/.config/opencode/opencode.jsonc'],
+        format: 'json',
+        set: [
+          ...under('', opencodeModels(settings)),
+          [['provider', 'gateway'], opencodeProvider({ ...settings, key: keyOf(credential) })],
+        ],
+      },
+    ],
   },
   {
     name: 'qwen',

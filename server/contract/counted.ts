@@ -10,6 +10,7 @@
  * A range named by its length reaches from the last edge before it up to the edge after now, so it holds at least what its
  * name says and the step under way. Edges are those of the windows that traffic is kept in.
  */
+import { Role } from './enum.ts';
 
 /** In the playground nobody has a key. @param role as in `Role`. */
 export const isOwnTraffic = ({
@@ -21,8 +22,7 @@ export const isOwnTraffic = ({
   /** 0 = the test of a channel. */
   readonly userId: number;
   readonly role: number;
-}): boolean => tokenId === 0 && (userId === 0 || role >= administrator);
-const administrator = 10;
+}): boolean => tokenId === 0 && (userId === 0 || role >= Role.admin);
 
 /** The key that own traffic is counted under. */
 export const ownToken = -2;

@@ -46,7 +46,7 @@ export interface Relay {
   /** Requests under way. */
   open(): number;
   /** What is leased covers no request, and the ledger cannot be asked for more. */
-  isBare(): boolean;
+  isOutOfLeases(): boolean;
   /** Responses whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
   unbilled(): { readonly late: number; readonly rejected: number };
   /** What came of requests so far. */
@@ -136,7 +136,7 @@ export function relayOver(core: RelayCore): Relay {
       }
     },
     report: (error, requestId) => void core.report(error, requestId),
-    isBare: () => core.leaseClient?.isBare() === true,
+    isOutOfLeases: () => core.leaseClient?.isOutOfLeases() === true,
     channelStatuses: (ids) =>
       ids.map((id) => {
         const channel = core.state.channel(id);

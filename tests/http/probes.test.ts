@@ -7,7 +7,7 @@ import { createSite, type Site } from '../support/site.ts';
 let site: Site;
 let door: HttpServer;
 let sells = true;
-let bare = false;
+let outOfLeases = false;
 
 beforeAll(async () => {
   site = await createSite();
@@ -16,7 +16,7 @@ beforeAll(async () => {
     port: 0,
     relay: site.gateway.relay,
     mayServe: () => sells,
-    isBare: () => bare,
+    isOutOfLeases: () => outOfLeases,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     // Nobody listens there: a probe does not need the API's thread.
     controlSocket: '/nonexistent',
@@ -60,10 +60,10 @@ test('alive and ready differ: with a failing disk no requests are accepted, and 
 });
 
 test('a node without database, whose leases cover no request, is not ready and says so', async () => {
-  bare = true;
+  outOfLeases = true;
   expect(await ask('/healthz')).toMatchObject(well);
   expect(await ask('/readyz')).toMatchObject({ status: 503, body: { ok: false, hindrances: ['leases'] } });
-  bare = false;
+  outOfLeases = false;
   expect(await ask('/readyz')).toMatchObject(well);
 });
 

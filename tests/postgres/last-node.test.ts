@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
-import { openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
+import { endlessStream, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
 let site: SellingSite;
 let node: ServingNode;
@@ -11,12 +11,7 @@ let name: string;
 /** Has an open stream, of which something was seen, and a lease. */
 beforeEach(async () => {
   site = await openSellingSite();
-  site.upstream.script((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const words = 'data: {"choices":[{"index":0,"delta":{"content":"one two three "},"finish_reason":null}]}\n\n';
-    const saying = setInterval(() => response.write(words), 500);
-    response.on('close', () => clearInterval(saying));
-  });
+  site.upstream.script(endlessStream);
   node = await site.start();
   const key = await site.furnish(node);
   const body = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };

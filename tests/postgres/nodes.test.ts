@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTerminal } from '../binary/terminal.ts';
-import { openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
+import { endlessStream, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
 let site: SellingSite;
 let key: string;
@@ -19,13 +19,7 @@ const codeIn = (err: string): string => JSON.parse(err.trimEnd().split('\n').at(
 
 beforeAll(async () => {
   site = await openSellingSite();
-  // Streams that begin, and never end.
-  site.upstream.script((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const words = 'data: {"choices":[{"index":0,"delta":{"content":"one two three "},"finish_reason":null}]}\n\n';
-    const saying = setInterval(() => response.write(words), 500);
-    response.on('close', () => clearInterval(saying));
-  });
+  site.upstream.script(endlessStream);
   stays = await site.start();
   key = await site.furnish(stays);
   [leaves, dies] = [await site.start(), await site.start()];

@@ -198,6 +198,14 @@ export const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'us
 /** It costs three units, and no fraction that a node would carry to its next request. */
 export const answers: Script = (response) => sendJson(response, completion(20, 5));
 /** The same, when it may. */
+/** Words twice a second, and no end. */
+export const endlessStream: Script = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const words = 'data: {"choices":[{"index":0,"delta":{"content":"one two three "},"finish_reason":null}]}\n\n';
+  const timer = setInterval(() => response.write(words), 500);
+  response.on('close', () => clearInterval(timer));
+};
+
 export const answersAfter =
   (gate: Promise<void>): Script =>
   async (response, received) => {

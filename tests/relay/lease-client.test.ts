@@ -311,7 +311,7 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   expect(requested).toEqual([first]);
 });
 
-test('a machine is bare when for a second no request was covered and the ledger could not be asked, and no sooner', async () => {
+test('a machine is out of leases when for a second no request was covered and the ledger could not be asked, and no sooner', async () => {
   let now = 0;
   let isAway = true;
   let free = 0;
@@ -324,7 +324,7 @@ test('a machine is bare when for a second no request was covered and the ledger 
     },
   };
   const lost: unknown[] = [];
-  const { acquire, prefetch, covered, isBare } = createLeaseClient(
+  const { acquire, prefetch, reserved, isOutOfLeases } = createLeaseClient(
     source,
     (error) => void lost.push(error),
     () => now,
@@ -335,21 +335,21 @@ test('a machine is bare when for a second no request was covered and the ledger 
   prefetch(to, 10, () => free);
   await expect.poll(() => lost.length).toBe(1);
   now = 5000;
-  expect(isBare()).toBe(false);
+  expect(isOutOfLeases()).toBe(false);
   await expect(want()).rejects.toMatchObject({ code: 'storage_unavailable' });
   now = 5999;
-  expect(isBare()).toBe(false);
+  expect(isOutOfLeases()).toBe(false);
   await expect(want()).rejects.toThrow();
   now = 6000;
-  expect(isBare()).toBe(true);
-  covered();
-  expect(isBare()).toBe(false);
+  expect(isOutOfLeases()).toBe(true);
+  reserved();
+  expect(isOutOfLeases()).toBe(false);
   await expect(want()).rejects.toThrow();
   now = 9000;
-  expect(isBare()).toBe(true);
+  expect(isOutOfLeases()).toBe(true);
   isAway = false;
   expect(await want()).toBe('lent');
-  expect(isBare()).toBe(false);
+  expect(isOutOfLeases()).toBe(false);
 });
 
 test('while the ledger cannot be asked, a request that is covered shows that others may be served', async () => {
@@ -378,7 +378,7 @@ test('while the ledger cannot be asked, a request that is covered shows that oth
   const large = { ...ask, max_tokens: 3000 };
   expect((await gateway.chat(key, large)).status).toBe(503);
   now = 1000;
-  expect(gateway.relay.isBare()).toBe(true);
+  expect(gateway.relay.isOutOfLeases()).toBe(true);
   expect((await gateway.chat(key, { ...ask, max_tokens: 10 })).status).toBe(200);
-  expect(gateway.relay.isBare()).toBe(false);
+  expect(gateway.relay.isOutOfLeases()).toBe(false);
 });

@@ -10,7 +10,7 @@ import { asAppError, isOurs } from '../../server/relay/shared/defect.ts';
 import { createAccessTokens } from '../../server/relay/upstream/access-tokens.ts';
 import { createConnect } from '../../server/relay/upstream/line.ts';
 import { processMemory } from '../../server/threads/relay/environment.ts';
-import { createOwnShortages } from '../../server/threads/relay/own-shortages.ts';
+import { createShortageWatch } from '../../server/threads/relay/shortage-watch.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion } from '../support/upstream.ts';
 
@@ -224,7 +224,7 @@ test('what has run out is said once a minute, and explains what failed at the sa
   const lines: string[] = [];
   let now = 0;
   let left = 0;
-  const { isExhausted, met } = createOwnShortages(
+  const { isExhausted, met } = createShortageWatch(
     (line) => void lines.push(line),
     () => now,
     () => {

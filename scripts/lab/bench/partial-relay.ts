@@ -122,7 +122,7 @@ const relay: Relay = {
   channelStatuses: () => [],
   receive: () => undefined,
   open: () => 0,
-  isBare: () => false,
+  isOutOfLeases: () => false,
   unbilled: () => core.unbilled,
   stats: () => ({ ...core.stats.read(), open: 0, defects: 0 }),
   takeTraffic: core.stats.takeTraffic,

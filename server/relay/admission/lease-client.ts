@@ -48,9 +48,9 @@ export interface LeaseClient {
   /** The last lease was refused: the next caller is admitted only when there is a balance again. */
   wasRejected(to: Lessee): boolean;
   /** A request got what it needs of what is leased. */
-  covered(): void;
+  reserved(): void;
   /** For a second the ledger could not be asked for what requests lacked, and none was covered since. */
-  isBare(): boolean;
+  isOutOfLeases(): boolean;
   /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
 }
@@ -63,7 +63,7 @@ interface Waiter {
 }
 
 /** One request that lacks a lease among others that are covered says nothing of the machine. */
-const bareMs = 1000;
+const outOfLeasesMs = 1000;
 
 /** One lease request per account at a time, for all who wait together. */
 /** @param noteLost called for what could not be leased ahead of time. */
@@ -143,10 +143,10 @@ export function createLeaseClient(
   };
   return {
     acquire: (to, need, available) => acquire(to, need, available, false),
-    covered() {
+    reserved() {
       missingSince = null;
     },
-    isBare: () => missingSince !== null && monoNow() - missingSince >= bareMs,
+    isOutOfLeases: () => missingSince !== null && monoNow() - missingSince >= outOfLeasesMs,
     wasRejected: (to) => rejected.has(keyOf(to)),
     prefetch(to, need, available) {
       // What is not had ahead of time is asked for again when it is needed.

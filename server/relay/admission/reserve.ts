@@ -61,9 +61,9 @@ function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> 
   if (leaseClient !== null && availableBalance(one) < one.max) return reserveWithLease(core, leaseClient, one);
   const reserved = tryReserve(core, one, leaseClient === null);
   if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
-  if (reserved === true) return leaseClient.covered();
+  if (reserved === true) return leaseClient.reserved();
   if (reserved === false) return reserveWithLease(core, leaseClient, one);
-  return reserved.then((done) => (done ? leaseClient.covered() : reserveWithLease(core, leaseClient, one)));
+  return reserved.then((done) => (done ? leaseClient.reserved() : reserveWithLease(core, leaseClient, one)));
 }
 
 /** No request is refused or shortened because balance lies on other nodes that can still lend it. */

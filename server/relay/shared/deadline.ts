@@ -1,4 +1,4 @@
-/** Many time limits, one timer: precise to a few milliseconds, which is all these limits need. */
+/** Many time limits, one timer: precise to 50 milliseconds, which is all these limits need. */
 import type { Timer, Timers } from '../../contract/timers.ts';
 
 export interface Deadline {

@@ -277,7 +277,7 @@ function isFirst(tried: readonly AttemptSummary[], index: number): boolean {
 }
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
-/** Requests without a key are their users' own; those of the site lie between. */
+/** A number for each series of callers: a key's own; a negative one for each user who has none; for the own traffic of the site the half between two of these. */
 const callerKey = (userId: number, tokenId: number, own = false): number =>
   own ? otherToken - 1.5 - userId : tokenId === 0 ? otherToken - 1 - userId : tokenId;
 

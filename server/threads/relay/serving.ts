@@ -31,8 +31,8 @@ import { portError } from './free-port.ts';
 import { createOverload } from './load-shedding.ts';
 import type { FromRelay, RelayStatus, ServingOrder, ThreadStats, ToRelay } from './messages.ts';
 import { createObservers } from './observer.ts';
-import { createOwnShortages, type OwnShortages } from './own-shortages.ts';
 import { beatMs, type Pulse } from './pulse.ts';
+import { createShortageWatch, type ShortageWatch } from './shortage-watch.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken. */
@@ -77,7 +77,7 @@ export function createServing(deps: ServingDeps): Serving {
       return () => beats.close();
     },
   });
-  const shortages = createOwnShortages(print, timers.monoNow);
+  const shortages = createShortageWatch(print, timers.monoNow);
   const relay = createRelay({
     state,
     balances: deps.balances,
@@ -234,7 +234,7 @@ const stacksPerSecond = 100;
 function defectReport(
   settings: LogSettings,
   now: Timers['now'],
-  { send, shortages }: { readonly send: ServingDeps['send']; readonly shortages: OwnShortages },
+  { send, shortages }: { readonly send: ServingDeps['send']; readonly shortages: ShortageWatch },
 ): (error: unknown, requestId: string) => void {
   const log = createLog(settings, (text) => send({ kind: 'logged', text }), now);
   let second = 0;
@@ -291,7 +291,7 @@ function openServer(
       shared: order.sharesPort,
       forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok && !state.isIsolated(),
-      isBare: () => state.isAway() && inside.relay.isBare(),
+      isOutOfLeases: () => state.isAway() && inside.relay.isOutOfLeases(),
       isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
       consoleAsset: createConsoleAssets(() => state.settings),

@@ -11,7 +11,7 @@ const lines: Readonly<Record<OwnShortage, string>> = {
   memory: 'no memory is left for requests: give the process more, or say with GATEWAY_MEMORY_MB how much it may use',
 };
 
-export interface OwnShortages {
+export interface ShortageWatch {
   /** Says it once a minute. */
   met(shortage: OwnShortage): void;
   /**
@@ -23,7 +23,7 @@ export interface OwnShortages {
 }
 
 /** @param now milliseconds that never jump. @param open takes a descriptor and gives it back. */
-export function createOwnShortages(print: (line: string) => void, now: () => number, open = touch): OwnShortages {
+export function createShortageWatch(print: (line: string) => void, now: () => number, open = touch): ShortageWatch {
   const reportedMs = new Map<OwnShortage, number>();
   let metMs = Number.NEGATIVE_INFINITY;
   const met = (shortage: OwnShortage): void => {
