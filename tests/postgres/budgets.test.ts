@@ -1,6 +1,16 @@
 /** What a key may use by day and by month, kept by two nodes together. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { answers, answersAfter, ask, insist, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
+import {
+  answers,
+  answersAfter,
+  ask,
+  insist,
+  needOf,
+  openSellingSite,
+  type SellingSite,
+  type ServingNode,
+  setBalance,
+} from './serving.ts';
 
 let site: SellingSite;
 let nodes: ServingNode[];
@@ -19,12 +29,8 @@ beforeAll(async () => {
   const first = await site.start();
   const key = await site.furnish(first);
   nodes = [first, await site.start({ args: ['--relays', '2'] })];
-  expect((await first.chat(key, ask)).status).toBe(200);
-  const [row] = await site.rows<{ quota: number; leased: number }>(
-    'SELECT quota, leased FROM logs JOIN accounts ON accounts.id = user_id WHERE type = 2',
-  );
-  cost = row?.quota ?? 0;
-  need = cost + (row?.leased ?? 0);
+  ({ need, cost } = await needOf(site, first, key));
+  await setBalance(first, 1_000_000);
 });
 beforeEach(() => site.upstream.script(answers));
 afterAll(() => site.close());

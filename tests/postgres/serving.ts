@@ -170,8 +170,59 @@ export async function insist(ask: () => Promise<Response>): Promise<Response> {
 }
 
 /** What an administrator sets is a difference to what there is: what lies idle elsewhere and is slow to come is asked for again. */
-export const setBalance = ({ client }: ServingNode, quota: number) =>
-  expect.poll(() => client.call('user.update', { id: 1, quota } as never).then(() => 'set', String)).toBe('set');
+export const setBalance = ({ client }: ServingNode, quota: number): Promise<void> =>
+  until(() => client.call('user.update', { id: 1, quota } as never).then(() => true));
+
+const patienceMs = 60_000;
+/** In a test and before the first alike. @throws what happened last when it does not become true. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const failed = await isSo().then(
+      (so) => (so ? null : new Error('it did not become true in time')),
+      (error: unknown) => error,
+    );
+    if (failed === null) return;
+    if (performance.now() > end) throw failed;
+    await Bun.sleep(50);
+  }
+}
+
+const leasedOf = async (site: SellingSite): Promise<number> => {
+  const [account] = await site.rows<{ leased: number }>('SELECT leased FROM accounts WHERE id = 1');
+  return account?.leased ?? 0;
+};
+
+/**
+ * What a request holds, and what it costs: quota. Leaves a small balance.
+ *
+ * What is leased after a request of an ample balance may include what was leased ahead, and of a small balance what an earlier request left.
+ * Where neither is possible it is what the request holds.
+ */
+export async function needOf(
+  site: SellingSite,
+  node: ServingNode,
+  key: string,
+): Promise<{ need: number; cost: number }> {
+  expect((await node.chat(key, ask)).status).toBe(200);
+  const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  const cost = log?.quota ?? 0;
+  let need = await leasedOf(site);
+  for (let round = 0; round < 2; round++) {
+    await setBalance(node, 0);
+    expect(await leasedOf(site)).toBe(0);
+    await setBalance(node, need + cost);
+    const gate = Promise.withResolvers<void>();
+    site.upstream.script(answersAfter(gate.promise));
+    const holding = insist(() => node.chat(key, ask));
+    await until(async () => (await leasedOf(site)) > 0);
+    need = await leasedOf(site);
+    gate.resolve();
+    expect((await holding).status).toBe(200);
+  }
+  site.upstream.script(answers);
+  return { need, cost };
+}
 
 /** Sets a site up: an administrator, a channel, a key. @returns the key, without its beginning. */
 async function furnish({ client }: ServingNode, upstream: string): Promise<string> {

@@ -5,6 +5,7 @@ import {
   answersAfter,
   ask,
   insist,
+  needOf,
   openSellingSite,
   type SellingSite,
   type ServingNode,
@@ -62,19 +63,7 @@ const known = async (fresh: string) => {
 };
 
 test('a balance for ten requests admits ten of 300 over three nodes, the tenth is never refused, and nothing is left over', async () => {
-  expect((await nodeOf(0).chat(key, ask)).status).toBe(200);
-  const { leased } = (await balance(1)) ?? { leased: 0 };
-  const [{ quota } = { quota: 0 }] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
-  // Of a balance this small nothing is leased ahead: what is leased is what the request holds.
-  await setBalance(nodeOf(0), leased + quota);
-  const first = Promise.withResolvers<void>();
-  site.upstream.script(answersAfter(first.promise));
-  const holding = nodeOf(0).chat(key, ask);
-  const held = async () => (await balance(1))?.leased ?? 0;
-  await expect.poll(held).toBeGreaterThan(0);
-  const need = await held();
-  first.resolve();
-  expect((await holding).status).toBe(200);
+  const { need, cost: quota } = await needOf(site, nodeOf(0), key);
   await setBalance(nodeOf(0), 10 * need);
   const gate = Promise.withResolvers<void>();
   site.upstream.script(answersAfter(gate.promise));

@@ -1,7 +1,15 @@
 /** Behind a pooler that lends connections by the transaction no node hears NOTIFY: what they want of each other comes all the same. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Stretch, startProxy } from './proxy.ts';
-import { answersAfter, ask, openSellingSite, type SellingSite, type ServingNode, setBalance } from './serving.ts';
+import {
+  answersAfter,
+  ask,
+  needOf,
+  openSellingSite,
+  type SellingSite,
+  type ServingNode,
+  setBalance,
+} from './serving.ts';
 
 let site: SellingSite;
 let proxy: Stretch;
@@ -29,13 +37,6 @@ const knows = ({ url }: ServingNode, key: string) =>
       timeout: 60_000,
     })
     .toBe(200);
-
-/** What a request holds. */
-async function needOf(node: ServingNode, key: string): Promise<number> {
-  expect((await node.chat(key, ask)).status).toBe(200);
-  const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
-  return (log?.quota ?? 0) + (await rowOf()).leased;
-}
 
 /** All of a balance for so many requests lies with one node, and nothing uses it. On a busy machine it may have returned a part by then: once more. */
 async function leaseAll(node: ServingNode, key: string, { need, count }: Record<'need' | 'count', number>) {
@@ -72,7 +73,7 @@ test('an idle lease of one node comes to another that asks, and the operator lea
     })
     .toHaveLength(2);
   await knows(other, key);
-  await leaseAll(holder, key, { need: await needOf(holder, key), count: 20 });
+  await leaseAll(holder, key, { need: (await needOf(site, holder, key)).need, count: 20 });
   expect(await comesOver(holder, other, key)).toBe(200);
   // A node that has nothing left answers, too: a refusal does not need a timeout.
   await setBalance(holder, 0);
@@ -89,7 +90,7 @@ test('a node that hears and one that does not serve each other', async () => {
   const [isListening, deaf] = await Promise.all([site.start(), site.start({ url: proxy.url })]);
   const key = await site.furnish(isListening);
   await knows(deaf, key);
-  const need = await needOf(isListening, key);
+  const { need } = await needOf(site, isListening, key);
   for (const [holder, other] of [
     [isListening, deaf],
     [deaf, isListening],
