@@ -1,7 +1,8 @@
 /** Builds dist/gateway: console, addon, migrations and thread entries in one executable. `--target all`, or names with commas between them: dist/gateway-NAME for other machines. */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { brotliCompressSync, constants } from 'node:zlib';
+import { basename, join, resolve } from 'node:path';
+import { brotliCompressSync, constants, zstdCompressSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { bundleOf, counterEntry } from './bundle.ts';
 import { commitOf } from './commit.ts';
@@ -22,8 +23,8 @@ function embedded(console: string, addon: string, counter: string, legal: string
         loader: 'ts',
       }));
       build.onLoad({ filter: /server[\\/]embedded[\\/]legal-files\.ts$/ }, () => ({ contents: legal, loader: 'ts' }));
-      build.onLoad({ filter: /server[\\/]embedded[\\/]addon-path\.ts$/ }, () => ({
-        contents: `import file from ${JSON.stringify(addon)} with { type: 'file' };\nexport const addonPath: string | null = file;`,
+      build.onLoad({ filter: /server[\\/]embedded[\\/]embedded-addon\.ts$/ }, () => ({
+        contents: addon,
         loader: 'ts',
       }));
       build.onLoad({ filter: /server[\\/]embedded[\\/]counter-path\.ts$/ }, () => ({
@@ -67,7 +68,21 @@ function addonFile(): string {
   return join(root, 'node_modules', 'better-sqlite3', 'prebuilds', `${process.platform}${libc}-${process.arch}.node`);
 }
 
-/** Its tables are large and seldom needed: as source they take a third of what they would as bytecode. */
+/** @returns the file that holds it packed, for what is unpacked before it is used. */
+function packedFile(bytes: Uint8Array, name: string): string {
+  const file = join(work, `${name}.zst`);
+  writeFileSync(file, zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }));
+  return file;
+}
+
+function addonModule(addon: string): string {
+  const bytes = readFileSync(addon);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return `import packed from ${JSON.stringify(packedFile(bytes, basename(addon)))} with { type: 'file' };
+export const embeddedAddon = { packed, sha256: '${sha256}', size: ${bytes.length} };`;
+}
+
+/** Its tables are large and seldom needed: as source they take a third of what they would as bytecode, and packed a third of that. */
 async function counterFile(): Promise<string> {
   const built = await Bun.build({
     entrypoints: [join(root, counterEntry)],
@@ -79,7 +94,7 @@ async function counterFile(): Promise<string> {
   for (const message of built.logs) console.error(String(message));
   const [file] = built.outputs;
   if (!built.success || file === undefined) process.exit(1);
-  return file.path;
+  return packedFile(readFileSync(file.path), 'counter');
 }
 
 /** Seldom asked for, so kept as small as it gets. */
@@ -116,7 +131,7 @@ const shared = [consoleModule(), await counterFile(), await legalModule()] as co
 async function build({ file, addon, parts }: Needed): Promise<void> {
   const [console_, counter, legal] = shared;
   const result = await Bun.build({
-    ...bundleOf(root, defined, [embedded(console_, addon, counter, legal)]),
+    ...bundleOf(root, defined, [embedded(console_, addonModule(addon), counter, legal)]),
     minify: true,
     bytecode: true,
     compile: {

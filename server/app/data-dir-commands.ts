@@ -15,7 +15,7 @@ import { type Restored, restoreBackup, restoreToServer } from '../domain/backup/
 import { verifyKey } from '../domain/secrets/key-check.ts';
 import { endRotation, type RotateResult, rotate, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, environmentKey, loadMasterKey, vaultFor } from '../domain/secrets/vault.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { acquireLock, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
 
@@ -42,7 +42,7 @@ export async function restore(
   const files = ensureDataDir(dataDir, env);
   const release = acquireLock(files);
   try {
-    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
     const place = databasePlace(files, env);
     const { sample, ...restored } =
       place.engine === 'sqlite'
@@ -76,7 +76,7 @@ export async function databaseSchema(
   const place = databasePlace({ database: file }, env);
   if (place.engine === 'postgres') return (await import('../cluster/cli-node.ts')).schemaOn(place);
   if (!existsSync(file)) return { schema: '', newest: newestSqlite };
-  const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
+  const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, embeddedAddon), readonly: true });
   try {
     return { schema: schemaOf(database), newest: newestSqlite };
   } finally {
@@ -90,7 +90,7 @@ export function existingNames(dataDir: string, noun: string, env: Environment = 
   // Shell completion must not wait for a distant server.
   if (env.DATABASE_URL || !existsSync(database)) return [];
   try {
-    return namesIn(database, noun, nativeBindingFor(dir, addonPath));
+    return namesIn(database, noun, nativeBindingFor(dir, embeddedAddon));
   } catch {
     return [];
   }
@@ -111,7 +111,7 @@ export async function rotateMasterKey(order: {
   const place = databasePlace(files, env);
   const release = acquireLock(files);
   try {
-    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
     const stamp = rotationStamp(Date.now());
     await endRotation({ ...files, database: place }, nativeBinding, stamp);
     const database = place.engine === 'sqlite' ? await openFile(place, nativeBinding) : await openServer(place);

@@ -19,7 +19,7 @@ import { relatedTables } from '../domain/import/schema.ts';
 import type { Family, Source } from '../domain/import/source.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, loadMasterKey, type Vault } from '../domain/secrets/vault.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { createDirectLedger } from '../threads/ledger/direct.ts';
@@ -57,7 +57,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
   const files = ensureDataDir(dataDir, env);
   const place = databasePlace(files, env);
   const release = acquireLock(files);
-  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     if (place.engine === 'sqlite') {

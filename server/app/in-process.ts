@@ -16,7 +16,7 @@ import { followShippedPrices } from '../domain/pricing/shipped.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { startThread } from '../embedded/workers.ts';
@@ -113,7 +113,7 @@ async function openFileParts(
   env: Environment,
   { onMigration: report }: DirectReader,
 ): Promise<Parts> {
-  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, encryptedSample(database));
@@ -142,7 +142,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
   const place = databasePlace(files, env);
   const release = acquireLock(files);
   try {
-    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const { database, vault, ledger, collect, close } = await openParts(files, env, reader);
     await followShippedPrices(database, Date.now());
@@ -197,7 +197,7 @@ export async function openDirect(dataDir: string, env: Environment, reader: Dire
     return await openWriting(dataDir, env, reader);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'data_dir_unreadable') throw error;
-    const reading = openReading(dataDirFiles(dataDir), addonPath);
+    const reading = openReading(dataDirFiles(dataDir), embeddedAddon);
     if (reading === null) throw error;
     const { database, close } = reading;
     try {

@@ -17,7 +17,7 @@ import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { hasNode, nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { acquireLock, type DataDirFiles, dataDirFiles, ensureDataDir } from './data-dir.ts';
 
@@ -49,7 +49,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
   const release = acquireLock(files);
   try {
     if (!existsSync(files.database)) throw new AppError('not_found', { what: files.database });
-    const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, addonPath) });
+    const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, embeddedAddon) });
     try {
       await migrate(source);
       // Settlements that are still pending are written to the ledger before it is moved.
@@ -79,7 +79,7 @@ async function settleNodes(
   env: Environment,
 ): Promise<void> {
   const members = createMembers(source);
-  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   const order = () => nodeOrder(place, files, env, { nativeBinding, memory: null });
   const own = hasNode(files, env) ? await members.find(order()?.name ?? '') : null;
   // A move that was interrupted goes on where it stopped only where nothing is written meanwhile.
@@ -107,7 +107,7 @@ export async function moveToFile(order: SiteMove): Promise<MovedReport> {
     try {
       await migratePostgres(source);
       await settleNodes(source, order.server, files, order.env ?? process.env);
-      const target = openDatabase(file, { nativeBinding: nativeBindingFor(dirname(file), addonPath) });
+      const target = openDatabase(file, { nativeBinding: nativeBindingFor(dirname(file), embeddedAddon) });
       let report: MovedReport;
       try {
         await migrate(target);

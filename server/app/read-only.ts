@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { schemaOf } from '../../db/database-file.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
+import type { EmbeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import type { DataDirFiles } from './data-dir.ts';
 
@@ -14,7 +15,7 @@ export interface Reading {
 }
 
 /** @returns null where there is no database of this program's schema. */
-export function openReading(files: DataDirFiles, addon: string | null): Reading | null {
+export function openReading(files: DataDirFiles, addon: EmbeddedAddon | null): Reading | null {
   if (!existsSync(files.database)) return null;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-reading-'));
   const clean = () => rmSync(folder, { recursive: true, force: true });
@@ -36,7 +37,7 @@ export function openReading(files: DataDirFiles, addon: string | null): Reading 
 }
 
 /** Where nothing can be written, the program cannot put its driver down either. */
-function driverFor(dir: string, folder: string, addon: string | null): string | undefined {
+function driverFor(dir: string, folder: string, addon: EmbeddedAddon | null): string | undefined {
   try {
     return nativeBindingFor(dir, addon);
   } catch {

@@ -11,7 +11,7 @@ import { nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
 import { endEarly, startEarly, startThread } from '../embedded/workers.ts';
@@ -89,7 +89,7 @@ const leaveMs = 5000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir, options.env);
   const place = databasePlace(files, options.env);
-  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
   const release = before === null ? acquireLock(files) : lockReleaser(files);
   startEarly('control');

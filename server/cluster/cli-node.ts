@@ -12,7 +12,7 @@ import { pendingFiles } from '../billing/ledger/pending.ts';
 import { AppError } from '../contract/errors.ts';
 import { verifyKey } from '../domain/secrets/key-check.ts';
 import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
-import { addonPath } from '../embedded/addon-path.ts';
+import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { type NodeLedger, openNodeLedger } from './node-ledger.ts';
 import { nodeOrder } from './order.ts';
@@ -41,7 +41,7 @@ export async function openCliNode(
     await verifyKey(database, vault);
     const ledger = createLazyLedger(() => {
       const order = nodeOrder(place, files, env, {
-        nativeBinding: nativeBindingFor(files.dir, addonPath),
+        nativeBinding: nativeBindingFor(files.dir, embeddedAddon),
         memory: null,
       });
       if (order === null) throw new AppError('sqlite_alone');

@@ -1,4 +1,6 @@
 /** Starts threads, from the sources and from the compiled executable alike. */
+import { readFileSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
 import { counterPath } from './counter-path.ts';
 
 declare const GATEWAY_COMPILED: boolean | undefined;
@@ -30,9 +32,19 @@ export function startThread(name: ThreadName): Worker {
 }
 
 function newThread(name: ThreadName): Worker {
-  if (name === 'counter' && counterPath !== null) return new Worker(counterPath);
+  if (name === 'counter' && counterPath !== null) return unpackedCounter(counterPath);
   const entry = entries[name];
   return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
+}
+
+function unpackedCounter(file: string): Worker {
+  const url = URL.createObjectURL(new Blob([zstdDecompressSync(readFileSync(file))], { type: 'text/javascript' }));
+  const thread = new Worker(url);
+  // `open` comes before the code was read.
+  const revoke = () => URL.revokeObjectURL(url);
+  thread.addEventListener('message', revoke, { once: true });
+  thread.addEventListener('close', revoke, { once: true });
+  return thread;
 }
 
 /** The worker loads its modules while others get ready, and begins its work when its creator orders that. */

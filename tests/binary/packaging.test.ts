@@ -42,6 +42,18 @@ test('the driver is unpacked once, privately, into the data directory and never 
   expect(readdirSync(sandbox.dir).sort()).toEqual(['data', 'gateway', 'tmp']);
 });
 
+test('a driver that was written in part is unpacked again', async () => {
+  expect((await sandbox.run(['token', 'list'])).code).toBe(0);
+  const runtime = join(sandbox.dataDir, 'runtime');
+  const file = join(runtime, readdirSync(runtime)[0] ?? '');
+  const bytes = readFileSync(file);
+  for (const length of [0, bytes.length - 1]) {
+    writeFileSync(file, bytes.subarray(0, length));
+    expect((await sandbox.run(['token', 'list'])).code).toBe(0);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  }
+});
+
 test('the executable lists its components and their licences', async () => {
   const sbom = await sandbox.run(['version', '--sbom']);
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(sbom.out)).toBeNull();

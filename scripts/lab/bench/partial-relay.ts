@@ -10,7 +10,7 @@ import { Balances } from '../../../server/billing/balances/money.ts';
 import { systemTimers } from '../../../server/contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
-import { addonPath } from '../../../server/embedded/addon-path.ts';
+import { embeddedAddon } from '../../../server/embedded/embedded-addon.ts';
 import { createConnections, defaultConnectionLimits } from '../../../server/http/connections.ts';
 import { openHttpServer } from '../../../server/http/http-server.ts';
 import { unlimited } from '../../../server/relay/admission/limits.ts';
@@ -47,7 +47,7 @@ class FreeReservation extends Reservation {
 
 const [level = '1', port = '0', dataDir = ''] = process.argv.slice(2);
 const files = dataDirFiles(dataDir);
-const reading = openReading(files, addonPath);
+const reading = openReading(files, embeddedAddon);
 const sample = reading === null ? null : encryptedSample(reading.database);
 if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
 const vault = vaultFor(files.secretKey, process.env, sample);
