@@ -33,7 +33,7 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the hold before the extension is given back',
     file: 'server/relay/admission/reservation.ts',
-    before: 'const spent = {\n      reserved,',
+    before: 'const spent = {\n      reserved: this.held,',
     after: 'const spent = {\n      reserved: this.plan.reserveAmount,',
     test: 'tests/relay/last-piece.test.ts',
   },
@@ -597,7 +597,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a user with overrun is overcommitted',
       'server/relay/admission/reserve.ts',
-      'overcommit === 1 || one.account.overrun() >= overrunLine',
+      'overcommit === 1 || reservation.account.overrun() >= overrunLine',
       'overcommit === 1 || overrunLine < 0',
       'relay/cover',
     ],

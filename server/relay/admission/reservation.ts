@@ -1,6 +1,6 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
-import type { Account, ReserveResult } from '../../billing/balances/account.ts';
+import type { Account, ReserveRefusal, ReserveResult } from '../../billing/balances/account.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type Settle,
 } from '../../billing/ledger/commands.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
+import { AppError } from '../../contract/errors.ts';
 import { languageFor } from '../../contract/language.ts';
 import {
   type Charge,
@@ -25,6 +26,7 @@ import {
   quotaOf,
 } from '../../contract/pricing/charge.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
@@ -33,11 +35,12 @@ import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-requ
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
 import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
+import { shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
-import { reserveFor } from './meter.ts';
+import { type Estimate, reserveFor } from './meter.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
 import { usageMarks } from './usage-marks.ts';
@@ -102,10 +105,6 @@ const unknownEnd: Omit<Finish, 'prices' | 'channel'> = {
 };
 
 export class Reservation {
-  /** Shortened where a longer answer cannot be paid for. */
-  parsed: ParsedRequest;
-  /** As it was when the request was let in; counted again, or shortened, on the way there. */
-  plan: Plan;
   readonly principal: Principal;
   readonly admission: Admission;
   readonly free: boolean;
@@ -113,28 +112,22 @@ export class Reservation {
   /** Whose money it is. */
   readonly account: Account;
   readonly tokenId: number;
-  /** Quota that is held now. */
-  reserved: number;
-  /** Quota that the request may cost at most. */
-  max: number;
-  /** Output tokens that are held for at the start. */
-  reservedTokens: number;
-  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
-  overcommit = 1;
-  /** What is held may grow with what is delivered. */
-  staged = false;
-  /** Begins with less than it may cost at most: the hold grows ahead of what is delivered. */
-  grows = false;
+  private currentRequest: ParsedRequest;
+  private currentPlan: Plan;
+  private held: number;
+  private maxCost: number;
+  private coveredTokens: number;
+  private times = 1;
+  private isStaged = false;
+  private isGrowing = false;
   /** For recovery when this thread ends. */
-  open: OpenRequest = noRow;
+  private open: OpenRequest = noRow;
   /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
-  epoch = 0;
-  /** Items of the answer that was made here, which its client may name later; null = none can be named. */
-  items: (() => readonly MadeItem[]) | null = null;
-  /** Quota of the settlement; null = not settled yet, or nothing was used. */
-  charged: number | null = null;
+  private epoch: number;
+  private nameable: (() => readonly MadeItem[]) | null = null;
+  private settled: number | null = null;
   /** Bytes of the upstream's response; 0 = they were not counted. */
-  received = 0;
+  private receivedBytes = 0;
   private finished: Promise<void> | null = null;
   /** What is written down of its end; null = it was not put together yet. */
   private settlement: Settlement | null = null;
@@ -147,7 +140,7 @@ export class Reservation {
   private frames = 0;
   private channelId = 0;
   /** What the account answered when it was asked for the hold; null = it was not asked yet. */
-  hold: ReserveResult | null = null;
+  private hold: ReserveResult | null = null;
   /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
   private refusedAmount = 0;
 
@@ -155,18 +148,72 @@ export class Reservation {
     private readonly core: ReservationCore,
     { parsed, principal, plan, admission, free, owner }: ReservationInput,
   ) {
-    this.parsed = parsed;
+    this.currentRequest = parsed;
     this.principal = principal;
-    this.plan = plan;
+    this.currentPlan = plan;
     this.admission = admission;
     this.free = free;
     this.owner = owner;
     this.tokenId = principal.token?.id ?? 0;
     this.account = core.balances.account(principal.user.id, this.tokenId);
-    this.reserved = free ? 0 : plan.reserveAmount;
-    this.max = free ? 0 : plan.max;
-    this.reservedTokens = plan.reserved;
+    this.held = free ? 0 : plan.reserveAmount;
+    this.maxCost = free ? 0 : plan.max;
+    this.coveredTokens = plan.reserved;
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
+  }
+
+  /** Shortened where a longer answer cannot be paid for. */
+  get parsed(): ParsedRequest {
+    return this.currentRequest;
+  }
+
+  /** As it was when the request was let in; counted again, or shortened, on the way there. */
+  get plan(): Plan {
+    return this.currentPlan;
+  }
+
+  get isHeld(): boolean {
+    return this.hold?.ok === true;
+  }
+
+  /** Quota that is held now. */
+  get reserved(): number {
+    return this.held;
+  }
+
+  /** Quota that the request may cost at most. */
+  get max(): number {
+    return this.maxCost;
+  }
+
+  /** Output tokens that are held for at the start. */
+  get reservedTokens(): number {
+    return this.coveredTokens;
+  }
+
+  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
+  get overcommit(): number {
+    return this.times;
+  }
+
+  /** What is held may grow with what is delivered. */
+  get staged(): boolean {
+    return this.isStaged;
+  }
+
+  /** Begins with less than it may cost at most: the hold grows ahead of what is delivered. */
+  get grows(): boolean {
+    return this.isGrowing;
+  }
+
+  /** Items of the answer that was made here, which its client may name later; null = none can be named. */
+  get items(): (() => readonly MadeItem[]) | null {
+    return this.nameable;
+  }
+
+  /** Quota of the settlement; null = not settled yet, or nothing was used. */
+  get charged(): number | null {
+    return this.settled;
   }
 
   /** Other machines may have leased a part of the balance. */
@@ -180,22 +227,63 @@ export class Reservation {
     return free ? null : languageFor(parsed.request.headers.get('accept-language'), principal.user.setting);
   }
 
-  get isHeld(): boolean {
-    return this.hold?.ok === true;
-  }
-
   get isFinished(): boolean {
     return this.finished !== null;
   }
 
+  /** @param overcommit how often all that open requests may cost must fit into the balance. @param staged what is held may grow with what is delivered. */
+  reserveUnder(overcommit: number, staged: boolean): void {
+    this.times = overcommit;
+    this.isStaged = staged;
+  }
+
   /** From the beginning, before anything is held. */
   planAgain(parsed: ParsedRequest, plan: Plan): void {
-    this.parsed = parsed;
-    this.plan = plan;
-    this.reserved = plan.reserveAmount;
-    this.max = plan.max;
-    this.reservedTokens = plan.reserved;
-    this.grows = false;
+    this.currentRequest = parsed;
+    this.currentPlan = plan;
+    this.held = plan.reserveAmount;
+    this.maxCost = plan.max;
+    this.coveredTokens = plan.reserved;
+    this.isGrowing = false;
+  }
+
+  /** The prompt was counted: before anything is held, it may cost less. */
+  recount(estimate: Estimate): void {
+    this.currentPlan = { ...this.currentPlan, estimate };
+    this.held = estimate.reserveAmount;
+    this.maxCost = estimate.reserveAmount;
+  }
+
+  /** It cannot go on with less: what `take` asks for, and what its refusal names. */
+  require(amount: number): void {
+    this.held = amount;
+    this.maxCost = amount;
+    this.coveredTokens = this.currentPlan.estimate.maxTokens;
+  }
+
+  /** Begins with a hold for so many output tokens. */
+  startWith(outputTokens: number, quota: number): void {
+    this.coveredTokens = outputTokens;
+    this.held = quota;
+    this.isGrowing = quota !== this.maxCost;
+  }
+
+  /** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted, storage_unavailable. */
+  take(): void {
+    const { core, principal, admission, maxCost: max, times: overcommit, account } = this;
+    const { promptTokens, estimate, selfUse } = this.currentPlan;
+    this.open = this.openRow();
+    try {
+      admission.reserve({ tokens: promptTokens, output: estimate.maxTokens });
+      const limits = principal.token?.limits ?? null;
+      this.hold = account.reserve(this.held, { max, budget: max, limits, overcommit, selfUse, open: this.open });
+      if (this.hold.ok) return;
+      admission.release();
+      throw this.refusal(this.hold);
+    } catch (error) {
+      if (admission.open === noRow && !this.isHeld) core.balances.money.open.over(this.open);
+      throw error;
+    }
   }
 
   /** Takes more out of the balance while a stream outgrows its hold. @returns false when the balance has not got it, or all is over. */
@@ -206,7 +294,7 @@ export class Reservation {
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean {
     const { estimate } = this.plan;
-    return this.reserveUpTo(Math.min(this.max, reserveFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
+    return this.reserveUpTo(Math.min(this.maxCost, reserveFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
   }
 
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
@@ -223,7 +311,12 @@ export class Reservation {
 
   /** Its client may name items of the answer. The last attempt is the one that counts. */
   canName(items: () => readonly MadeItem[]): void {
-    this.items = items;
+    this.nameable = items;
+  }
+
+  /** Bytes of the upstream's response, all of them. */
+  received(bytes: number): void {
+    this.receivedBytes = bytes;
   }
 
   /** So much more of the response has gone out; costs next to nothing. */
@@ -262,12 +355,13 @@ export class Reservation {
    */
   abandon(): Promise<void> {
     if (this.finished !== null) return this.finished;
-    const { core, account, admission, parsed, principal, plan, reserved, max, open, epoch } = this;
+    const { core, account, admission, parsed, principal, plan, held, maxCost, open, epoch } = this;
     if (this.carried === null) {
       this.cost = null;
       this.settlement = null;
       this.carried = account.settle({
-        ...{ reserved, charged: 0, max, budget: max, selfUse: plan.selfUse, open, failed: true, epoch },
+        ...{ reserved: held, charged: 0, max: maxCost, budget: maxCost },
+        ...{ selfUse: plan.selfUse, open, failed: true, epoch },
       });
     }
     if (!this.hasLeft) {
@@ -296,7 +390,7 @@ export class Reservation {
       log.quota = amount;
       if (log.other === '') log.other = '{}';
     }
-    this.charged = this.cost === null ? null : amount;
+    this.settled = this.cost === null ? null : amount;
     this.finished = core.ledger.execute(settlement).then(
       () => core.balances.money.open.over(open),
       (error: unknown) => void core.report(error, parsed.requestId),
@@ -308,7 +402,7 @@ export class Reservation {
   async refund(): Promise<void> {
     const { core, charged, parsed, principal, settlement, finished } = this;
     if (charged === null || charged === 0) return;
-    this.charged = 0;
+    this.settled = 0;
     await finished;
     const at = Math.floor(core.now() / 1000);
     const log = settlement?.log ?? null;
@@ -351,7 +445,7 @@ export class Reservation {
     };
     const log = this.entry(LogType.consume, usage, unended);
     log.quota = amount;
-    log.other = JSON.stringify(fieldsOf(this, usage, unended, core.now()));
+    log.other = JSON.stringify(fieldsOf(this, this.receivedBytes, { ...unended, usage }, core.now()));
     void core.ledger
       .execute({
         type: 'hold',
@@ -359,7 +453,7 @@ export class Reservation {
         userId: principal.user.id,
         tokenId,
         channelId: channel.id,
-        estimate: this.reserved,
+        estimate: this.held,
         observed: amount,
         at: Math.floor(core.now() / 1000),
         house: plan.selfUse,
@@ -382,14 +476,56 @@ export class Reservation {
     return this.account.available(this.plan.selfUse);
   }
 
+  /** @returns the row for recovery: the gate's own, or a new one. @throws AppError storage_unavailable. */
+  private openRow(): OpenRequest {
+    const { parsed, principal, plan, admission, account } = this;
+    const { open, nodeLease } = this.core.balances.money;
+    this.epoch = nodeLease?.epoch() ?? 0;
+    const started = {
+      ref: parsed.requestId,
+      group: principal.group,
+      startedMs: parsed.startedMs,
+      model: parsed.model,
+      streams: parsed.stream,
+      promptTokens: plan.promptTokens,
+      selfUse: plan.selfUse,
+      epoch: this.epoch,
+    };
+    if (admission.open !== noRow) {
+      admission.open.read(started);
+      return admission.open;
+    }
+    const row = open.begin(account, started);
+    if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
+    return row;
+  }
+
+  /** Budgets count all that a request may cost; the others what it holds. Errors state amounts in money. */
+  private refusal(refused: ReserveRefusal): AppError {
+    const { held, maxCost } = this;
+    const { settings } = this.core.state;
+    const { remain } = refused;
+    if (refused.scope !== 'budget')
+      return new AppError(
+        refused.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
+        shortage(remain, held, settings),
+      );
+    const seconds = Math.ceil(refused.seconds);
+    return new AppError(refused.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
+      ...shortage(remain, maxCost, settings),
+      seconds,
+      resets: refused.resets,
+    });
+  }
+
   private reserveUpTo(total: number): boolean {
-    const { core, principal, plan, open, epoch, overcommit } = this;
-    const more = total - this.reserved;
+    const { core, principal, plan, open, epoch, times: overcommit } = this;
+    const more = total - this.held;
     if (more <= 0) return true;
     this.refusedAmount = 0;
     // It would never be released.
     if (this.finished !== null) return false;
-    const beyond = Math.max(0, total - this.max);
+    const beyond = Math.max(0, total - this.maxCost);
     const limits = beyond === 0 ? null : (principal.token?.limits ?? null);
     const options = { max: beyond, budget: beyond, limits, overcommit, selfUse: plan.selfUse, open, epoch };
     const answer = this.account.reserve(more, options);
@@ -398,8 +534,8 @@ export class Reservation {
       if (answer.scope !== 'budget') this.refusedAmount = more;
       return false;
     }
-    this.reserved = total;
-    this.max += beyond;
+    this.held = total;
+    this.maxCost += beyond;
     // As much again is what a stream that goes on will ask for next.
     if (core.leaseClient !== null) {
       this.refusedAmount = more;
@@ -443,7 +579,11 @@ export class Reservation {
     const cost = usage === null || free ? null : chargeOf(usage, finish.prices);
     const logged = usage === null || core.state.settings.logConsumption;
     const endedMs = core.now();
-    const fields = !logged ? null : isPlain ? plainFields(principal) : fieldsOf(this, usage, finish, endedMs);
+    const fields = !logged
+      ? null
+      : isPlain
+        ? plainFields(principal)
+        : fieldsOf(this, this.receivedBytes, finish, endedMs);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
     const settlement: Settlement = {
@@ -473,7 +613,7 @@ export class Reservation {
       log.quota = amount;
       log.other = JSON.stringify(fields);
     }
-    this.charged = usage === null ? null : amount;
+    this.settled = usage === null ? null : amount;
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = core.ledger
       .execute(settlement)
@@ -531,9 +671,9 @@ export class Reservation {
    * @returns what earlier charges had left of a unit, as `Account.settle` does.
    */
   private release(cost: Charge | null, tokens: number, failed: boolean): number {
-    const { admission, account, reserved, max, open, epoch } = this;
+    const { admission, account, maxCost: max, open, epoch } = this;
     const spent = {
-      reserved,
+      reserved: this.held,
       charged: cost === null ? 0 : cost.whole,
       rest: cost === null ? undefined : cost.rest,
       max,
@@ -571,13 +711,13 @@ const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(pr
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  { parsed, plan, received, principal }: Reservation,
-  usage: Usage | null,
-  finish: Omit<Finish, 'usage'>,
+  { parsed, plan, principal }: Reservation,
+  received: number,
+  finish: Finish,
   endedMs: number,
 ): Record<string, unknown> {
+  const { usage, upstreamModel, firstByteMs, attempts } = finish;
   const fields: Record<string, unknown> = usage === null ? {} : priceFields(usage, finish.prices);
-  const { upstreamModel, firstByteMs, attempts } = finish;
   fields.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - parsed.startedMs);
   fields.ms = Math.round(endedMs - parsed.startedMs);
   if (upstreamModel !== parsed.model && upstreamModel !== '') {

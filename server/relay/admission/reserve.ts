@@ -1,15 +1,9 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
-import type { ReserveRefusal } from '../../billing/balances/account.ts';
-import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
-import { AppError } from '../../contract/errors.ts';
-import { reasonText } from '../../contract/storage-reasons.ts';
 import { Feature } from '../../routing/features.ts';
 import { requestsThinking } from '../../routing/offers.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
-import { shortage } from '../shared/quota-numbers.ts';
-import type { RelaySettings } from '../state/settings.ts';
 import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
@@ -46,38 +40,43 @@ const plenty = 64;
  * What is refused holds nothing; its admission is the caller's to withdraw.
  * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
  */
-export function reserve(core: ReserveCore, one: Reservation): void | Promise<void> {
-  const { overcommit, overrunLine } = one.plan.settings;
-  const exact = overcommit === 1 || one.account.overrun() >= overrunLine;
-  if (!exact) one.overcommit = overcommit;
-  one.staged = isStaged(one);
-  const { plan, admission } = one;
+export function reserve(core: ReserveCore, reservation: Reservation): void | Promise<void> {
+  const { overcommit, overrunLine } = reservation.plan.settings;
+  const exact = overcommit === 1 || reservation.account.overrun() >= overrunLine;
+  const times = exact ? 1 : overcommit;
+  reservation.reserveUnder(times, times > 1 && mayGrow(reservation));
+  const { plan, admission } = reservation;
   const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
-  return counted === null ? reserveHere(core, one) : counted.then(() => reserveHere(core, one));
+  return counted === null ? reserveHere(core, reservation) : counted.then(() => reserveHere(core, reservation));
 }
 
-function reserveHere(core: ReserveCore, one: Reservation): void | Promise<void> {
+function reserveHere(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const { leaseClient } = core;
-  if (leaseClient !== null && availableBalance(one) < one.max) return reserveWithLease(core, leaseClient, one);
-  const reserved = tryReserve(core, one, leaseClient === null);
+  if (leaseClient !== null && availableBalance(reservation) < reservation.max)
+    return reserveWithLease(core, leaseClient, reservation);
+  const reserved = tryReserve(core, reservation, leaseClient === null);
   if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
   if (reserved === true) return leaseClient.reserved();
-  if (reserved === false) return reserveWithLease(core, leaseClient, one);
-  return reserved.then((done) => (done ? leaseClient.reserved() : reserveWithLease(core, leaseClient, one)));
+  if (reserved === false) return reserveWithLease(core, leaseClient, reservation);
+  return reserved.then((done) => (done ? leaseClient.reserved() : reserveWithLease(core, leaseClient, reservation)));
 }
 
 /** No request is refused or shortened because balance lies on other nodes that can still lend it. */
-async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one: Reservation): Promise<void> {
-  const { principal, parsed, plan } = one;
+async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, reservation: Reservation): Promise<void> {
+  const { principal, parsed, plan } = reservation;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
-  const times = one.staged ? one.overcommit : 1;
-  const available = () => Math.floor(availableBalance(one) / times);
+  const times = reservation.staged ? reservation.overcommit : 1;
+  const available = () => Math.floor(availableBalance(reservation) / times);
   for (let leases = 1; leases < maxLeases; leases++) {
-    one.planAgain(parsed, plan);
-    const outcome = await leaseClient.acquire(lesseeOf(principal, plan.selfUse), Math.ceil(one.max / times), available);
+    reservation.planAgain(parsed, plan);
+    const outcome = await leaseClient.acquire(
+      lesseeOf(principal, plan.selfUse),
+      Math.ceil(reservation.max / times),
+      available,
+    );
     try {
       // Another thread of this machine may have taken what was leased.
-      if (await tryReserve(core, one, outcome !== 'lent')) return;
+      if (await tryReserve(core, reservation, outcome !== 'lent')) return;
     } catch (error) {
       if (isTakenBalance(outcome, error)) continue;
       throw refusalAfter(outcome, error, core.now() / 1000);
@@ -87,140 +86,75 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, one
 }
 
 /** What there is must not change between the look and the hold. @param shortens a longer response than can be paid is asked for shorter, or refused. @returns false where it does not fit and is not shortened. */
-function tryReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | Promise<boolean> {
+function tryReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): boolean | Promise<boolean> {
   const { memory } = core.balances.money;
-  const { stripe } = one.account;
+  const { stripe } = reservation.account;
   let reserved: boolean | 'uncounted';
   memory.lock(stripe);
   try {
-    reserved = checkAndReserve(core, one, shortens);
+    reserved = checkAndReserve(core, reservation, shortens);
   } finally {
     memory.release(stripe);
   }
-  return reserved === 'uncounted' ? countAndReserve(core, one, shortens) : reserved;
+  return reserved === 'uncounted' ? countAndReserve(core, reservation, shortens) : reserved;
 }
 
-function checkAndReserve(core: ReserveCore, one: Reservation, shortens: boolean): boolean | 'uncounted' {
-  const { parsed, plan } = one;
-  const available = availableFor(one);
-  const isAffordable = one.max <= available;
+function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): boolean | 'uncounted' {
+  const { parsed, plan } = reservation;
+  const available = availableFor(reservation);
+  const isAffordable = reservation.max <= available;
   // A stream that may cost more than there is begins with what there is.
-  const canStart = !one.staged || minFor(one) <= one.account.available(plan.selfUse);
+  const canStart = !reservation.staged || minFor(reservation) <= reservation.account.available(plan.selfUse);
   if (!(isAffordable && canStart)) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
-    const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(one) > available;
+    const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(reservation) > available;
     if (countable && (tight || !canStart)) return 'uncounted';
   }
-  if (!isAffordable) return shortens && reserveShorter(core, one, available);
-  reserveNow(core, one);
+  if (!isAffordable) return shortens && reserveShorter(core, reservation, available);
+  reserveNow(core, reservation);
   return true;
 }
 
-async function countAndReserve(core: ReserveCore, one: Reservation, shortens: boolean): Promise<boolean> {
-  const { parsed, plan } = one;
+async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): Promise<boolean> {
+  const { parsed, plan } = reservation;
   const texts = countedTexts(parsed.prompt);
   const tokens = sumOf(await core.counter.count(parsed.model, texts));
   const counted =
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
   const exact = estimate(parsed, plan, counted);
-  if (exact.reserveAmount < one.max) {
-    one.plan = { ...plan, estimate: exact };
-    one.reserved = exact.reserveAmount;
-    one.max = exact.reserveAmount;
-  }
-  return one.account.locked(() => {
-    const available = availableFor(one);
-    if (one.max > available) return shortens && reserveShorter(core, one, available);
-    reserveNow(core, one);
+  if (exact.reserveAmount < reservation.max) reservation.recount(exact);
+  return reservation.account.locked(() => {
+    const available = availableFor(reservation);
+    if (reservation.max > available) return shortens && reserveShorter(core, reservation, available);
+    reserveNow(core, reservation);
     return true;
   });
 }
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
-function reserveShorter(core: ReserveCore, one: Reservation, available: number): true {
-  const shorter = core.state.settings.passThrough ? null : shorten(one.parsed, one.plan, available);
+function reserveShorter(core: ReserveCore, reservation: Reservation, available: number): true {
+  const shorter = core.state.settings.passThrough ? null : shorten(reservation.parsed, reservation.plan, available);
   if (shorter === null) {
     // The account or key with too little decides the error, which names the least that would do.
-    const min = minFor(one);
-    const need = min > available ? min : one.max;
-    one.reserved = need;
-    one.max = need;
-    one.reservedTokens = one.plan.estimate.maxTokens;
+    const min = minFor(reservation);
+    reservation.require(min > available ? min : reservation.max);
   } else {
-    one.planAgain(shorter.parsed, shorter.plan);
+    reservation.planAgain(shorter.parsed, shorter.plan);
   }
-  reserveNow(core, one);
+  reserveNow(core, reservation);
   return true;
 }
 
-/** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted. */
-function reserveNow(core: ReserveCore, one: Reservation): void {
-  const { principal, plan, admission, max, overcommit, account } = one;
-  if (one.staged) reservePart(core, one);
-  one.open = openRow(core, one);
-  try {
-    admission.reserve({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
-    one.hold = account.reserve(one.reserved, {
-      max,
-      budget: max,
-      limits: principal.token?.limits ?? null,
-      overcommit,
-      selfUse: plan.selfUse,
-      open: one.open,
-    });
-    if (one.hold.ok) return;
-    admission.release();
-    throw refusalOf(one.hold, one, core.state.settings);
-  } catch (error) {
-    if (admission.open === noRow && !one.isHeld) core.balances.money.open.over(one.open);
-    throw error;
-  }
-}
-
-/** Budgets count all that a request may cost; the others what it holds. Errors state amounts in money. */
-function refusalOf(refusal: ReserveRefusal, { max, reserved }: Reservation, settings: RelaySettings): AppError {
-  const { remain } = refusal;
-  if (refusal.scope !== 'budget')
-    return new AppError(
-      refusal.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
-      shortage(remain, reserved, settings),
-    );
-  const seconds = Math.ceil(refusal.seconds);
-  return new AppError(refusal.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
-    ...shortage(remain, max, settings),
-    seconds,
-    resets: refusal.resets,
-  });
-}
-
-/** @returns the row for recovery: the gate's own, or a new one. @throws AppError storage_unavailable. */
-function openRow(core: ReserveCore, one: Reservation): OpenRequest {
-  const { parsed, principal, plan, admission, account } = one;
-  const { open, nodeLease } = core.balances.money;
-  one.epoch = nodeLease?.epoch() ?? 0;
-  const started = {
-    ref: parsed.requestId,
-    group: principal.group,
-    startedMs: parsed.startedMs,
-    model: parsed.model,
-    streams: parsed.stream,
-    promptTokens: plan.promptTokens,
-    selfUse: plan.selfUse,
-    epoch: one.epoch,
-  };
-  if (admission.open !== noRow) {
-    admission.open.read(started);
-    return admission.open;
-  }
-  const row = open.begin(account, started);
-  if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
-  return row;
+/** @throws AppError limit_tpm, token_budget_*, *_exhausted. */
+function reserveNow(core: ReserveCore, reservation: Reservation): void {
+  if (reservation.staged) reservePart(core, reservation);
+  reservation.take();
 }
 
 /** Begins with a modest hold, unless there is plenty: then nothing has to be read along to see what it costs so far. */
-function reservePart(core: ReserveCore, one: Reservation): void {
-  const { account, plan, max } = one;
+function reservePart(core: ReserveCore, reservation: Reservation): void {
+  const { account, plan, max } = reservation;
   const available = account.available(plan.selfUse);
   if (max * plenty <= available) return;
   const { estimate: size } = plan;
@@ -228,9 +162,8 @@ function reservePart(core: ReserveCore, one: Reservation): void {
   const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.
-  one.reservedTokens = less === 0 ? modest : less;
-  one.reserved = less === 0 ? quota : reserveFor(size, less);
-  one.grows = one.reserved !== max;
+  if (less === 0) reservation.startWith(modest, quota);
+  else reservation.startWith(less, reserveFor(size, less));
 }
 
 /** What a request may cost at most for the balance, and the key's limit, to let it in. */
@@ -239,10 +172,10 @@ function availableBalance({ account, plan, overcommit, staged }: Reservation): n
   return staged ? spare : Math.min(spare, account.available(plan.selfUse));
 }
 
-function availableFor(one: Reservation): number {
-  const available = availableBalance(one);
-  const limits = one.principal.token?.limits ?? null;
-  return limits === null ? available : Math.min(available, one.account.availableBudget(limits));
+function availableFor(reservation: Reservation): number {
+  const available = availableBalance(reservation);
+  const limits = reservation.principal.token?.limits ?? null;
+  return limits === null ? available : Math.min(available, reservation.account.availableBudget(limits));
 }
 
 /** Quota of the shortest answer that is worth asking for. */
@@ -253,10 +186,9 @@ function minFor({ plan: { estimate: size }, max, parsed: { body } }: Reservation
 }
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
-function isStaged({ overcommit, parsed, plan: { estimate: size, route } }: Reservation): boolean {
+function mayGrow({ parsed, plan: { estimate: size, route } }: Reservation): boolean {
   const { answer } = size;
   return (
-    overcommit > 1 &&
     parsed.stream &&
     answer !== null &&
     !answer.model.thinking &&

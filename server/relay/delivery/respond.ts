@@ -34,13 +34,13 @@ import { brokenError, type Opened, ResponseStream, type StreamDeps, type Streame
 /** What becomes of an attempt's outcome, once it is known. */
 export async function deliver(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   sending: Promise<Outcome>,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { pingMs } = one.plan.settings;
+  const { pingMs } = reservation.plan.settings;
   // With keep-alive on, a client that waits for a stream gets pings even before the upstream sends anything.
-  if (pingMs === null || !one.parsed.stream) return respond(core, one, await sending, disconnect);
+  if (pingMs === null || !reservation.parsed.stream) return respond(core, reservation, await sending, disconnect);
   const { promise: waited, resolve } = Promise.withResolvers<null>();
   const timer = core.timers.set(() => resolve(null), pingMs);
   let outcome: Outcome | null;
@@ -49,26 +49,30 @@ export async function deliver(
   } finally {
     timer.close();
   }
-  return outcome === null ? waitingStream(core, one, sending, disconnect) : respond(core, one, outcome, disconnect);
+  return outcome === null
+    ? waitingStream(core, reservation, sending, disconnect)
+    : respond(core, reservation, outcome, disconnect);
 }
 
 function respond(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   outcome: Outcome,
   disconnect: ClientDisconnect,
 ): Promise<Response> | Response {
   switch (outcome.kind) {
     case 'failed':
-      return reject(core, one, outcome, disconnect);
+      return reject(core, reservation, outcome, disconnect);
     case 'stream':
       return releasing(core, outcome, () =>
-        isCollected(one.parsed) ? collected(core, one, outcome, disconnect) : streamed(core, one, outcome, disconnect),
+        isCollected(reservation.parsed)
+          ? collected(core, reservation, outcome, disconnect)
+          : streamed(core, reservation, outcome, disconnect),
       );
     case 'whole':
-      return whole(core, one, outcome);
+      return whole(core, reservation, outcome);
     case 'bytes':
-      return releasing(core, outcome, () => bytes(core, one, outcome, disconnect));
+      return releasing(core, outcome, () => bytes(core, reservation, outcome, disconnect));
   }
 }
 
@@ -88,14 +92,14 @@ async function releasing(
 
 async function reject(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   outcome: Failed,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { parsed } = one;
-  const { clientError: error, retryAfter } = await closeFailed(core, one, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, localizedError(error, one.language()), retryAfter);
-  const headers = ownHeaders(one, outcome.attempts);
+  const { parsed } = reservation;
+  const { clientError: error, retryAfter } = await closeFailed(core, reservation, outcome, disconnect);
+  const response = errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfter);
+  const headers = ownHeaders(reservation, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
 }
@@ -103,18 +107,18 @@ async function reject(
 /** Gives the hold back and writes the error row. @returns what the client is sent. */
 async function closeFailed(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   outcome: Failed,
   disconnect: ClientDisconnect,
 ): Promise<Refusal> {
   const { attempts, left } = outcome;
-  const circumstances = { clientGone: one.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
+  const circumstances = { clientGone: reservation.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage, answered } = left;
     // What the upstream read is paid for.
     await closeRequest(
       core,
-      one,
+      reservation,
       { prepared, attempts },
       {
         endReason: 'client_gone',
@@ -125,54 +129,58 @@ async function closeFailed(
         sent: true,
       },
     );
-    return refusalOf(one, outcome, circumstances);
+    return refusalOf(reservation, outcome, circumstances);
   }
-  const refusal = await finishFailed(one, outcome, circumstances);
-  endOf(core, one);
+  const refusal = await finishFailed(reservation, outcome, circumstances);
+  endOf(core, reservation);
   return refusal;
 }
 
 /** Neither JSON nor events: sound, subtitles. */
 function bytes(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   outcome: Extract<Outcome, { kind: 'bytes' }>,
   disconnect: ClientDisconnect,
 ): Response {
   const { prepared, response } = outcome;
-  core.watch?.onStreaming(one.parsed.request);
-  one.delivered(1, prepared.channel);
+  core.watch?.onStreaming(reservation.parsed.request);
+  reservation.delivered(1, prepared.channel);
   const body = relayBytes(response, {
     now: core.now,
     deadlines: core.deadlines,
     abort: disconnect.upstream,
     stopped: () => disconnect.cutBy() !== null,
     idleMs: core.idleMs(),
-    report: (error) => core.report(error, one.parsed.requestId),
+    report: (error) => core.report(error, reservation.parsed.requestId),
     async abandon() {
       core.health.released(prepared.channel);
-      await closeUnfinished(core, one);
+      await closeUnfinished(core, reservation);
     },
     async finish(end) {
       try {
-        const attempts = reportOutcome(core, one, outcome, end);
-        await closeRequest(core, one, { prepared, attempts }, end);
+        const attempts = reportOutcome(core, reservation, outcome, end);
+        await closeRequest(core, reservation, { prepared, attempts }, end);
       } catch (error) {
-        core.report(error, one.parsed.requestId);
+        core.report(error, reservation.parsed.requestId);
         core.health.released(prepared.channel);
-        await closeUnfinished(core, one);
+        await closeUnfinished(core, reservation);
       }
     },
   });
-  return new Response(body, { status: response.status, headers: headersOf(one, outcome.attempts, response) });
+  return new Response(body, { status: response.status, headers: headersOf(reservation, outcome.attempts, response) });
 }
 
-function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { kind: 'whole' }>): Promise<Response> {
-  const { parsed } = one;
+function whole(
+  core: StreamDeps,
+  reservation: Reservation,
+  outcome: Extract<Outcome, { kind: 'whole' }>,
+): Promise<Response> {
+  const { parsed } = reservation;
   const { prepared, body, bytes, response } = outcome;
   const { upstream } = prepared;
   const usage = reportedUsage(parsed, upstream, body);
-  one.received = bytes.length;
+  reservation.received(bytes.length);
   const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
   const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
   const { translateResponse: convert } = prepared;
@@ -181,31 +189,31 @@ function whole(core: StreamDeps, one: Reservation, outcome: Extract<Outcome, { k
     converted !== null
       ? JSON.stringify(converted)
       : translateResponse
-        ? translatedBody(one, changed(events, changeFor(prepared)), core.now(), prepared.dropped)
+        ? translatedBody(reservation, changed(events, changeFor(prepared)), core.now(), prepared.dropped)
         : null;
-  if (prepared.namesKept) noteKept(core.affinity, one, prepared, body);
+  if (prepared.namesKept) noteKept(core.affinity, reservation, prepared, body);
   // All that can go wrong with the response comes before its bill.
-  const shape = text === null ? null : transformFor(one);
-  const chunk = inForm(one, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
-  const headers = headersOf(one, outcome.attempts, response);
+  const shape = text === null ? null : transformFor(reservation);
+  const chunk = inForm(reservation, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
+  const headers = headersOf(reservation, outcome.attempts, response);
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);
   else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
   const { status } = response;
-  const durable = closeRequest(core, one, outcome, {
+  const durable = closeRequest(core, reservation, outcome, {
     endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
     delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
-  return billed(core, one, durable, chunk, { status, headers });
+  return billed(core, reservation, durable, chunk, { status, headers });
 }
 
 /** The response is paid for by now: it goes out, whatever goes wrong with waiting for its bill. */
 async function billed(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   durable: Promise<void>,
   chunk: Uint8Array<ArrayBuffer> | string,
   init: { readonly status: number; readonly headers: Record<string, string> },
@@ -213,12 +221,12 @@ async function billed(
   try {
     // Of an estimate the cost is known only now.
     const make = (sent: ConstructorParameters<typeof Response>[0]) => {
-      addCost(init.headers, one);
+      addCost(init.headers, reservation);
       return new Response(sent, init);
     };
     return await whenDurable(durable, core.commitPingMs, chunk, make, core.deadlines);
   } catch (error) {
-    core.report(error, one.parsed.requestId);
+    core.report(error, reservation.parsed.requestId);
     await durable;
     return new Response(chunk, init);
   }
@@ -239,16 +247,16 @@ const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeF
  * @param dropped receives what has no place there.
  */
 export function translatedBody(
-  one: Reservation,
+  reservation: Reservation,
   events: readonly ChatEvent[],
   nowMs: number,
   dropped: string[],
 ): string {
-  const { parsed } = one;
+  const { parsed } = reservation;
   const note = lossesInto(dropped, parsed.protocol);
   for (const event of events) note(event);
   const { translation, definition } = codecFor(parsed.protocol);
-  const context = contextOf(one, nowMs);
+  const context = contextOf(reservation, nowMs);
   if (!parsed.stream) {
     const text = translation.encodeResponse(events, context);
     const called = parsed.compaction?.form === 'call' ? definition.compaction?.asCall(text, parsed.body) : undefined;
@@ -261,17 +269,17 @@ export function translatedBody(
 /** The upstream streams although the client asked for one piece. */
 async function collected(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   outcome: Extract<Outcome, { kind: 'stream' }>,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
   const { stream } = outcome;
   const { prepared } = outcome;
-  const isThinking = () => hasHiddenThinking(one, prepared, stream.frameRelay);
+  const isThinking = () => hasHiddenThinking(reservation, prepared, stream.frameRelay);
   disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking() || stream.frameRelay.deliversMedia());
   const broken = !(await readToEnd(stream, core.idleMs()));
   const usage = stream.frameRelay.usage;
-  one.received = stream.frameRelay.receivedBytes;
+  reservation.received(stream.frameRelay.receivedBytes);
   const gone = disconnect.isDisconnected;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
@@ -286,32 +294,40 @@ async function collected(
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   };
-  const attempts = reportOutcome(core, one, outcome, end);
-  const { operation } = one.parsed;
+  const attempts = reportOutcome(core, reservation, outcome, end);
+  const { operation } = reservation.parsed;
   const body = operation === 'chat' ? undefined : stream.frameRelay.answer();
   const text = broken
     ? ''
     : body !== undefined
       ? JSON.stringify(body)
-      : inForm(one, translatedBody(one, stream.frameRelay.events(), core.now(), outcome.prepared.dropped));
-  const headers = broken ? null : ownHeaders(one, outcome.attempts);
-  const durable = closeRequest(core, one, { prepared: outcome.prepared, attempts, body }, end);
+      : inForm(
+          reservation,
+          translatedBody(reservation, stream.frameRelay.events(), core.now(), outcome.prepared.dropped),
+        );
+  const headers = broken ? null : ownHeaders(reservation, outcome.attempts);
+  const durable = closeRequest(core, reservation, { prepared: outcome.prepared, attempts, body }, end);
   disconnect.upstream.abort();
   if (headers === null) {
     await durable;
-    const { parsed } = one;
-    const error = stopped === null ? brokenError(one, outcome) : clientError(stopped, parsed.requestId);
-    return errorResponse(parsed.protocol, localizedError(error, one.language()), retryAfterOf(stopped));
+    const { parsed } = reservation;
+    const error = stopped === null ? brokenError(reservation, outcome) : clientError(stopped, parsed.requestId);
+    return errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfterOf(stopped));
   }
   headers['content-type'] = 'application/json; charset=utf-8';
-  return billed(core, one, durable, text, { status: 200, headers });
+  return billed(core, reservation, durable, text, { status: 200, headers });
 }
 
-function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconnect: ClientDisconnect): Response {
+function streamed(
+  core: StreamDeps,
+  reservation: Reservation,
+  outcome: Streamed,
+  disconnect: ClientDisconnect,
+): Response {
   const { prepared, stream, response } = outcome;
-  if (prepared.namesKept) noteKept(core.affinity, one, prepared, { id: stream.frameRelay.responseId });
-  const relay = new ResponseStream(core, one, disconnect, outcome);
-  const headers = ownHeaders(one, outcome.attempts);
+  if (prepared.namesKept) noteKept(core.affinity, reservation, prepared, { id: stream.frameRelay.responseId });
+  const relay = new ResponseStream(core, reservation, disconnect, outcome);
+  const headers = ownHeaders(reservation, outcome.attempts);
   addPassedHeaders(headers, response);
   addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: response.status, headers });
@@ -320,18 +336,18 @@ function streamed(core: StreamDeps, one: Reservation, outcome: Streamed, disconn
 /** The status is already sent with a ping; an error can only be part of the stream. */
 function waitingStream(
   core: StreamDeps,
-  one: Reservation,
+  reservation: Reservation,
   sending: Promise<Outcome>,
   disconnect: ClientDisconnect,
 ): Response {
   const opening = sending.then(async (outcome): Promise<Opened> => {
     if (outcome.kind === 'stream') return outcome;
-    if (outcome.kind === 'failed') return (await closeFailed(core, one, outcome, disconnect)).clientError;
-    return (await respond(core, one, outcome, disconnect)).text();
+    if (outcome.kind === 'failed') return (await closeFailed(core, reservation, outcome, disconnect)).clientError;
+    return (await respond(core, reservation, outcome, disconnect)).text();
   });
-  const relay = new ResponseStream(core, one, disconnect, opening);
-  const headers: Record<string, string> = { 'x-oneapi-request-id': one.parsed.requestId };
-  addBudgets(headers, one);
+  const relay = new ResponseStream(core, reservation, disconnect, opening);
+  const headers: Record<string, string> = { 'x-oneapi-request-id': reservation.parsed.requestId };
+  addBudgets(headers, reservation);
   addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: 200, headers });
 }
@@ -342,8 +358,12 @@ function waitingStream(
 const passedHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id'] as const;
 
 /** @param attempts attempts, for the trace. */
-function headersOf(one: Reservation, attempts: readonly AttemptSummary[], response: Response): Record<string, string> {
-  const headers = ownHeaders(one, attempts);
+function headersOf(
+  reservation: Reservation,
+  attempts: readonly AttemptSummary[],
+  response: Response,
+): Record<string, string> {
+  const headers = ownHeaders(reservation, attempts);
   const type = response.headers.get('content-type');
   if (type !== null) headers['content-type'] = safeType(type);
   addPassedHeaders(headers, response);
@@ -362,11 +382,11 @@ function addStreamHeaders(headers: Record<string, string>, shape: StreamTransfor
   headers['x-accel-buffering'] = 'no';
 }
 
-function ownHeaders(one: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
-  const { parsed, plan } = one;
+function ownHeaders(reservation: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
+  const { parsed, plan } = reservation;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
-  addCost(headers, one);
-  addBudgets(headers, one);
+  addCost(headers, reservation);
+  addBudgets(headers, reservation);
   if (plan.trace !== null) {
     const tried = attempts.map(({ channelId }) => channelId);
     headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}`;

@@ -10,7 +10,7 @@ import type { Prepared } from '../upstream/prepare.ts';
 
 export interface ResponseItems {
   /** Called when a response that made items is complete, before its client sees the end. */
-  keep(one: Reservation, made: readonly MadeItem[]): void;
+  keep(reservation: Reservation, made: readonly MadeItem[]): void;
   loadItems(userId: number, ids: readonly string[]): ReturnType<LoadItems>;
 }
 

@@ -66,60 +66,71 @@ export interface StreamEnd {
 }
 
 /** Settles what a response cost and ends its request. Resolves when the bill is durable. */
-export function closeRequest(core: SettleCore, one: Reservation, input: SettleInput, end: StreamEnd): Promise<void> {
+export function closeRequest(
+  core: SettleCore,
+  reservation: Reservation,
+  input: SettleInput,
+  end: StreamEnd,
+): Promise<void> {
   const isReported = end.usage !== null && end.usageSource === 'reported';
   const isNothing = end.endReason !== 'completed' && end.firstByteMs === null && end.sent !== true;
   const settled =
     isReported || isNothing
-      ? finish(one, input, end, isReported ? end.usage : null, null)
-      : finishCounted(core, one, input, end);
-  keepItems(core, one);
-  return settled.then(() => endOf(core, one));
+      ? finish(reservation, input, end, isReported ? end.usage : null, null)
+      : finishCounted(core, reservation, input, end);
+  keepItems(core, reservation);
+  return settled.then(() => endOf(core, reservation));
 }
 
 /** The response is paid for and goes out, whatever goes wrong with the figures of open requests. */
-export function endOf(core: Reporter, one: Reservation): void {
+export function endOf(core: Reporter, reservation: Reservation): void {
   try {
-    one.owner?.over();
+    reservation.owner?.over();
   } catch (error) {
-    core.report(error, one.parsed.requestId);
-    one.owner?.leave();
+    core.report(error, reservation.parsed.requestId);
+    reservation.owner?.leave();
   }
 }
 
 /** The money has ended: what goes wrong from here on takes nothing back. */
-function keepItems(core: SettleCore, one: Reservation): void {
+function keepItems(core: SettleCore, reservation: Reservation): void {
   try {
-    if (one.items !== null) core.items.keep(one, one.items());
+    if (reservation.items !== null) core.items.keep(reservation, reservation.items());
   } catch (error) {
-    core.report(error, one.parsed.requestId);
+    core.report(error, reservation.parsed.requestId);
   }
 }
 
-async function finishCounted(core: SettleCore, one: Reservation, input: SettleInput, end: StreamEnd): Promise<void> {
+async function finishCounted(
+  core: SettleCore,
+  reservation: Reservation,
+  input: SettleInput,
+  end: StreamEnd,
+): Promise<void> {
   let found: Counted;
   try {
-    found = await counted(core.counter, one, end, input.body ?? null);
+    found = await counted(core.counter, reservation, end, input.body ?? null);
   } catch (error) {
-    core.report(error, one.parsed.requestId);
+    core.report(error, reservation.parsed.requestId);
     // What the upstream reported is charged, else what it comes to by its length.
-    return finish(one, input, end, end.usage ?? roughUsage(one, end.delivered.units), null);
+    return finish(reservation, input, end, end.usage ?? roughUsage(reservation, end.delivered.units), null);
   }
   const { usage, local } = found;
   const { thought: time = null, delivered } = end;
-  const thought = time === null ? null : estimateThought(one, input.prepared, { time, delivered, local, usage });
+  const thought =
+    time === null ? null : estimateThought(reservation, input.prepared, { time, delivered, local, usage });
   const all = thought === null ? usage : { ...usage, reasoning: usage.reasoning + thought.tokens };
-  return finish(one, input, end, all, thought);
+  return finish(reservation, input, end, all, thought);
 }
 
 function finish(
-  one: Reservation,
+  reservation: Reservation,
   { prepared, attempts, body }: SettleInput,
   end: StreamEnd,
   usage: Usage | null,
   thought: EstimatedThought | null,
 ): Promise<void> {
-  return finishRequest(one, prepared, {
+  return finishRequest(reservation, prepared, {
     endReason: end.endReason,
     usage,
     usageSource: usage === null ? 'none' : (end.usageSource ?? 'estimated'),
@@ -139,8 +150,13 @@ interface Counted {
   readonly local: Usage;
 }
 
-async function counted(counter: TokenCounter, one: Reservation, end: StreamEnd, body: unknown): Promise<Counted> {
-  const words = await countLocally(counter, one.parsed, {
+async function counted(
+  counter: TokenCounter,
+  reservation: Reservation,
+  end: StreamEnd,
+  body: unknown,
+): Promise<Counted> {
+  const words = await countLocally(counter, reservation.parsed, {
     body,
     text: end.delivered,
     left: end.endReason === 'client_gone',
@@ -209,12 +225,12 @@ export interface Ended {
 
 /** The one place that turns how a request ended into the entry of its money. @param served null = no channel did. Resolves as `Reservation.finish` does. */
 export function finishRequest(
-  one: Reservation,
+  reservation: Reservation,
   served: Served | null,
   ended: Ended,
   last: ChannelSnapshot | null = null,
 ): Promise<void> {
-  const { parsed, plan } = one;
+  const { parsed, plan } = reservation;
   const { body = null, reported = ended.usage } = ended;
   const modifiers = served?.modifiers;
   const prices =
@@ -227,7 +243,7 @@ export function finishRequest(
           reported,
         );
   // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
-  return one.finish({
+  return reservation.finish({
     endReason: ended.endReason,
     usage: modifiers === undefined ? ended.usage : withUses(ended.usage, modifiers, prices),
     usageSource: ended.usageSource,
@@ -254,30 +270,30 @@ export function finishRequest(
 }
 
 /** The end of whatever no other step has ended: charged for nothing, and over. Does nothing where all is over. Never throws. */
-export function closeUnfinished(core: Reporter, one: Reservation): void | Promise<void> {
+export function closeUnfinished(core: Reporter, reservation: Reservation): void | Promise<void> {
   try {
-    if (!one.isFinished) return closeBroken(core, one);
+    if (!reservation.isFinished) return closeBroken(core, reservation);
   } catch (error) {
-    core.report(error, one.parsed.requestId);
-    return abandon(core, one);
+    core.report(error, reservation.parsed.requestId);
+    return abandon(core, reservation);
   }
-  endOf(core, one);
+  endOf(core, reservation);
 }
 
-async function closeBroken(core: Reporter, one: Reservation): Promise<void> {
+async function closeBroken(core: Reporter, reservation: Reservation): Promise<void> {
   try {
-    await finishBroken(one, null);
+    await finishBroken(reservation, null);
   } catch (error) {
-    core.report(error, one.parsed.requestId);
-    return abandon(core, one);
+    core.report(error, reservation.parsed.requestId);
+    return abandon(core, reservation);
   }
-  endOf(core, one);
+  endOf(core, reservation);
 }
 
 /** Where not even the usual end can be made. */
-async function abandon(core: Reporter, one: Reservation): Promise<void> {
-  await one.abandon();
-  endOf(core, one);
+async function abandon(core: Reporter, reservation: Reservation): Promise<void> {
+  await reservation.abandon();
+  endOf(core, reservation);
 }
 
 /** Prompt and words by their length alone: never more than was sent and delivered. @param units UTF-16 units that the client got. */
@@ -289,12 +305,12 @@ export const roughUsage = ({ plan }: Reservation, units: number): Usage => ({
 });
 
 /** A defect of ours met what the client had begun to receive, and the usual count of it as well: what was delivered is charged by its length. */
-export const finishRoughly = (one: Reservation, channel: ChannelSnapshot, units: number): Promise<void> =>
-  one.finish({
+export const finishRoughly = (reservation: Reservation, channel: ChannelSnapshot, units: number): Promise<void> =>
+  reservation.finish({
     endReason: 'internal',
-    usage: roughUsage(one, units),
+    usage: roughUsage(reservation, units),
     usageSource: 'estimated',
-    prices: one.plan.prices,
+    prices: reservation.plan.prices,
     channel,
     upstreamModel: '',
     firstByteMs: null,
@@ -303,14 +319,14 @@ export const finishRoughly = (one: Reservation, channel: ChannelSnapshot, units:
   });
 
 /** Something went wrong on our own side: nothing is charged. */
-export const finishBroken = (one: Reservation, error: unknown): Promise<void> =>
-  finishRequest(one, null, {
+export const finishBroken = (reservation: Reservation, error: unknown): Promise<void> =>
+  finishRequest(reservation, null, {
     endReason: isOurs(error) ? 'internal' : 'upstream_failed',
     usage: null,
     usageSource: 'none',
     firstByteMs: null,
     attempts: [],
-    content: clientError(error, one.parsed.requestId).message,
+    content: clientError(error, reservation.parsed.requestId).message,
   });
 
 /** Why no channel served it, other than that none could. */
@@ -352,12 +368,16 @@ export function refusalOf(
 }
 
 /** Releases the reservation and writes the error row. @returns the error for the client. */
-export async function finishFailed(one: Reservation, failed: Failed, circumstances: FailureContext): Promise<Refusal> {
+export async function finishFailed(
+  reservation: Reservation,
+  failed: Failed,
+  circumstances: FailureContext,
+): Promise<Refusal> {
   const { failure, attempts, last } = failed;
   const { clientGone, stopped } = circumstances;
-  const { error, ...refusal } = refusalOf(one, failed, circumstances);
+  const { error, ...refusal } = refusalOf(reservation, failed, circumstances);
   await finishRequest(
-    one,
+    reservation,
     null,
     {
       endReason: clientGone

@@ -827,7 +827,7 @@ export class ResponseStream implements Looking {
     const delivered = whole ? nothingDelivered : (this.cutAt ?? frameRelay.words());
     // Words that are read to find out may bring a later report.
     const { usage } = frameRelay;
-    reservation.received = frameRelay.receivedBytes;
+    reservation.received(frameRelay.receivedBytes);
     const nowMs = deps.now();
     const end: StreamEnd = {
       endReason: this.endReasonOf(reason),

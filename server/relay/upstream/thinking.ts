@@ -46,7 +46,7 @@ export function isThinkingExpected({ parsed }: Pick<Reservation, 'parsed'>, requ
 
 /** Whether the upstream may have thought something that the client does not see. */
 export function hasHiddenThinking(
-  one: Pick<Reservation, 'parsed'>,
+  reservation: Pick<Reservation, 'parsed'>,
   requested: Requested,
   { thought }: Thinking,
 ): boolean {
@@ -58,9 +58,9 @@ export function hasHiddenThinking(
     return (
       (target !== unknownTarget && target.thinking !== 'none') ||
       requested.settings ||
-      requestsThinking(one.parsed.body)
+      requestsThinking(reservation.parsed.body)
     );
-  return isThinkingExpected(one, requested);
+  return isThinkingExpected(reservation, requested);
 }
 
 /**

@@ -76,14 +76,14 @@ export async function openConversation(
   const parsed = requestWithoutBody(request, { requestId, startedMs, operation: 'realtime', model });
   incoming.parsed = parsed;
   await incoming.pass(principal, false);
-  const one = await incoming.reserve(parsed, principal);
-  const reached = await new SocketSender(core, one).send();
+  const reservation = await incoming.reserve(parsed, principal);
+  const reached = await new SocketSender(core, reservation).send();
   if (reached.kind === 'failed')
-    return finishFailed(one, reached, { clientGone: request.signal.aborted, stopped: null });
+    return finishFailed(reservation, reached, { clientGone: request.signal.aborted, stopped: null });
   try {
     return new RealtimeConversation(core, {
       ...reached,
-      reservation: one,
+      reservation: reservation,
       principal,
       peer: { ip: () => address },
       protocol: offered(request).includes('realtime') ? 'realtime' : '',
@@ -118,9 +118,9 @@ function reserveWriter(
   try {
     core.authorize.allowModel(principal, model);
     const plan = planFor(core, parsed, principal, false);
-    const one = new Reservation(core, { parsed, principal, plan, admission, free: false, owner: null });
-    const waiting = reserve(core, one);
-    return waiting === undefined ? one : waiting.then(() => one, reject);
+    const reservation = new Reservation(core, { parsed, principal, plan, admission, free: false, owner: null });
+    const waiting = reserve(core, reservation);
+    return waiting === undefined ? reservation : waiting.then(() => reservation, reject);
   } catch (error) {
     return reject(error);
   }

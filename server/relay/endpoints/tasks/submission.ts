@@ -136,16 +136,16 @@ export interface Ordered<T> {
 /** Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer. */
 export async function orderTask<T>(
   core: TasksCore,
-  one: Reservation,
+  reservation: Reservation,
   judge: (answer: TaskAnswer) => Ordered<T>,
 ): Promise<{ readonly answer: TaskAnswer; readonly value: T } | Refusal> {
-  const outcome = await new TaskSender(core, one).send();
-  if (outcome.kind === 'failed') return finishFailed(one, outcome, { clientGone: false, stopped: null });
+  const outcome = await new TaskSender(core, reservation).send();
+  if (outcome.kind === 'failed') return finishFailed(reservation, outcome, { clientGone: false, stopped: null });
   const { paid, action, value, reason: words } = judge(outcome);
   // Money first: a row without its charge would be a gift, a charge without its row would never be refunded.
-  await finishRequest(one, outcome.prepared, {
+  await finishRequest(reservation, outcome.prepared, {
     endReason: paid ? 'completed' : 'upstream_failed',
-    usage: paid ? { ...emptyUsage, input: Math.ceil(one.parsed.order?.work?.priceFactor ?? 1) } : null,
+    usage: paid ? { ...emptyUsage, input: Math.ceil(reservation.parsed.order?.work?.priceFactor ?? 1) } : null,
     usageSource: paid ? 'reported' : 'none',
     firstByteMs: core.now(),
     attempts: outcome.attempts,
