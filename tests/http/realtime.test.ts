@@ -59,6 +59,8 @@ interface Talk {
   readonly socket: WebSocket;
   readonly received: string[];
   readonly closed: Promise<number>;
+  /** Of the close frame. */
+  readonly reason: () => string;
 }
 
 async function talk(query: string, protocols: string[], headers: Record<string, string> = {}): Promise<Talk> {
@@ -66,14 +68,18 @@ async function talk(query: string, protocols: string[], headers: Record<string, 
   const socket = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime${query}`, options);
   const received: string[] = [];
   socket.onmessage = ({ data }) => void received.push(String(data));
+  let said = '';
   const closed = new Promise<number>((resolve) => {
-    socket.onclose = ({ code }) => resolve(code);
+    socket.onclose = ({ code, reason }) => {
+      said = reason;
+      resolve(code);
+    };
   });
   await new Promise((resolve, reject) => {
     socket.onopen = resolve;
     socket.onerror = () => reject(new Error('refused'));
   });
-  return { socket, received, closed };
+  return { socket, received, closed, reason: () => said };
 }
 
 test('frames pass untouched, turns are metered, one row has the sum', async () => {
@@ -126,25 +132,85 @@ test('all that an upstream says before its client is there reaches the client, i
   socket.close(1000);
 });
 
+/** An upstream that closes at the client's first frame. */
+const closing = (close: (socket: Bun.ServerWebSocket<undefined>) => void, greeting = '{"type":"session.created"}') =>
+  upstream.reload({
+    fetch: (request, server) => (server.upgrade(request, { data: undefined }) ? undefined : new Response()),
+    websocket: { open: (socket) => void socket.send(greeting), message: close },
+  });
+
 test.each([
   [1000, 1000, 'completed'],
-  [1001, 1011, 'upstream_broken'],
+  [1001, 1001, 'upstream_broken'],
+  [1002, 1011, 'upstream_broken'],
+  [1008, 1008, 'upstream_broken'],
+  [1009, 1009, 'upstream_broken'],
+  [1013, 1013, 'upstream_broken'],
+  [3000, 3000, 'upstream_broken'],
+  [4321, 4321, 'upstream_broken'],
+  [4999, 4999, 'upstream_broken'],
 ])('an upstream that closes with %i closes its client with %i', async (code, seenCode, reason) => {
+  closing((socket) => socket.close(code, 'session expired'));
+  const talking = await talk('?model=gpt-4o-realtime-preview', ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  talking.socket.send('{"type":"input_audio_buffer.clear"}');
+  expect(await talking.closed).toBe(seenCode);
+  expect(talking.reason()).toBe(seenCode === code ? 'session expired' : '');
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  const [row] = await gateway.logs();
+  expect(row).toMatchObject({ end_reason: reason });
+  expect(JSON.parse(String(row?.other)).failure).toBe(reason === 'completed' ? undefined : `closed ${code}`);
+});
+
+test.each<[string, (socket: Bun.ServerWebSocket<undefined>) => void, number, string]>([
+  ['in good order without a code', (socket) => socket.close(), 1000, 'completed'],
+  ['by breaking off', (socket) => socket.terminate(), 1011, 'upstream_broken'],
+])('an upstream that ends %s', async (_how, close, seenCode, reason) => {
+  closing(close);
+  const talking = await talk('?model=gpt-4o-realtime-preview', ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  talking.socket.send('{"type":"input_audio_buffer.clear"}');
+  expect(await talking.closed).toBe(seenCode);
+  expect(talking.reason()).toBe('');
+  await expect.poll(async () => (await gateway.logs())[0]?.end_reason).toBe(reason);
+});
+
+test('an upstream that says why it closes before its client is there: the client gets both', async () => {
   upstream.reload({
     fetch: (request, server) => (server.upgrade(request, { data: undefined }) ? undefined : new Response()),
     websocket: {
-      open: (socket) => void socket.send('{"type":"session.created"}'),
-      message: (socket) => socket.close(code),
+      open(socket) {
+        socket.send('{"type":"error"}');
+        socket.close(4002, 'too many sessions');
+      },
+      message: () => undefined,
     },
   });
-  const { socket, closed } = await talk('?model=gpt-4o-realtime-preview', [
-    'realtime',
-    `openai-insecure-api-key.sk-${key}`,
-  ]);
-  socket.send('{"type":"input_audio_buffer.clear"}');
-  expect(await closed).toBe(seenCode);
-  await expect.poll(() => gateway.relay.open()).toBe(0);
-  expect((await gateway.logs())[0]).toMatchObject({ end_reason: reason });
+  const talking = await talk('?model=gpt-4o-realtime-preview', ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  expect(await talking.closed).toBe(4002);
+  expect(talking.reason()).toBe('too many sessions');
+  expect(talking.received).toEqual(['{"type":"error"}']);
+});
+
+test('the reason of a close frame names no key, no address and no account of the upstream', async () => {
+  const account = 'organization org-AbCdEf123456';
+  closing((socket) => socket.close(4001, `sk-upstream-secret-key of ${account} at wss://inner.example/v1 ended`));
+  const talking = await talk('?model=gpt-4o-realtime-preview', ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  talking.socket.send('{"type":"input_audio_buffer.clear"}');
+  expect(await talking.closed).toBe(4001);
+  expect(talking.reason()).toMatch(/ ended$/);
+  expect(talking.reason()).not.toMatch(/secret|AbCdEf|inner|example/);
+});
+
+test('a reason that grows while it is cleaned is cut at a whole character', async () => {
+  const account = '账户余额 ';
+  // Cleaning makes it longer than the 123 bytes that a close frame can carry.
+  closing((socket) => socket.close(4001, `x${'$1 '.repeat(30)}${account}`));
+  const talking = await talk('?model=gpt-4o-realtime-preview', ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  talking.socket.send('{"type":"input_audio_buffer.clear"}');
+  expect(await talking.closed).toBe(4001);
+  const bytes = Buffer.byteLength(talking.reason());
+  expect(bytes).toBeLessThanOrEqual(123);
+  expect(bytes).toBeGreaterThan(115);
+  expect(talking.reason()).not.toContain('\uFFFD');
 });
 
 test('where a channel’s address has a query of its own, the model is added to it', async () => {

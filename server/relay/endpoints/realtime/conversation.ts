@@ -24,6 +24,14 @@ import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
+import {
+  closeForClient,
+  endedWell,
+  goingAway,
+  internalError,
+  policyViolation,
+  type SocketClose,
+} from './close-code.ts';
 import { createStepQueue } from './step-queue.ts';
 import { createTranscripts, type Transcripts } from './transcript.ts';
 import { createTurnReservation, type TurnReservation } from './turn-reserve.ts';
@@ -75,12 +83,6 @@ export interface Parties {
 
 type Frame = string | Uint8Array;
 
-/** Close codes. */
-const normal = 1000;
-const goingAway = 1001;
-const policyViolation = 1008;
-const internalError = 1011;
-
 /** Only these events of the upstream cost something, or report what something costs. */
 const billedEvents =
   /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
@@ -121,6 +123,8 @@ export class RealtimeConversation implements Conversation {
   #counted = 0;
   /** The client left, or may not continue; answers under way are still read. */
   #left: Ending | null = null;
+  /** What the upstream's end means for the client; null = it has not closed its socket. */
+  #closed: SocketClose | null = null;
   #leaving: Deadline | null = null;
   #isOver = false;
 
@@ -146,7 +150,7 @@ export class RealtimeConversation implements Conversation {
     this.#unsubscribe = core.state.onUpdate(() => this.#guard(() => this.#mayContinue()));
     for (const data of line.greeting) this.#take(data);
     line.socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => this.#take(data);
-    line.socket.addEventListener('close', ({ code }) => this.#upstreamQueue(() => this.#upstreamClosed(code)));
+    line.socket.addEventListener('close', (event) => this.#upstreamQueue(() => this.#upstreamClosed(event)));
   }
 
   open(client: ClientSocket): void {
@@ -155,12 +159,13 @@ export class RealtimeConversation implements Conversation {
 
   #open(client: ClientSocket): void {
     // Rejected before the client's socket was open.
-    if (this.#isEnding) {
+    if (this.#isEnding && this.#closed === null) {
       client.close(policyViolation);
       return;
     }
     this.#client = client;
     for (const data of this.#early.splice(0)) client.send(data);
+    if (this.#closed !== null) client.close(this.#closed.code, this.#closed.reason);
   }
 
   message(data: Frame): void {
@@ -332,9 +337,11 @@ export class RealtimeConversation implements Conversation {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send('{"type":"response.cancel"}');
   }
 
-  #upstreamClosed(code: number): undefined {
-    void this.#end(this.#left ?? { endReason: code === normal ? 'completed' : 'upstream_broken' });
-    this.#client?.close(code === normal ? normal : internalError);
+  #upstreamClosed(close: SocketClose): undefined {
+    this.#closed = closeForClient(close, this.#parties.prepared.channel);
+    const broken: Ending = { endReason: 'upstream_broken', failure: `closed ${close.code}` };
+    void this.#end(this.#left ?? (endedWell(close) ? { endReason: 'completed' } : broken));
+    this.#client?.close(this.#closed.code, this.#closed.reason);
   }
 
   // Whether the caller may continue.
