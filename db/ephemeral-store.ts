@@ -36,6 +36,10 @@ export interface EphemeralStore {
   take(place: EntryKey, value: string): Promise<boolean>;
   /** Makes the place the caller's. @param until epoch milliseconds. @returns false when another caller has it. */
   claim(place: EntryKey, until: number): Promise<boolean>;
+  /** Replaces what is read there. @param text sealed by the caller where it tells anything. @param until epoch milliseconds. */
+  write(place: EntryKey, text: string, until: number): Promise<void>;
+  /** What was written there; null = nothing, or it is over. */
+  read(place: EntryKey): Promise<string | null>;
   /** Everything at the place. */
   drop(place: EntryKey): Promise<void>;
   /** One more in a window that begins with the first. @returns how many these are, null when there were `max` before. */

@@ -1,6 +1,6 @@
 /**
  * The ephemeral store on either engine. One process has the file and keeps the values in its memory: the file has one writer, whom money needs, and
- * clients that guess must not queue up before it. Only keyed hashes are kept.
+ * clients that guess must not queue up before it. Only keyed hashes are kept, and what callers sealed.
  */
 import type { Entry, EntryKey, EphemeralStore } from './ephemeral-store.ts';
 import type { SqliteDatabase } from './open.ts';
@@ -49,6 +49,8 @@ function createLocalEphemeralStore(now: () => number): EphemeralStore {
       if (free) write(place, only(0, until));
       return free;
     },
+    write: async (place, text, until) => write(place, [{ holder: '', value: text, count: 0, until }]),
+    read: async (place) => at(place)[0]?.value ?? null,
     drop: async (place) => write(place, []),
     async count(place, windowMs, max) {
       const { count, until } = countAt(place) ?? { count: 0, until: now() + windowMs };
@@ -90,6 +92,8 @@ function hashing(store: EphemeralStore, hash: (text: string) => string): Ephemer
     has: (place, value) => store.has(hidden(place), value === undefined ? value : valueAt(place, value)),
     take: (place, value) => store.take(hidden(place), valueAt(place, value)),
     claim: (place, until) => store.claim(hidden(place), until),
+    write: (place, text, until) => store.write(hidden(place), text, until),
+    read: (place) => store.read(hidden(place)),
     drop: (place) => store.drop(hidden(place)),
     count: (place, windowMs, max) => store.count(hidden(place), windowMs, max),
     uncount: (place) => store.uncount(hidden(place)),

@@ -46,6 +46,20 @@ export function createPostgresEphemeralStore(
         ...[purpose, key, now(), value],
       ),
     claim: ({ purpose, key }, until) => did(claim, purpose, key, until, now()),
+    async write({ purpose, key }, text, until) {
+      await pool.query(
+        `INSERT INTO memos (purpose, key, value, until_ms) VALUES ($1, $2, $3, $4)
+          ON CONFLICT (purpose, key, holder) DO UPDATE SET value = excluded.value, until_ms = excluded.until_ms`,
+        [purpose, key, text, until],
+      );
+    },
+    async read({ purpose, key }) {
+      const { rows } = await pool.query<{ value: string }>(
+        'SELECT value FROM memos WHERE purpose = $1 AND key = $2 AND until_ms > $3 LIMIT 1',
+        [purpose, key, now()],
+      );
+      return rows[0]?.value ?? null;
+    },
     async drop({ purpose, key }) {
       await pool.query('DELETE FROM memos WHERE purpose = $1 AND key = $2', [purpose, key]);
     },

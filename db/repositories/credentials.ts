@@ -5,8 +5,10 @@ export interface Replacement {
   readonly passwordHash: string;
   /** Hash of the session that stays, '' = none. */
   readonly keepSession: string;
-  /** Access tokens and passkeys end too. */
+  /** Access tokens, passkeys and programs that signed in end too. */
   readonly all: boolean;
+  /** Epoch seconds. */
+  readonly now: number;
 }
 
 export function createCredentialsRepository({ query }: Database) {
@@ -15,7 +17,7 @@ export function createCredentialsRepository({ query }: Database) {
     replace: (
       userId: number,
       seenHash: string | null,
-      { passwordHash, keepSession, all }: Replacement,
+      { passwordHash, keepSession, all, now }: Replacement,
     ): Promise<boolean> =>
       query.transaction().execute(async (transaction) => {
         const { numUpdatedRows } = await transaction
@@ -34,6 +36,14 @@ export function createCredentialsRepository({ query }: Database) {
         if (!all) return true;
         await transaction.deleteFrom('access_tokens').where('user_id', '=', userId).execute();
         await transaction.deleteFrom('passkeys').where('user_id', '=', userId).execute();
+        // Programs that signed in as the user; keys that somebody copied stay.
+        await transaction
+          .updateTable('tokens')
+          .set({ deleted_at: now })
+          .where('user_id', '=', userId)
+          .where('kind', '=', 'agent')
+          .where('deleted_at', 'is', null)
+          .execute();
         return true;
       }),
     /** The same password under a newer hash. @returns false when it was changed meanwhile. */

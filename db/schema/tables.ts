@@ -146,6 +146,8 @@ export const tables = {
       link_until: int.optional(0),
       /** Where the key was used from last; '' = unknown. */
       last_ip: text.optional(''),
+      /** `key` = its user copies it; `agent` = a program that signed in, whose key nobody knows. */
+      kind: text.optional('key'),
     },
     {
       // Pages are counted and skipped in the index alone: deleted tokens are not in it.
@@ -312,6 +314,25 @@ export const tables = {
       expires_at: int.default(-1),
     },
     { indexes: ['INDEX access_tokens_user ON access_tokens (user_id)'] },
+  ),
+
+  /** Programs that signed in: each has a token of the kind `agent`, and one refresh token at a time. */
+  sign_ins: table(
+    {
+      id: serial,
+      token_id: int.unique,
+      client: text,
+      /** The machine, as it named itself, and where it asked from. */
+      host: text,
+      address: text,
+      /** SHA-256 of the refresh token, and of the one before ('' = none). */
+      refresh_hash: text.unique,
+      previous_hash: text.default(''),
+      rotated_at: int.default(0),
+      created_at: int,
+      last_used_at: int.default(0),
+    },
+    { indexes: ["INDEX sign_ins_previous ON sign_ins (previous_hash) WHERE previous_hash <> ''"] },
   ),
 
   saved_filters: table(
@@ -621,6 +642,7 @@ export type RedemptionsTable = Schema['redemptions'];
 export type TopUpsTable = Schema['top_ups'];
 export type CallbacksTable = Schema['callbacks'];
 export type AccessTokensTable = Schema['access_tokens'];
+export type SignInsTable = Schema['sign_ins'];
 export type SavedFiltersTable = Schema['saved_filters'];
 export type SessionsTable = Schema['sessions'];
 export type SecondFactorsTable = Schema['second_factors'];

@@ -51,6 +51,7 @@ import { createSecondFactor, type SecondFactorService } from '../domain/sessions
 import { createSessions, type SessionsService } from '../domain/sessions/service.ts';
 import { createSignUps } from '../domain/sessions/sign-ups.ts';
 import { createSetup } from '../domain/setup/service.ts';
+import { createProgramSignIns, type SignIns } from '../domain/sign-ins/service.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
 import { createUnknownProxy, type UnknownProxy } from '../domain/status/unknown-proxy.ts';
@@ -96,6 +97,7 @@ export interface Services {
   readonly passkeys: PasskeysService;
   readonly oauth: OAuthService;
   readonly disconnect: Disconnect;
+  readonly signIns: SignIns;
   readonly accessTokens: AccessTokensService;
   readonly savedFilters: SavedFiltersService;
   readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
@@ -260,6 +262,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     }),
   });
   const tokens = createTokens(deps);
+  const audit = createAudit(deps);
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
@@ -280,7 +283,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   return {
     version: deps.version,
     options,
-    audit: createAudit(deps),
+    audit,
     users,
     userManagement: createUserManagement({ ...deps, users, credentials, options }),
     ...signIn,
@@ -288,6 +291,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     settings,
     botCheck: createBotCheck({ options, fetch: deps.fetch }),
     oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
+    signIns: createProgramSignIns({ ...deps, options, users, tokens, audit }),
     accessTokens: createAccessTokens(deps),
     savedFilters: createSavedFilters(deps),
     discoverOidc: (url) => discover(url, carried(['https:', 'http:'])),

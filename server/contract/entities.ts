@@ -61,6 +61,8 @@ export const tokenShape = z.object({
   link_until: int,
   /** Where the key was used from last; '' = unknown. */
   last_ip: z.string(),
+  /** `agent` = a program that signed in, whose `key` is ''; absent = a key to copy. */
+  kind: z.optional(z.string()),
   /** Always null: a deleted token is listed nowhere. */
   DeletedAt: z.null(),
 });

@@ -15,6 +15,7 @@ import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
 import { invoke, isMutation } from './invoke.ts';
+import { mountProgramSignIn } from './program-sign-in.ts';
 import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { rejectUnknown } from './unknown-members.ts';
@@ -63,6 +64,8 @@ export function createApp(options: AppOptions): Express {
   for (const row of endpoints as readonly Endpoint[]) {
     if (row.body === 'text') app.use(row.path, express.text({ limit: textLimit, type: () => true }));
   }
+  if (options.listener === 'network')
+    mountProgramSignIn(app, { services: options.services, originOf, changed: options.changed });
   const verify = (_request: unknown, _response: unknown, bytes: Uint8Array) => rejectDeep(bytes);
   app.use(express.json({ limit: bodyLimit, type: () => true, strict: false, verify }));
   for (const row of endpoints as readonly Endpoint[]) {

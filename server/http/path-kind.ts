@@ -10,6 +10,14 @@ const probes = ['health', 'healthz', 'healthcheck', 'live', 'livez', 'ready', 'r
 /** Where agents look for services that this server may have one day: sign-in, settings, tools, descriptions. */
 const lookups = ['.well-known', 'protocol', 'managed', 'mcp', 'info', 'openapi.json'];
 
+/** Where programs sign in: RFC 8414, 8628, 7009. Other addresses below `/oauth/` are pages of the console. */
+export const signInPaths: ReadonlySet<string> = new Set([
+  '/.well-known/oauth-authorization-server',
+  '/oauth/device_authorization',
+  '/oauth/token',
+  '/oauth/revoke',
+]);
+
 /** First segments that belong to programs. */
 const programs: ReadonlySet<string> = new Set(['api', ...relaySegments, ...probes, ...lookups]);
 
@@ -18,6 +26,7 @@ const maxSegment = 128;
 
 export function pathKindOf(path: string): PathKind {
   if (isRelayPath(path)) return 'relay';
+  if (signInPaths.has(path)) return 'api';
   if (path.startsWith('/api/')) return 'api';
   return programs.has(firstSegment(path)) ? 'nowhere' : 'console';
 }

@@ -210,8 +210,8 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   await webhookSecrets.find(2);
   await webhookSecrets.find(3);
   await webhookSecrets.readable();
-  await credentials.replace(2, 'wrong', { passwordHash: 'n', keepSession: '', all: false });
-  await credentials.replace(2, null, { passwordHash: 'n', keepSession: '', all: true });
+  await credentials.replace(2, 'wrong', { passwordHash: 'n', keepSession: '', all: false, now: 1 });
+  await credentials.replace(2, null, { passwordHash: 'n', keepSession: '', all: true, now: 1 });
   await users.close(3, 10, start + day);
   await users.close(3, 10, start + day);
   await users.page({}, 0, 10);

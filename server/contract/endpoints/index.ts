@@ -25,6 +25,7 @@ import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { sessionEndpoints } from './session.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
+import { signInCodeEndpoints } from './sign-in-code.ts';
 import { statementEndpoints } from './statement.ts';
 import { taskEndpoints } from './tasks.ts';
 import { trafficEndpoints } from './traffic.ts';
@@ -251,6 +252,7 @@ export const endpoints = [
   ...redemptionEndpoints,
   ...accountEndpoints,
   ...signInEndpoints,
+  ...signInCodeEndpoints,
   ...accessTokenEndpoints,
   ...sessionEndpoints,
   ...userEndpoints,

@@ -32,6 +32,8 @@ export const signInErrors = {
   scope_missing: business('请至少选择一个权限范围', 'Choose at least one scope', 2),
   scope_unknown: business('未知的权限范围 {scope}', 'Unknown scope {scope}', 2),
   access_token_limit: business('最多可创建 {most} 个访问令牌', 'You can have up to {most} access tokens', 6),
+  sign_in_code: business('代码不正确或已过期', 'This code is wrong or no longer valid', 3),
+  sign_in_limit: business('最多可登录 {most} 个程序', 'Up to {most} programs may be signed in', 6),
   filter_limit: business('最多可保存 {most} 个筛选', 'At most {most} filters are kept', 6),
   user_header_missing: row(
     401,

@@ -373,6 +373,18 @@ export const signInOptions = {
     role: 100,
     secret: true,
   }),
+  'agents.sign_in': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: '允许程序登录', en: 'Let programs sign in' },
+    help: {
+      zh: '用户可用 gateway login 登录编程工具，在控制台批准；仅限 HTTPS 或本机。',
+      en: 'People sign coding agents in with gateway login and approve it in the console; over HTTPS or on this machine only.',
+    },
+    role: 100,
+  }),
   EmailDomainRestrictionEnabled: option({
     kind: toggle,
     fallback: 'false',

@@ -45,7 +45,7 @@ export function createChatLinks(deps: { readonly options: OptionsService; readon
 
   async function childOf(owner: number, name: string): Promise<Token> {
     const enabled = (await tokens.list(owner, 0, 100)).items.filter(({ status }) => status === TokenStatus.enabled);
-    const parent = enabled.find((token) => !token.name.startsWith(prefix));
+    const parent = enabled.find((token) => token.kind === undefined && !token.name.startsWith(prefix));
     if (parent === undefined) throw new AppError('chat_token_none');
     return enabled.find((token) => token.name === name) ?? (await tokens.create(owner, { ...parent, name }));
   }

@@ -30,6 +30,9 @@ export interface TokenFields {
   readonly concurrency_limit?: number | undefined;
 }
 
+/** `agent` = of a program that signed in: nobody sees its key. */
+export type TokenKind = 'key' | 'agent';
+
 export interface TokenSearch {
   readonly sort?: TokenSort | undefined;
   /** Part of the name. */
@@ -65,7 +68,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     return {
       id: row.id,
       user_id: row.user_id,
-      key: deps.vault.open('token-key', row.key_sealed),
+      ...(row.kind === 'agent' ? { key: '', kind: row.kind } : { key: deps.vault.open('token-key', row.key_sealed) }),
       status: enabled && expired ? TokenStatus.expired : enabled && exhausted ? TokenStatus.exhausted : row.status,
       name: row.name,
       created_time: row.created_at,
@@ -132,7 +135,13 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
     /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_addresses, params_invalid, conflict. */
-    async create(owner: number, fields: TokenFields, ownKey?: string, most = Number.POSITIVE_INFINITY): Promise<Token> {
+    async create(
+      owner: number,
+      fields: TokenFields,
+      ownKey?: string,
+      most = Number.POSITIVE_INFINITY,
+      kind: TokenKind = 'key',
+    ): Promise<Token> {
       checkName(fields.name ?? '');
       checkLimits(fields, null, seconds());
       const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
@@ -148,6 +157,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         ...columnsOf(fields),
         user_id: owner,
         name: fields.name ?? '',
+        kind,
         ...key,
         status: TokenStatus.enabled,
         created_at: seconds(),
@@ -194,6 +204,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     async rotate(id: number, owner: number | null, graceHours = 0): Promise<Token> {
       checkHours(graceHours, 0, maxGraceHours);
       const row = await find(id, owner);
+      checkHasKey(row);
       const old =
         graceHours === 0
           ? noOldKey
@@ -214,6 +225,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     /** A secret that shows the key once; an earlier one no longer does. @throws AppError not_found, params_invalid */
     async share(id: number, owner: number | null, hours: number): Promise<{ secret: string; until: number }> {
       checkHours(hours, 1, maxLinkHours);
+      checkHasKey(await find(id, owner));
       const secret = randomBytes(24).toString('base64url');
       const until = seconds() + hours * hourSeconds;
       if (!(await repository.update(id, owner, { link_hash: linkHash(secret), link_until: until }, undefined)))
@@ -261,6 +273,11 @@ export function keyColumns(given: string, vault: Vault) {
 const noOldKey = { old_key_hmac: '', old_key_hint: '', old_key_until: 0 };
 const noLink = { link_hash: '', link_until: 0 };
 const linkHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+/** @throws AppError params_invalid for a program that signed in: it renews by itself. */
+function checkHasKey({ kind }: Pick<TokenRow, 'kind'>): void {
+  if (kind === 'agent') throw new AppError('params_invalid', { detail: 'token kind: agent' });
+}
 
 function checkHours(hours: number, min: number, max: number): void {
   if (!Number.isInteger(hours) || hours < min || hours > max)

@@ -17,6 +17,7 @@ import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
 import { signInHandlers } from './sign-in.ts';
+import { signInCodeHandlers } from './sign-in-code.ts';
 import { siteHandlers } from './site.ts';
 import { statementHandlers } from './statement.ts';
 import { tokenHandlers } from './token.ts';
@@ -30,6 +31,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...sessionHandlers,
   ...accountHandlers,
   ...signInHandlers,
+  ...signInCodeHandlers,
   ...accessTokenHandlers,
   ...alertHandlers,
   ...backupHandlers,

@@ -1,6 +1,7 @@
 /** The step `authenticate`: finds the caller's key, and decides whose request it is and whether this key may make it. Reads memory only. */
 import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
+import { type AgentToken, isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isNetwork } from '../../contract/networks.ts';
@@ -96,6 +97,13 @@ export class Authorize {
   identify(request: Request, peer: Peer): Principal {
     const presented = presentedKey(request);
     if (presented === null) throw new AppError('token_missing');
+    const signed = readAgentToken(presented);
+    if (signed !== null) {
+      const caller = this.callerOf(this.signedRow(signed), peer);
+      // The row is as it should be, so that a revocation is told before the hour that is over.
+      if (signed.end <= this.deps.now() / 1000) throw new AppError('token_expired');
+      return { ...caller, keyHmac: caller.token.keyHmac, pinnedChannel: null };
+    }
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
     const plain = this.tokenOf(hmac);
     if (plain !== undefined || pin === null) {
@@ -111,6 +119,12 @@ export class Authorize {
     const { state } = this.deps;
     const presented = presentedKey(request);
     if (presented === null) return null;
+    const signed = readAgentToken(presented);
+    if (signed !== null) {
+      const row = this.signedRow(signed);
+      const owner = row === undefined ? undefined : state.user(row.userId);
+      return row === undefined || owner === undefined ? null : { user: owner, token: row };
+    }
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
     const token = this.tokenOf(hmac) ?? (pin === null ? undefined : this.tokenOf(pin.hmac));
     const user = token === undefined ? undefined : state.user(token.userId);
@@ -120,6 +134,12 @@ export class Authorize {
   /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
   renew(principal: Principal, peer: Peer): Principal {
     return { ...principal, ...this.callerOf(this.tokenOf(principal.keyHmac), peer) };
+  }
+
+  /** The row that a program's signed token names; undefined = there is none, or this site did not sign it. */
+  private signedRow(signed: AgentToken): TokenSnapshot | undefined {
+    const row = this.deps.state.token(signed.id);
+    return row !== undefined && isSignedFor(this.deps.keyHmac, signed, row.keyHmac) ? row : undefined;
   }
 
   /** By its key, or by the one before it as long as that works. */

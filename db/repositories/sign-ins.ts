@@ -1,0 +1,51 @@
+/** Programs that signed in: hashes of their refresh tokens. */
+import type { Insertable, Selectable } from 'kysely';
+import type { Database } from '../open.ts';
+import type { SignInsTable } from '../schema/tables.ts';
+
+export type SignInRow = Selectable<SignInsTable>;
+
+export function createSignInsRepository({ query }: Database) {
+  const first = (column: 'refresh_hash' | 'previous_hash', hash: string): Promise<SignInRow | undefined> =>
+    query.selectFrom('sign_ins').selectAll().where(column, '=', hash).where(column, '<>', '').executeTakeFirst();
+  return {
+    create: async (row: Insertable<SignInsTable>): Promise<void> => {
+      await query.insertInto('sign_ins').values(row).execute();
+    },
+    byRefresh: (hash: string): Promise<SignInRow | undefined> => first('refresh_hash', hash),
+    byPrevious: (hash: string): Promise<SignInRow | undefined> => first('previous_hash', hash),
+    /** @param now epoch seconds. @returns false when another caller was faster. */
+    rotate: async (id: number, hash: string, next: string, now: number): Promise<boolean> => {
+      const { numUpdatedRows } = await query
+        .updateTable('sign_ins')
+        .set({ refresh_hash: next, previous_hash: hash, rotated_at: now, last_used_at: now })
+        .where('id', '=', id)
+        .where('refresh_hash', '=', hash)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    remove: async (id: number): Promise<void> => {
+      await query.deleteFrom('sign_ins').where('id', '=', id).execute();
+    },
+    /** Live keys of programs that a user has. */
+    count: async (userId: number): Promise<number> =>
+      Number(
+        (
+          await query
+            .selectFrom('tokens')
+            .select((eb) => eb.fn.countAll<number>().as('n'))
+            .where('user_id', '=', userId)
+            .where('kind', '=', 'agent')
+            .where('deleted_at', 'is', null)
+            .executeTakeFirstOrThrow()
+        ).n,
+      ),
+    token: (id: number) =>
+      query
+        .selectFrom('tokens')
+        .select(['id', 'user_id', 'key_hmac', 'status', 'expires_at'])
+        .where('id', '=', id)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+  };
+}

@@ -1,0 +1,277 @@
+/**
+ * Programs that sign in by a code which their user approves in the console (RFC 8628), and the refresh tokens that they keep.
+ * What waits for an approval lies in the ephemeral store, sealed; each approval becomes one token of the kind `agent`.
+ */
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
+import type { Database } from '../../../db/open.ts';
+import { createSignInsRepository } from '../../../db/repositories/sign-ins.ts';
+import { signAgentToken } from '../../contract/agent-token.ts';
+import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
+import { AppError } from '../../contract/errors.ts';
+import { maxTokenNameLength } from '../../contract/token-key.ts';
+import type { AuditService } from '../audit/service.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { networkOf } from '../sessions/network.ts';
+import { createRateLimit } from '../sessions/rate-limit.ts';
+import type { TokensService } from '../tokens/service.ts';
+import type { UsersService } from '../users/service.ts';
+
+/** Programs that may ask, by their client id. */
+const clients: Readonly<Record<string, string>> = { gateway: 'gateway', claude_code: 'Claude Code' };
+
+/** Seconds a code waits for its approval, and between two questions of the program. */
+export const codeSeconds = 600;
+export const pollSeconds = 5;
+/** Less than the interval, so that a clock that runs fast is no offence. */
+const pollWindowSeconds = pollSeconds - 1;
+/** Codes that are given out in a window as long as their life: at most twice as many wait at any moment. */
+export const maxBegun = 500;
+const maxBegunPerNetwork = 30;
+/** Questions of one network a minute: many people may share one. */
+const maxAskedPerNetwork = 300;
+/** Wrong codes that a user, or a network, may type in a window. */
+const maxGuesses = 10;
+export const maxSignIns = 20;
+/** Seconds an access token lives. */
+const accessSeconds = 3600;
+/** Two terminals may renew at once: so long the former refresh token is refused and harms nobody. */
+const graceSeconds = 60;
+/** RFC 8628 6.1: consonants, which neither make words nor look like digits. */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+const maxHostLength = 40;
+
+export interface SignInRequest {
+  readonly client: string;
+  /** The machine, as it names itself. */
+  readonly host: string;
+  readonly address: string;
+  /** Epoch seconds. */
+  readonly until: number;
+}
+
+/** What a program waits for, as the store keeps it. */
+type Waiting = SignInRequest & { readonly state: 'pending' | 'denied' | 'approved'; readonly userId: number };
+
+export interface IssuedTokens {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly user: { readonly id: number; readonly username: string };
+}
+
+/** RFC 8628 3.5 and RFC 6749 5.2. */
+export type SignInRefusal =
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'access_denied'
+  | 'expired_token'
+  | 'invalid_grant'
+  | 'invalid_client';
+
+export interface SignInDeps {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly store: EphemeralStore;
+  readonly tokens: TokensService;
+  readonly users: UsersService;
+  readonly options: OptionsService;
+  readonly audit: AuditService;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type SignIns = ReturnType<typeof createProgramSignIns>;
+
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const newSecret = (): string => randomBytes(32).toString('base64url');
+/** As people type it: any case, with or without the dash. */
+const codeOf = (typed: string): string => typed.toUpperCase().replace(/[^A-Z]/g, '');
+const newUserCode = (): string => Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
+const purpose = 'program sign-in';
+
+/** Plain characters alone: the name stands on the page that asks for an approval. */
+const plainHost = (host: string): string =>
+  host
+    .replace(/[^\w.-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, maxHostLength) || 'unknown';
+
+export function createProgramSignIns(deps: SignInDeps) {
+  const { store, vault, now } = deps;
+  const repository = createSignInsRepository(deps.database);
+  const seconds = () => Math.floor(now() / 1000);
+  const begun = createRateLimit('sign-in codes', codeSeconds, maxBegun, store);
+  const begunThere = createRateLimit('sign-in codes of', codeSeconds, maxBegunPerNetwork, store);
+  const asked = createRateLimit('sign-in questions', 60, maxAskedPerNetwork, store);
+  const polled = createRateLimit('sign-in polls', pollWindowSeconds, 1, store);
+  const guessPlaces = (userId: number, ip: string) =>
+    [`user ${userId}`, `network ${networkOf(ip)}`].map((key) => ({ purpose: 'guesses at sign-in codes', key }));
+
+  const userPlace = (code: string) => ({ purpose: 'sign-in code', key: code });
+  const decidedPlace = (code: string) => ({ purpose: 'sign-in decided', key: code });
+  const waitPlace = (device: string) => ({ purpose: 'sign-in waits', key: device });
+  const usedPlace = (device: string) => ({ purpose: 'sign-in used', key: device });
+
+  const read = async <Content>(place: { purpose: string; key: string }): Promise<Content | null> => {
+    const sealed = await store.read(place);
+    return sealed === null ? null : (JSON.parse(vault.open(purpose, sealed)) as Content);
+  };
+  const write = (place: { purpose: string; key: string }, content: object, until: number): Promise<void> =>
+    store.write(place, vault.encrypt(purpose, JSON.stringify(content)), until * 1000);
+
+  /** The request that a code belongs to. Every wrong code counts against its user and the network. @throws AppError too_many_attempts, sign_in_code */
+  async function find(userId: number, ip: string, typed: string) {
+    const places = guessPlaces(userId, ip);
+    for (const place of places)
+      if ((await store.count(place, codeSeconds * 1000, maxGuesses)) === null) throw new AppError('too_many_attempts');
+    const code = codeOf(typed);
+    const device = code.length === 8 ? await read<{ device: string }>(userPlace(code)) : null;
+    const request = device === null ? null : await read<Waiting>(waitPlace(device.device));
+    if (device === null || request === null || request.state !== 'pending') throw new AppError('sign_in_code');
+    for (const place of places) await store.uncount(place);
+    return { code, device: device.device, request };
+  }
+
+  const issue = (row: { id: number; key_hmac: string }, refresh: string, user: { id: number; username: string }) => ({
+    access_token: signAgentToken(vault.keyHmac, row.id, seconds() + accessSeconds, row.key_hmac),
+    token_type: 'Bearer' as const,
+    expires_in: accessSeconds,
+    refresh_token: refresh,
+    user: { id: user.id, username: user.username },
+  });
+
+  const nameFor = ({ client, host }: SignInRequest): string =>
+    `${clients[client] ?? client} on ${host}`.slice(0, maxTokenNameLength);
+
+  const record = (action: string, user: { id: number; username: string }, ip: string, input: object): Promise<void> =>
+    deps.audit.record({ action, actorId: user.id, actor: user.username, ip, input });
+
+  async function openUser(id: number) {
+    const user = await deps.users.find(id);
+    return user?.status === UserStatus.enabled ? user : undefined;
+  }
+
+  /** The key of a program, null when there can be none more. */
+  async function createKey(waiting: Waiting, user: { id: number; username: string; role: number }) {
+    if ((await repository.count(user.id)) >= maxSignIns) return null;
+    const most = user.role >= Role.admin ? 0 : deps.options.get('token_setting.max_user_tokens');
+    const fields = { name: nameFor(waiting), unlimited_quota: true, remain_quota: 0 };
+    try {
+      return await deps.tokens.create(user.id, fields, undefined, most === 0 ? undefined : most, 'agent');
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'token_count') return null;
+      throw error;
+    }
+  }
+
+  async function end(signIn: { id: number; token_id: number }): Promise<void> {
+    await repository.remove(signIn.id);
+    const row = await repository.token(signIn.token_id);
+    if (row !== undefined) await deps.tokens.removeMany([row.id], row.user_id);
+  }
+
+  return {
+    isOn: (): boolean => deps.options.get('agents.sign_in'),
+
+    /** @returns codes for the program and for its user. @throws nothing: refusals are words of the standard. */
+    async begin(client: string, host: string, ip: string) {
+      if (clients[client] === undefined) return 'invalid_client' as const;
+      if (!(await begunThere.take(networkOf(ip))) || !(await begun.take('all'))) return 'slow_down' as const;
+      const deviceCode = newSecret();
+      const userCode = newUserCode();
+      const device = hashOf(deviceCode);
+      const until = seconds() + codeSeconds;
+      await write(
+        waitPlace(device),
+        { client, host: plainHost(host), address: ip, until, state: 'pending', userId: 0 } satisfies Waiting,
+        until,
+      );
+      await write(userPlace(userCode), { device }, until);
+      return { deviceCode, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
+    },
+
+    /** Who asks. @throws AppError too_many_attempts, sign_in_code */
+    async look(userId: number, ip: string, typed: string) {
+      const { client, host, address, until } = (await find(userId, ip, typed)).request;
+      return { client, name: clients[client] ?? client, host, address, until };
+    },
+
+    /** Approves or denies, once. @throws AppError too_many_attempts, sign_in_code, sign_in_limit */
+    async decide(user: { id: number; username: string }, ip: string, typed: string, approve: boolean): Promise<void> {
+      const { code, device, request } = await find(user.id, ip, typed);
+      if (approve && (await repository.count(user.id)) >= maxSignIns)
+        throw new AppError('sign_in_limit', { most: maxSignIns });
+      if (!(await store.claim(decidedPlace(code), request.until * 1000))) throw new AppError('sign_in_code');
+      await store.drop(userPlace(code));
+      const decision: Waiting = { ...request, state: approve ? 'approved' : 'denied', userId: user.id };
+      await write(waitPlace(device), decision, request.until);
+      const { client, host, address } = request;
+      await record(approve ? 'sign_in.approve' : 'sign_in.deny', user, ip, { client, host, address });
+    },
+
+    /** What a program asks every few seconds. */
+    async redeem(deviceCode: string, client: string, ip: string): Promise<IssuedTokens | SignInRefusal> {
+      if (!(await asked.take(networkOf(ip)))) return 'slow_down';
+      const device = hashOf(deviceCode);
+      const waiting = await read<Waiting>(waitPlace(device));
+      if (waiting === null) return 'expired_token';
+      if (client !== '' && client !== waiting.client) return 'invalid_grant';
+      if (waiting.state === 'denied') return 'access_denied';
+      if (waiting.state === 'pending') return (await polled.take(device)) ? 'authorization_pending' : 'slow_down';
+      // Of two that come with the same code one gets the tokens.
+      if (!(await store.claim(usedPlace(device), waiting.until * 1000))) return 'expired_token';
+      await store.drop(waitPlace(device));
+      const user = await openUser(waiting.userId);
+      const token = user === undefined ? null : await createKey(waiting, user);
+      const row = token === null ? undefined : await repository.token(token.id);
+      if (user === undefined || row === undefined) return 'access_denied';
+      const refresh = newSecret();
+      await repository.create({
+        token_id: row.id,
+        client: waiting.client,
+        host: waiting.host,
+        address: waiting.address,
+        refresh_hash: hashOf(refresh),
+        previous_hash: '',
+        rotated_at: 0,
+        created_at: seconds(),
+        last_used_at: seconds(),
+      });
+      return issue(row, refresh, user);
+    },
+
+    /** Gives a new pair for a refresh token and writes only that it was exchanged. */
+    async refresh(refreshToken: string, ip: string): Promise<IssuedTokens | SignInRefusal> {
+      if (!(await asked.take(networkOf(ip)))) return 'slow_down';
+      const hash = hashOf(refreshToken);
+      const signIn = await repository.byRefresh(hash);
+      if (signIn === undefined) {
+        const former = await repository.byPrevious(hash);
+        // Two hold the same secret, and nobody knows which of them is the thief.
+        if (former !== undefined && seconds() - former.rotated_at > graceSeconds) await end(former);
+        return 'invalid_grant';
+      }
+      const row = await repository.token(signIn.token_id);
+      const user = row === undefined ? undefined : await openUser(row.user_id);
+      if (row === undefined || user === undefined) return 'invalid_grant';
+      if (row.status !== TokenStatus.enabled || (row.expires_at !== -1 && row.expires_at <= seconds()))
+        return 'invalid_grant';
+      const next = newSecret();
+      if (!(await repository.rotate(signIn.id, hash, hashOf(next), seconds()))) return 'invalid_grant';
+      return issue(row, next, user);
+    },
+
+    /** Ends the sign-in that a refresh token belongs to; of others it knows nothing. RFC 7009 2.2. */
+    async revoke(refreshToken: string, ip: string): Promise<void> {
+      const signIn = await repository.byRefresh(hashOf(refreshToken));
+      if (signIn === undefined) return;
+      const row = await repository.token(signIn.token_id);
+      await end(signIn);
+      const user = row === undefined ? undefined : await deps.users.find(row.user_id);
+      if (user !== undefined) await record('sign_in.revoke', user, ip, { id: signIn.token_id, host: signIn.host });
+    },
+  };
+}

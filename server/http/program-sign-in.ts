@@ -1,0 +1,110 @@
+/** The addresses where programs sign in: RFC 8414 (metadata), 8628 (device authorization), 6749 (token), 7009 (revocation). Forms come in, the standard's own errors go out. */
+import express, { type Express, type Request, type Response } from 'express';
+import type { Services } from '../app/services.ts';
+import { codeSeconds, pollSeconds, type SignInRefusal } from '../domain/sign-ins/service.ts';
+
+const formLimit = 16 * 1024;
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/;
+
+/** 429 where a program shall come later, 401 where it is signed out. Programs read the word, not the number. */
+const statuses: Readonly<Partial<Record<SignInRefusal, number>>> = { slow_down: 429, invalid_client: 401 };
+
+interface Site {
+  readonly services: Services;
+  /** Address of the site as it is known outside. */
+  readonly originOf: (request: Request) => string;
+  /** As in `AppOptions`. */
+  readonly changed: (() => Promise<void>) | undefined;
+}
+
+const ipOf = (request: Request): string => request.header('x-gateway-client-ip') ?? '';
+
+function refuse(response: Response, error: string, status = 400): void {
+  response.status(status).json({ error });
+}
+
+export function mountProgramSignIn(app: Express, { services, originOf, changed }: Site): void {
+  const { signIns, options } = services;
+  const site = (request: Request): string => options.get('ServerAddress').replace(/\/+$/, '') || originOf(request);
+  const isSafe = (request: Request): boolean =>
+    request.header('x-gateway-tls') === '1' || originOf(request).startsWith('https://') || loopback.test(ipOf(request));
+  type Step = (request: Request, response: Response, form: URLSearchParams) => Promise<void> | void;
+  /** While the option is off there is nothing here. */
+  const mounted =
+    (step: Step) =>
+    async (request: Request, response: Response, next: (error?: unknown) => void): Promise<void> => {
+      if (!signIns.isOn()) return next();
+      if (!isSafe(request)) return refuse(response, 'invalid_request');
+      const origin = request.header('origin');
+      // Programs send none; a page of another site has no business here.
+      if (origin !== undefined && origin !== originOf(request) && origin !== site(request))
+        return refuse(response, 'invalid_request', 403);
+      try {
+        await step(request, response, new URLSearchParams(typeof request.body === 'string' ? request.body : ''));
+      } catch (error) {
+        next(error);
+      }
+    };
+  const form = express.text({ limit: formLimit, type: () => true });
+
+  app.get(
+    '/.well-known/oauth-authorization-server',
+    mounted((request, response) => {
+      const at = site(request);
+      response.json({
+        issuer: at,
+        device_authorization_endpoint: `${at}/oauth/device_authorization`,
+        token_endpoint: `${at}/oauth/token`,
+        revocation_endpoint: `${at}/oauth/revoke`,
+        grant_types_supported: [deviceGrant, 'refresh_token'],
+        response_types_supported: [],
+        token_endpoint_auth_methods_supported: ['none'],
+        scopes_supported: [],
+      });
+    }),
+  );
+  app.post(
+    '/oauth/device_authorization',
+    form,
+    mounted(async (request, response, sent) => {
+      const client = sent.get('client_id') ?? sent.get('surface') ?? '';
+      const begun = await signIns.begin(client, sent.get('host') ?? '', ipOf(request));
+      if (typeof begun === 'string') return refuse(response, begun, statuses[begun]);
+      const page = `${site(request)}/device`;
+      response.json({
+        device_code: begun.deviceCode,
+        user_code: begun.userCode,
+        verification_uri: page,
+        verification_uri_complete: `${page}?user_code=${begun.userCode}`,
+        expires_in: codeSeconds,
+        interval: pollSeconds,
+      });
+    }),
+  );
+  app.post(
+    '/oauth/token',
+    form,
+    mounted(async (request, response, sent) => {
+      const grant = sent.get('grant_type') ?? '';
+      if (grant !== deviceGrant && grant !== 'refresh_token') return refuse(response, 'unsupported_grant_type');
+      const issued =
+        grant === deviceGrant
+          ? await signIns.redeem(sent.get('device_code') ?? '', sent.get('client_id') ?? '', ipOf(request))
+          : await signIns.refresh(sent.get('refresh_token') ?? '', ipOf(request));
+      // A new row has to be known to the relay before its token is used; an ended one is news as well.
+      await changed?.();
+      if (typeof issued === 'string') return refuse(response, issued, statuses[issued]);
+      response.json(issued);
+    }),
+  );
+  app.post(
+    '/oauth/revoke',
+    form,
+    mounted(async (request, response, sent) => {
+      await signIns.revoke(sent.get('token') ?? '', ipOf(request));
+      await changed?.();
+      response.json({});
+    }),
+  );
+}

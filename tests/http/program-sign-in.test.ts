@@ -1,0 +1,243 @@
+/** Programs sign in by a code that their user approves, and what they get ends with their user. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemTimers } from '../../server/contract/timers.ts';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+let api: ApiFixture;
+let root: { id: number; headers: Headers };
+let ann: { id: number; headers: Headers };
+let upstream: Upstream;
+let aheadMs = 0;
+const now = () => Date.now() + aheadMs;
+
+beforeEach(async () => {
+  aheadMs = 0;
+  api = await createApiFixture({}, { now, relay: { timers: { ...systemTimers, now } } });
+  root = await api.addUser('root', 100);
+  ann = await api.addUser('ann', 1);
+  upstream = await startUpstream((response) => sendJson(response, completion(1, 1)));
+  await api.gateway.channel(upstream.url);
+  await api.gateway.option('SelfUseModeEnabled', 'true');
+  await api.gateway.option('agents.sign_in', 'true');
+  await api.send('PUT', '/api/user/', { id: ann.id, add_quota: 5_000_000 }, root.headers);
+});
+afterEach(async () => {
+  expect(await api.gateway.verify()).toEqual([]);
+  await api.close();
+  await upstream.stop();
+});
+
+interface Words {
+  readonly error?: string;
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+const post = async (path: string, form: Record<string, string>, headers: Headers = {}) => {
+  const response = await fetch(api.base + path, {
+    method: 'POST',
+    headers: { 'x-gateway-client-ip': '127.0.0.1', 'x-forwarded-proto': 'https', ...headers },
+    body: new URLSearchParams(form),
+  });
+  return { status: response.status, words: (await response.json()) as Words };
+};
+const begin = async (ip = '127.0.0.1', client = 'gateway') =>
+  post('/oauth/device_authorization', { client_id: client, host: 'lap<b>top' }, { 'x-gateway-client-ip': ip });
+const redeem = (code: string) => post('/oauth/token', { grant_type: deviceGrant, device_code: code });
+const renew = (token: string) => post('/oauth/token', { grant_type: 'refresh_token', refresh_token: token });
+const look = async (code: string, headers = ann.headers) =>
+  (await api.send('POST', '/api/device/look', { code }, headers)).body;
+const decide = async (code: string, approve: boolean, headers = ann.headers) =>
+  (await api.send('POST', '/api/device/decide', { code, approve }, headers)).body;
+const signIn = async () => {
+  const { words } = await begin();
+  expect((await decide(words.user_code, true)).success).toBe(true);
+  return { ...(await redeem(words.device_code)).words, code: words };
+};
+const statusWith = async (headers: Headers) => {
+  await api.gateway.sync();
+  const path = '/v1/chat/completions';
+  const body = '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]}';
+  const request = new Request(`http://gateway${path}`, { method: 'POST', headers, body });
+  return (await api.gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).status;
+};
+const withToken = (token: string) => statusWith({ authorization: `Bearer ${token}` });
+const keysOf = async () =>
+  (await api.send('GET', '/api/token/', undefined, ann.headers)).body.data as {
+    id: number;
+    name: string;
+    key: string;
+    kind?: string;
+  }[];
+
+test('without the option nothing is there', async () => {
+  await api.gateway.option('agents.sign_in', 'false');
+  expect((await begin()).status).toBe(404);
+  expect((await redeem('x')).status).toBe(404);
+  expect((await fetch(`${api.base}/.well-known/oauth-authorization-server`)).status).toBe(404);
+  expect((await look('BBBB-BBBB')).code).toBe('route_unknown');
+});
+
+test('a program asks, its user sees who asks and approves, and it is served', async () => {
+  const { words } = await begin();
+  expect(words.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+  expect(Buffer.from(words.device_code, 'base64url')).toHaveLength(32);
+  expect((await redeem(words.device_code)).words.error).toBe('authorization_pending');
+  expect((await look(words.user_code.toLowerCase().replace('-', ''))).data).toMatchObject({
+    name: 'gateway',
+    host: 'lap-b-top',
+    address: '127.0.0.1',
+  });
+  await decide(words.user_code, true);
+  const { words: issued } = await redeem(words.device_code);
+  expect(await withToken(issued.access_token)).toBe(200);
+  expect(await statusWith({ 'x-api-key': issued.access_token })).toBe(200);
+  expect(await withToken(`sk-${issued.access_token}`)).toBe(200);
+  expect(await keysOf()).toMatchObject([{ name: 'gateway on lap-b-top', key: '', kind: 'agent' }]);
+});
+
+test('a code serves once, for the tokens and for the decision', async () => {
+  const { code } = await signIn();
+  expect((await redeem(code.device_code)).words.error).toBe('expired_token');
+  expect((await decide(code.user_code, true)).code).toBe('sign_in_code');
+});
+
+test('a denied program and one whose code is over get nothing', async () => {
+  const denied = (await begin()).words;
+  await decide(denied.user_code, false);
+  expect((await redeem(denied.device_code)).words.error).toBe('access_denied');
+  const late = (await begin()).words;
+  aheadMs += 600_001;
+  expect((await look(late.user_code)).code).toBe('sign_in_code');
+  expect((await redeem(late.device_code)).words.error).toBe('expired_token');
+});
+
+test('a program that asks too often is told to slow down', async () => {
+  const { words } = await begin();
+  expect((await redeem(words.device_code)).status).toBe(400);
+  expect(await redeem(words.device_code)).toMatchObject({ status: 429, words: { error: 'slow_down' } });
+  aheadMs += 5000;
+  expect((await redeem(words.device_code)).words.error).toBe('authorization_pending');
+});
+
+test('approval takes a session of this origin: neither another page, nor an access token, nor a stranger', async () => {
+  const { words } = await begin();
+  const elsewhere = { ...ann.headers, 'sec-fetch-site': 'cross-site' };
+  expect((await decide(words.user_code, true, elsewhere)).code).toBe('cross_site');
+  const token = (await api.send('POST', '/api/user/token', {}, ann.headers)).body.data as string;
+  const byToken = { authorization: `Bearer ${token}`, 'new-api-user': String(ann.id) };
+  expect((await decide(words.user_code, true, byToken)).code).toBe('login_required');
+  expect((await decide(words.user_code, true, {})).code).toBe('login_required');
+  expect((await redeem(words.device_code)).words.error).toBe('authorization_pending');
+  expect((await post('/oauth/token', { grant_type: deviceGrant }, { origin: 'https://evil.example' })).status).toBe(
+    403,
+  );
+});
+
+test('ten wrong codes of a user end the guessing for a while', async () => {
+  const { words } = await begin();
+  for (let guess = 0; guess < 10; guess++) expect((await look('BBBB-BBBB')).code).toBe('sign_in_code');
+  expect((await look(words.user_code)).code).toBe('too_many_attempts');
+  aheadMs += 600_001;
+  const again = (await begin()).words;
+  expect((await look(again.user_code)).success).toBe(true);
+});
+
+test('so many codes wait at once and no more', async () => {
+  const { services } = api.gateway;
+  for (let network = 0; network < 500; network++)
+    expect(typeof (await services.signIns.begin('gateway', 'h', `10.0.${network >> 8}.${network & 255}`))).toBe(
+      'object',
+    );
+  expect(await begin('10.9.9.9')).toMatchObject({ status: 429, words: { error: 'slow_down' } });
+});
+
+test('one network gets thirty codes in ten minutes, and unknown clients none', async () => {
+  for (let code = 0; code < 30; code++) expect((await begin()).status).toBe(200);
+  expect((await begin()).words.error).toBe('slow_down');
+  expect((await begin('10.0.0.1', 'stranger')).words.error).toBe('invalid_client');
+});
+
+test('a refresh token that was exchanged is refused for a minute and ends the sign-in afterwards', async () => {
+  const first = await signIn();
+  const second = (await renew(first.refresh_token)).words;
+  expect((await renew(first.refresh_token)).words.error).toBe('invalid_grant');
+  const third = (await renew(second.refresh_token)).words;
+  expect(await withToken(third.access_token)).toBe(200);
+  aheadMs += 61_000;
+  expect((await renew(second.refresh_token)).words.error).toBe('invalid_grant');
+  expect((await renew(third.refresh_token)).words.error).toBe('invalid_grant');
+  expect(await withToken(third.access_token)).toBe(401);
+});
+
+test('an access token ends after an hour and is known by its signature alone', async () => {
+  const { access_token: token, refresh_token: refresh } = await signIn();
+  expect(await withToken(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).toBe(401);
+  const [head = '', id = '', end = '', signature = ''] = token.split('_');
+  const later = (Number.parseInt(end, 36) + 3600).toString(36);
+  expect(await withToken([head, id, later, signature].join('_'))).toBe(401);
+  aheadMs += 3_600_000;
+  expect(await withToken(token)).toBe(401);
+  expect(await withToken((await renew(refresh)).words.access_token)).toBe(200);
+});
+
+test.each<[string, (keyId: number) => Promise<unknown>]>([
+  ['a ban', () => api.send('POST', '/api/user/manage', { id: ann.id, action: 'disable' }, root.headers)],
+  ['a new password by an administrator', () => api.gateway.services.credentials.replace(ann.id, 'password2')],
+  ['the deletion of its key', (id) => api.send('DELETE', `/api/token/${id}`, undefined, ann.headers)],
+  [
+    'the deletion of its user',
+    () => api.send('POST', '/api/user/manage', { id: ann.id, action: 'delete' }, root.headers),
+  ],
+])('%s ends a sign-in at once', async (_what, act) => {
+  const { access_token: token, refresh_token: refresh } = await signIn();
+  expect(await withToken(token)).toBe(200);
+  const [key] = await keysOf();
+  await act(key?.id ?? 0);
+  expect(await withToken(token)).toBeGreaterThanOrEqual(401);
+  expect((await renew(refresh)).words.error).toBe('invalid_grant');
+});
+
+test('the program itself ends its sign-in', async () => {
+  const { access_token: token, refresh_token: refresh } = await signIn();
+  expect((await post('/oauth/revoke', { token: refresh })).status).toBe(200);
+  expect(await withToken(token)).toBe(401);
+  expect(await keysOf()).toEqual([]);
+});
+
+test('the key of a program can neither be rotated nor given away by a link', async () => {
+  await signIn();
+  const [key] = await keysOf();
+  for (const what of ['rotate', 'share'])
+    expect((await api.send('POST', `/api/token/${key?.id}/${what}`, {}, ann.headers)).body.code).toBe('params_invalid');
+});
+
+test('a user has twenty programs at most', async () => {
+  const { services } = api.gateway;
+  for (let n = 0; n < 20; n++)
+    await services.tokens.create(ann.id, { name: `p${n}`, unlimited_quota: true }, undefined, undefined, 'agent');
+  const { words } = await begin();
+  expect((await decide(words.user_code, true)).code).toBe('sign_in_limit');
+});
+
+test('over plain HTTP from elsewhere nobody signs in', async () => {
+  const plain = { 'x-gateway-client-ip': '192.0.2.1', 'x-forwarded-proto': 'http' };
+  expect((await post('/oauth/device_authorization', { client_id: 'gateway' }, plain)).words.error).toBe(
+    'invalid_request',
+  );
+});
+
+test('no secret of a sign-in lies in the database or the trail', async () => {
+  const { access_token: token, refresh_token: refresh, code } = await signIn();
+  const rows = JSON.stringify([
+    await api.gateway.rows('SELECT * FROM sign_ins'),
+    await api.gateway.rows('SELECT * FROM tokens'),
+    await api.gateway.rows('SELECT * FROM audit'),
+  ]);
+  for (const secret of [token, refresh, code.device_code, code.user_code]) expect(rows).not.toContain(secret);
+  expect(rows).toContain('sign_in.approve');
+});
