@@ -17,6 +17,7 @@ import { createRedemptionsRepository } from '../../db/repositories/redemptions.t
 import { createSavedFiltersRepository } from '../../db/repositories/saved-filters.ts';
 import { createSecondFactorsRepository } from '../../db/repositories/second-factor.ts';
 import { createSessionsRepository } from '../../db/repositories/sessions.ts';
+import { createSignInsRepository } from '../../db/repositories/sign-ins.ts';
 import { createTasksRepository } from '../../db/repositories/tasks.ts';
 import { createTokensRepository } from '../../db/repositories/tokens.ts';
 import { createTopUpsRepository } from '../../db/repositories/top-ups.ts';
@@ -50,6 +51,7 @@ const repositoriesOf = (database: Database, now: () => number) => ({
   savedFilters: createSavedFiltersRepository(database),
   secondFactors: createSecondFactorsRepository(database),
   sessions: createSessionsRepository(database),
+  signIns: createSignInsRepository(database),
   tokens: createTokensRepository(database),
   topUps: createTopUpsRepository(database),
   traffic: createTrafficRepository(database),

@@ -24,6 +24,12 @@ export async function shortLived({ memos: store }: Repositories, clock: { at: nu
   await store.has(code, 'of five');
   await store.has(other);
 
+  const note = { purpose: 'note', key: 'n' };
+  for (const words of ['first', 'second']) await store.write(note, words, clock.at + minute);
+  await store.read(note);
+  clock.at += minute;
+  await store.read(note);
+
   const ticket = { purpose: 'ticket', key: 't' };
   for (let n = 0; n < 4; n++) {
     await store.claim(ticket, clock.at + minute);

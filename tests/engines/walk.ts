@@ -120,7 +120,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
 }
 
 export async function signingIn(repositories: Repositories): Promise<void> {
-  const { accessTokens, credentials, passkeys, savedFilters, secondFactors, sessions, users, webhookSecrets } =
+  const { accessTokens, credentials, passkeys, savedFilters, secondFactors, sessions, signIns, users, webhookSecrets } =
     repositories;
   const session = (id: string, more: object = {}) => ({
     id_hash: `${id}`.padEnd(64, '0'),
@@ -164,6 +164,23 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   await accessTokens.find('h-one', start + 2 * day);
   await accessTokens.used(1, start + 9);
   await accessTokens.remove(2, 1);
+  for (const program of [1, 2])
+    await signIns.create({
+      token_id: program,
+      client: 'gateway',
+      host: 'h',
+      address: '10.0.0.1',
+      refresh_hash: `refresh-${program}`,
+      created_at: start,
+    });
+  for (const hash of ['refresh-1', 'next', 'refresh-1']) await signIns.rotate(1, hash, 'next', start + 60);
+  for (const hash of ['next', 'refresh-1', '']) {
+    await signIns.byRefresh(hash);
+    await signIns.byPrevious(hash);
+  }
+  await signIns.count(2);
+  await signIns.token(1);
+  await signIns.remove(2);
   const key = {
     credential_id: 'cred',
     user_id: 2,

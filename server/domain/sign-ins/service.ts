@@ -87,7 +87,7 @@ export type SignIns = ReturnType<typeof createProgramSignIns>;
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
-/** As people type it: any case, with or without the dash. */
+/** As people type it, in upper or lower case, with or without the dash. */
 const codeOf = (typed: string): string => typed.toUpperCase().replace(/[^A-Z]/g, '');
 const newUserCode = (): string => Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
 const purpose = 'program sign-in';
