@@ -9,6 +9,8 @@ export interface StoredContext {
   readonly url: string;
   readonly token: string;
   readonly user: number;
+  /** Name of the user as whom programs are signed in; absent = none is, and `token` is an access token. */
+  readonly signedIn?: string;
 }
 
 export interface Contexts {
@@ -19,8 +21,10 @@ export interface Contexts {
 
 const none: Contexts = { current: '', contexts: {} };
 
-const fileOf = (env: Environment): string =>
-  join(env.XDG_CONFIG_HOME || join(env.HOME ?? '.', '.config'), 'gateway', 'contexts.json');
+export const configFolder = (env: Environment): string =>
+  join(env.XDG_CONFIG_HOME || join(env.HOME ?? '.', '.config'), 'gateway');
+
+const fileOf = (env: Environment): string => join(configFolder(env), 'contexts.json');
 
 export function readContexts(env: Environment): Contexts {
   const file = fileOf(env);

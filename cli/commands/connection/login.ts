@@ -1,13 +1,20 @@
 /** Remote gateways: logging in to them and choosing between them. */
+import { hostname } from 'node:os';
 import { AppError } from '../../../server/contract/errors.ts';
+import { safeText } from '../../../server/contract/safe-text.ts';
 import { openClient } from '../../client.ts';
 import { type CommandRun, needed, text } from '../../command.ts';
-import { readContexts, writeContexts } from '../../contexts.ts';
+import type { Context, Environment } from '../../context.ts';
+import { currentContext, readContexts, type StoredContext, writeContexts } from '../../contexts.ts';
+import { accessToken, isSecure, keep, signIn, signOut } from '../../sign-in.ts';
 
-/** A full-access token and the id of its user, checked before they are kept. */
+/** A code that the user approves in the console; where the site has no such thing, or a token is given, an access token. */
 export const login: CommandRun = async (context, flags, url) => {
+  const given = await context.secret(flags, 'token', 'GATEWAY_TOKEN');
+  const name = text(flags.name) ?? new URL(url).host;
+  if (given === undefined && context.interactive && (await loginByCode(context, name, url))) return;
   const input =
-    (await context.secret(flags, 'token', 'GATEWAY_TOKEN')) ??
+    given ??
     (context.interactive
       ? await context.ask(`${context.say('访问令牌', 'access token')}: `, { hidden: true })
       : undefined);
@@ -16,9 +23,7 @@ export const login: CommandRun = async (context, flags, url) => {
   const { language, env } = context;
   const client = await openClient({ dataDir: '', url, token, userId, env, language, timeoutMs: 30_000 });
   const user = await client.call('user.self');
-  const name = text(flags.name) ?? new URL(url).host;
-  const { contexts } = readContexts(env);
-  writeContexts(env, { current: name, contexts: { ...contexts, [name]: { url, token, user: user.id } } });
+  addContext(env, name, { url, token, user: user.id });
   context.output.object(
     { context: name, url, username: user.username },
     [context.say(`已登录 ${url}，用户 ${user.username}`, `logged in to ${url} as ${user.username}`)],
@@ -26,11 +31,60 @@ export const login: CommandRun = async (context, flags, url) => {
   );
 };
 
+/** An access token and a sign-in of programs to the same address stay side by side. */
+function addContext(env: Environment, name: string, context: StoredContext): void {
+  const { contexts } = readContexts(env);
+  const former = contexts[name];
+  const { signedIn } = former ?? {};
+  const kept = former?.url === context.url && signedIn !== undefined ? { signedIn } : {};
+  const token = former?.url === context.url && context.token === '' ? former.token : context.token;
+  writeContexts(env, { current: name, contexts: { ...contexts, [name]: { ...kept, ...context, token } } });
+}
+
+/** @returns false where the site lets no program sign in. */
+async function loginByCode(context: Context, name: string, url: string): Promise<boolean> {
+  const { env } = context;
+  // Plain HTTP to another machine carries an access token at most, which its user decides to send.
+  if (!isSecure(url)) return false;
+  const show = (address: string, code: string): void => {
+    process.stderr.write(
+      `${context.say('在浏览器中打开', 'Open in a browser')}: ${safeText(address)}\n` +
+        `${context.say('输入代码', 'Enter the code')}: ${safeText(code)}\n`,
+    );
+  };
+  const issued = await context.during(signIn(url, hostname(), show));
+  if (issued === null) return false;
+  const place = await keep(env, name, issued);
+  const { id: user, username } = issued.user;
+  addContext(env, name, { url, token: '', user, signedIn: username });
+  context.output.object(
+    { context: name, url, username, kept_in: place },
+    [context.say(`已登录 ${url}，用户 ${username}`, `logged in to ${url} as ${username}`)],
+    name,
+  );
+  return true;
+}
+
+/** The token that a coding agent sends: renewed where it has to be, and nothing else on standard output. */
+export const printToken: CommandRun = async (context) => {
+  const { current, contexts } = readContexts(context.env);
+  const name = context.flags.context ?? context.env.GATEWAY_CONTEXT ?? current;
+  const signedIn = Object.keys(contexts).filter((one) => contexts[one]?.signedIn !== undefined);
+  // An agent starts it without a word of which site: the only one will do.
+  const chosen =
+    contexts[name]?.signedIn === undefined && signedIn.length === 1 && name === current ? signedIn[0] : name;
+  const found = contexts[chosen ?? ''];
+  if (chosen === undefined || found?.signedIn === undefined)
+    throw new AppError('signed_out', { url: found?.url ?? 'URL' });
+  process.stdout.write(`${await accessToken(context.env, chosen, found.url)}\n`);
+};
+
 export const logout: CommandRun = async (context) => {
   const { current, contexts } = readContexts(context.env);
   if (current === '')
     return context.output.object({ result: 'unchanged' }, [context.say('未登录', 'not logged in')], '');
-  const { [current]: _gone, ...rest } = contexts;
+  const { [current]: gone, ...rest } = contexts;
+  if (gone?.signedIn !== undefined) await signOut(context.env, current, gone.url);
   writeContexts(context.env, { current: '', contexts: rest });
   context.output.object({ result: 'deleted', context: current }, [current], current);
 };
@@ -39,6 +93,11 @@ export const whoami: CommandRun = async (context) => {
   if (context.url === '') {
     const line = context.say(`本机，数据目录 ${context.dataDir}`, `this machine, data directory ${context.dataDir}`);
     return context.output.object({ local: true, data_dir: context.dataDir }, [line], 'local');
+  }
+  const stored = context.flags.url === undefined ? currentContext(context.env, context.flags.context) : null;
+  if (stored?.signedIn !== undefined && stored.token === '' && stored.url === context.url) {
+    const { url, user: id, signedIn: username } = stored;
+    return context.output.object({ url, id, username, programs: true }, [`${username} @ ${url}`], username);
   }
   const { id, username, role } = await (await context.client()).call('user.self');
   context.output.object({ url: context.url, id, username, role }, [`${username} @ ${context.url}`], username);
@@ -74,7 +133,8 @@ export const use: CommandRun = async (context, _flags, name) => {
 export const remove: CommandRun = async (context, _flags, name) => {
   const { current, contexts } = readContexts(context.env);
   if (contexts[name] === undefined) throw new AppError('not_found', { what: `context ${name}` });
-  const { [name]: _gone, ...rest } = contexts;
+  const { [name]: gone, ...rest } = contexts;
+  if (gone?.signedIn !== undefined) await signOut(context.env, name, gone.url);
   writeContexts(context.env, { current: current === name ? '' : current, contexts: rest });
   context.output.object({ result: 'deleted', context: name }, [`deleted ${name}`], name);
 };

@@ -87,16 +87,34 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'login',
     argument: '<url>',
-    zh: '登录远程网关',
-    en: 'log in to a remote gateway',
+    zh: '登录远程网关：在控制台批准代码，或使用访问令牌',
+    en: 'log in to a remote gateway: approve a code in its console, or give an access token',
     flags: [
       { flag: '--token-stdin', zh: '从标准输入读取访问令牌', en: 'read the access token from standard input' },
       { flag: '--token-file <path>', zh: '从文件读取访问令牌', en: 'read the access token from a file' },
       { flag: '--user <id>', zh: '用户编号（默认 1）', en: 'user id (default 1)' },
       { flag: '--name <text>', zh: '名称', en: 'name for it' },
     ],
-    examples: ['login https://gateway.example.com --token-stdin < token', 'login http://10.0.0.2:3000 --user 2'],
+    examples: [
+      'login https://gateway.example.com',
+      'login https://gateway.example.com --token-stdin < token',
+      'login http://10.0.0.2:3000 --user 2',
+    ],
     load: async () => (await import('./login.ts')).login,
+  },
+  {
+    name: 'token print',
+    zh: '打印编程工具使用的短期令牌，必要时续期',
+    en: 'print the short-lived token that a coding agent sends, renewed when it has to be',
+    flags: [
+      {
+        flag: '--for <agent>',
+        zh: '由哪个程序使用：claude、codex、opencode',
+        en: 'who uses it: claude, codex, opencode',
+      },
+    ],
+    examples: ['token print', 'token print --for codex'],
+    load: async () => (await import('./login.ts')).printToken,
   },
   {
     name: 'logout',

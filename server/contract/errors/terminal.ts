@@ -4,6 +4,7 @@ import { business, type ErrorRow, row } from './row.ts';
 export const terminalErrors = {
   usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
   cancelled: business('已取消', 'Cancelled', 3),
+  signed_out: business('未登录，请运行 gateway login {url}', 'Signed out: run gateway login {url}', 4),
   input_needed: business('缺少必要输入：{flags}', 'Missing input: {flags}', 9),
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
