@@ -171,7 +171,10 @@ export async function signingIn(repositories: Repositories): Promise<void> {
       host: 'h',
       address: '10.0.0.1',
       refresh_hash: `refresh-${program}`,
+      previous_hash: '',
+      rotated_at: 0,
       created_at: start,
+      last_used_at: 0,
     });
   for (const hash of ['refresh-1', 'next', 'refresh-1']) await signIns.rotate(1, hash, 'next', start + 60);
   for (const hash of ['next', 'refresh-1', '']) {
