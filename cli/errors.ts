@@ -17,8 +17,8 @@ interface Fix {
 const hints: Partial<Readonly<Record<ErrorCode, Fix>>> = {
   setup_needed: { zh: 'gateway setup', en: 'gateway setup' },
   login_required: {
-    zh: '设置 GATEWAY_TOKEN，或运行 gateway login URL',
-    en: 'set GATEWAY_TOKEN, or run gateway login URL',
+    zh: '设置 GATEWAY_TOKEN，或运行 gateway login URL --token-stdin',
+    en: 'set GATEWAY_TOKEN, or run gateway login URL --token-stdin',
     topic: 'remote',
   },
   access_token_invalid: {

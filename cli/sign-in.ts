@@ -1,16 +1,5 @@
 /** A program's sign-in to a remote gateway: asked for by a code, kept in the system's keyring or a 0600 file, renewed silently. */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
 import { configFolder } from './contexts.ts';
@@ -33,6 +22,7 @@ interface Answer {
   readonly device_code?: string;
   readonly user_code?: string;
   readonly verification_uri?: string;
+  readonly verification_uri_complete?: string;
   readonly interval?: number;
   readonly expires_in?: number;
   readonly access_token?: string;
@@ -45,9 +35,9 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const timeoutMs = 15_000;
 /** An access token with less left is renewed: a request that begins with it shall not outlive it at once. */
 const renewBeforeMs = 5 * 60_000;
-const lockWaitMs = 20_000;
-/** A process that died holds no lock for longer. */
-const lockStaleMs = 60_000;
+const lockWaitMs = 25_000;
+/** Longer than a renewal takes: whoever holds it so long is gone, or another machine of the same home stopped. */
+const lockStaleMs = 20_000;
 
 /** Plain HTTP to another machine shows a token to everybody on the way. */
 export function isSecure(url: string): boolean {
@@ -78,7 +68,7 @@ const issuedIn = (answer: Answer | null, now: number): SignedIn | null => {
   return { access, refresh, end: now + seconds * 1000, user };
 };
 
-/** Asks for a code, shows it, waits. @param show address and code. @returns null where the site lets no program sign in. @throws AppError cancelled, signed_out, server_unreachable */
+/** Asks for a code, shows it, waits. @param show address of the page with the code in it, and the code. @returns null where the site lets no program sign in. @throws AppError cancelled, signed_out, server_unreachable */
 export async function signIn(
   url: string,
   host: string,
@@ -86,11 +76,11 @@ export async function signIn(
 ): Promise<SignedIn | null> {
   const begun = await post(url, '/oauth/device_authorization', { client_id: 'gateway', host });
   if (begun === null) return null;
-  const { device_code: device, user_code: code, verification_uri: address } = begun;
+  const { device_code: device, user_code: code, verification_uri: page = '' } = begun;
   if (begun.error === 'slow_down') throw new AppError('too_many_attempts');
-  if (device === undefined || code === undefined || address === undefined)
+  if (device === undefined || code === undefined || page === '')
     throw new AppError('server_unreachable', { detail: `${url}: ${begun.error ?? 'no code'}` });
-  show(address, code);
+  show(begun.verification_uri_complete ?? page, code);
   let interval = begun.interval ?? 5;
   const until = Date.now() + (begun.expires_in ?? 600) * 1000;
   while (Date.now() < until) {
@@ -136,12 +126,12 @@ export async function keep(
   return 'file';
 }
 
+/** What cannot be read counts as nothing: the next sign-in replaces it. */
 async function kept(env: Environment, name: string): Promise<Kept | null> {
   const file = fileOf(env, name);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
-  if (!mayUseKeyring(env)) return null;
   try {
-    const value = await Bun.secrets.get({ service, name });
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
+    const value = mayUseKeyring(env) ? await Bun.secrets.get({ service, name }) : null;
     return value === null ? null : (JSON.parse(value) as Kept);
   } catch {
     return null;
@@ -165,11 +155,11 @@ async function locked<Result>(env: Environment, name: string, work: () => Promis
   const until = Date.now() + lockWaitMs;
   for (;;) {
     try {
-      closeSync(openSync(file, 'wx', 0o600));
+      writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
       break;
     } catch (error) {
       if ((error as { code?: string }).code !== 'EEXIST') throw error;
-      if (ageOf(file) > lockStaleMs) rmSync(file, { force: true });
+      if (isAbandoned(file)) rmSync(file, { force: true });
       else if (Date.now() > until) throw new AppError('server_unreachable', { detail: file });
       else await Bun.sleep(50);
     }
@@ -181,12 +171,32 @@ async function locked<Result>(env: Environment, name: string, work: () => Promis
   }
 }
 
-/** Milliseconds; 0 = it is gone already. */
-function ageOf(file: string): number {
+/** An agent that waits no longer kills the process that renews, and the next one does not wait for it. */
+function isAbandoned(file: string): boolean {
   try {
-    return Date.now() - statSync(file).mtimeMs;
-  } catch {
-    return 0;
+    if (Date.now() - statSync(file).mtimeMs > lockStaleMs) return true;
+    const holder = Number(readFileSync(file, 'utf8'));
+    // It may be about to write its number.
+    if (!(holder > 0)) return false;
+    process.kill(holder, 0);
+    return false;
+  } catch (error) {
+    // Of another user it is alive (EPERM), and a file that is gone is nobody's (ENOENT).
+    return (error as { code?: string }).code === 'ESRCH';
+  }
+}
+
+/** @returns what came before while its token still works and the site cannot be reached; null = the site ended it. @throws AppError server_unreachable */
+async function renew(url: string, former: Kept): Promise<Kept | null> {
+  try {
+    const answer = await post(url, '/oauth/token', { grant_type: 'refresh_token', refresh_token: former.refresh });
+    const issued = issuedIn(answer, Date.now());
+    if (issued !== null) return issued;
+    if (answer === null || answer.error === 'invalid_grant') return null;
+    throw new AppError('server_unreachable', { detail: `${url}: ${answer.error ?? ''}` });
+  } catch (error) {
+    if (former.end > Date.now()) return former;
+    throw error;
   }
 }
 
@@ -201,15 +211,15 @@ export async function accessToken(env: Environment, name: string, url: string): 
     const latest = await kept(env, name);
     if (latest === null) throw new AppError('signed_out', { url });
     if (fresh(latest)) return latest.access;
-    const answer = await post(url, '/oauth/token', { grant_type: 'refresh_token', refresh_token: latest.refresh });
-    const issued = issuedIn(answer, Date.now());
-    if (issued === null) {
-      if (answer !== null && answer.error !== 'invalid_grant')
-        throw new AppError('server_unreachable', { detail: `${url}: ${answer.error ?? ''}` });
-      throw new AppError('signed_out', { url });
+    const renewed = await renew(url, latest);
+    if (renewed !== null) {
+      if (renewed !== latest) await keep(env, name, renewed);
+      return renewed.access;
     }
-    await keep(env, name, issued);
-    return issued.access;
+    // Another machine of the same home, or a program whose lock was taken for abandoned, may have been faster.
+    const other = await kept(env, name);
+    if (other !== null && other.refresh !== latest.refresh && other.end > Date.now()) return other.access;
+    throw new AppError('signed_out', { url });
   });
 }
 

@@ -45,7 +45,7 @@ async function openSteps(client: Client): Promise<Open> {
     account: false,
     channel: channels.length === 0,
     test: channels.some(works) ? null : (channels[0] ?? null),
-    key: !own.some((token) => token.status === TokenStatus.enabled),
+    key: !own.some((token) => token.status === TokenStatus.enabled && token.kind === undefined),
   };
 }
 

@@ -183,6 +183,8 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['chat', 'hello', '--token', 'ci'],
     ['login', 'http://127.0.0.1:1', '--token-file', key],
     ['whoami'],
+    ['token', 'print'],
+    ['token', 'print', '--for', 'nothing'],
     ['context', 'list'],
     ['context', 'use', 'local'],
     ['context', 'rm', 'nothing'],

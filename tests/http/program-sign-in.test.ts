@@ -213,7 +213,8 @@ test('the key of a program can neither be rotated nor given away by a link', asy
   await signIn();
   const [key] = await keysOf();
   for (const what of ['rotate', 'share'])
-    expect((await api.send('POST', `/api/token/${key?.id}/${what}`, {}, ann.headers)).body.code).toBe('params_invalid');
+    expect((await api.send('POST', `/api/token/${key?.id}/${what}`, {}, ann.headers)).body.code).toBe('key_hidden');
+  expect((await api.send('POST', `/api/token/${key?.id}/key`, {}, ann.headers)).body.code).toBe('key_hidden');
 });
 
 test('a user has twenty programs at most', async () => {

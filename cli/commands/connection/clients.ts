@@ -35,9 +35,11 @@ export async function tokenFor(context: Context, name: string | undefined): Prom
   const own = await rowsOf(client, 'token.list', { owner: 'self' });
   if (name !== undefined) {
     const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
-    return withMaskedKey(only(named, context.say('自己的令牌', 'token of your own'), name));
+    const token = only(named, context.say('自己的令牌', 'token of your own'), name);
+    if (token.kind !== undefined) throw new AppError('key_hidden');
+    return withMaskedKey(token);
   }
-  const found = own.findLast((token) => token.status === TokenStatus.enabled);
+  const found = own.findLast((token) => token.status === TokenStatus.enabled && token.kind === undefined);
   if (found === undefined)
     throw new AppError('not_found', {
       what: context.say(

@@ -1,5 +1,6 @@
 /** Remote gateways: logging in to them and choosing between them. */
 import { hostname } from 'node:os';
+import { agents } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { safeText } from '../../../server/contract/safe-text.ts';
 import { openClient } from '../../client.ts';
@@ -46,13 +47,13 @@ async function loginByCode(context: Context, name: string, url: string): Promise
   const { env } = context;
   // Plain HTTP to another machine carries an access token at most, which its user decides to send.
   if (!isSecure(url)) return false;
-  const show = (address: string, code: string): void => {
-    process.stderr.write(
+  const show = (address: string, code: string): void =>
+    context.output.note(
       `${context.say('在浏览器中打开', 'Open in a browser')}: ${safeText(address)}\n` +
-        `${context.say('输入代码', 'Enter the code')}: ${safeText(code)}\n`,
+        `${context.say('核对代码', 'Compare the code')}: ${safeText(code)}`,
     );
-  };
-  const issued = await context.during(signIn(url, hostname(), show));
+  const waiting = () => context.say('等待批准', 'waiting for the approval');
+  const issued = await context.during(signIn(url, hostname(), show), waiting);
   if (issued === null) return false;
   const place = await keep(env, name, issued);
   const { id: user, username } = issued.user;
@@ -66,7 +67,10 @@ async function loginByCode(context: Context, name: string, url: string): Promise
 }
 
 /** The token that a coding agent sends: renewed where it has to be, and nothing else on standard output. */
-export const printToken: CommandRun = async (context) => {
+export const printToken: CommandRun = async (context, flags) => {
+  const agent = text(flags.for);
+  if (agent !== undefined && !agents.some(({ name }) => name === agent))
+    throw new AppError('usage', { detail: `--for ${agent}: ${agents.map(({ name }) => name).join(', ')}` });
   const { current, contexts } = readContexts(context.env);
   const name = context.flags.context ?? context.env.GATEWAY_CONTEXT ?? current;
   const signedIn = Object.keys(contexts).filter((one) => contexts[one]?.signedIn !== undefined);
@@ -76,7 +80,8 @@ export const printToken: CommandRun = async (context) => {
   const found = contexts[chosen ?? ''];
   if (chosen === undefined || found?.signedIn === undefined)
     throw new AppError('signed_out', { url: found?.url ?? 'URL' });
-  process.stdout.write(`${await accessToken(context.env, chosen, found.url)}\n`);
+  const token = await accessToken(context.env, chosen, found.url);
+  context.output.object({ token }, [token], token);
 };
 
 export const logout: CommandRun = async (context) => {

@@ -2,7 +2,7 @@
 import type { Token } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { readExpiry } from '../../../server/contract/expiry.ts';
-import { displayedKey } from '../../../server/contract/token-key.ts';
+import { displayedKey, shortenedKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -19,10 +19,7 @@ import { limitOf, quotaOrUnlimited, unlimited, wholeNumber } from '../../parts/n
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
 const statusWord = (status: number): string => statusWords[status as keyof typeof statusWords] ?? 'unknown';
 const withMaskedKey = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
-function masked(token: Token): Token {
-  const { key } = withMaskedKey(token);
-  return { ...token, key: `${key.slice(0, 7)}…${key.slice(-4)}` };
-}
+const masked = (token: Token): Token => ({ ...token, key: shortenedKey(token.key) });
 
 /** Keys of one `--count`. */
 const maxTokens = 1000;

@@ -34,6 +34,11 @@ export const signInErrors = {
   access_token_limit: business('最多可创建 {most} 个访问令牌', 'You can have up to {most} access tokens', 6),
   sign_in_code: business('代码不正确或已过期', 'This code is wrong or no longer valid', 3),
   sign_in_limit: business('最多可登录 {most} 个程序', 'Up to {most} programs may be signed in', 6),
+  key_hidden: business(
+    '此令牌属于已登录的程序，其密钥不可见',
+    'This token belongs to a program that signed in; nobody sees its key',
+    3,
+  ),
   filter_limit: business('最多可保存 {most} 个筛选', 'At most {most} filters are kept', 6),
   user_header_missing: row(
     401,

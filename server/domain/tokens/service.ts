@@ -274,9 +274,9 @@ const noOldKey = { old_key_hmac: '', old_key_hint: '', old_key_until: 0 };
 const noLink = { link_hash: '', link_until: 0 };
 const linkHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-/** @throws AppError params_invalid for a program that signed in: it renews by itself. */
+/** @throws AppError key_hidden for a program that signed in: it renews by itself. */
 function checkHasKey({ kind }: Pick<TokenRow, 'kind'>): void {
-  if (kind === 'agent') throw new AppError('params_invalid', { detail: 'token kind: agent' });
+  if (kind === 'agent') throw new AppError('key_hidden');
 }
 
 function checkHours(hours: number, min: number, max: number): void {

@@ -103,9 +103,11 @@ export const tokenHandlers: HandlersOf<
     if (input.status_only !== true) await checkGroup(call);
     return services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false);
   },
-  'token.key': async ({ services, input, actor }) => ({
-    key: (await services.tokens.get(input.id, ownerOf(actor))).key,
-  }),
+  'token.key': async ({ services, input, actor }) => {
+    const { key, kind } = await services.tokens.get(input.id, ownerOf(actor));
+    if (kind !== undefined) throw new AppError('key_hidden');
+    return { key };
+  },
   'token.rotate': ({ services, input, actor }) =>
     services.tokens.rotate(input.id, ownerOf(actor), input.grace_hours ?? 0),
   'token.retire': ({ services, input, actor }) => services.tokens.retire(input.id, ownerOf(actor)),

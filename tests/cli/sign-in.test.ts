@@ -1,0 +1,160 @@
+/** `gateway login` by a code and `gateway token print`: what lies on the machine, and what happens when several terminals renew at once. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { accessToken, isSecure, keep, signIn, signOut } from '../../cli/sign-in.ts';
+
+type Reply = readonly [status: number, body: object];
+let home: string;
+let env: Record<string, string>;
+let site: Server;
+let url: string;
+let asked: { path: string; form: Record<string, string> }[];
+/** What the site answers, first to last; the last one again and again. */
+let replies: Reply[];
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'sign-in-'));
+  env = { HOME: home, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
+  asked = [];
+  replies = [];
+  site = createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += part;
+    asked.push({ path: request.url ?? '', form: Object.fromEntries(new URLSearchParams(body)) });
+    const [status, answer] = (replies.length > 1 ? replies.shift() : replies[0]) ?? [404, {}];
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  await new Promise<void>((done) => site.listen(0, '127.0.0.1', done));
+  url = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  site.close();
+  rmSync(home, { recursive: true });
+});
+
+const folder = () => join(home, '.config', 'gateway');
+const file = () => join(folder(), 'sign-in-work.json');
+const issued = (access: string, refresh: string): Reply => [
+  200,
+  { access_token: access, refresh_token: refresh, expires_in: 3600, user: { id: 7, username: 'ann' } },
+];
+const store = (minutes: number) =>
+  keep(env, 'work', { refresh: 'r1', access: 'a1', end: Date.now() + minutes * 60_000 });
+const codes: Reply = [
+  200,
+  {
+    device_code: 'd',
+    user_code: 'BCDF-GHJK',
+    verification_uri: 'https://s/device',
+    verification_uri_complete: 'https://s/device?user_code=BCDF-GHJK',
+    interval: 0,
+    expires_in: 60,
+  },
+];
+const begin = async () => {
+  const shown: string[] = [];
+  const result = await signIn(url, 'laptop', (...what) => shown.push(...what));
+  return { shown, result };
+};
+
+test('a code is shown with its page until it is approved', async () => {
+  replies = [codes, [400, { error: 'authorization_pending' }], issued('a1', 'r1')];
+  const { shown, result } = await begin();
+  expect(shown).toEqual(['https://s/device?user_code=BCDF-GHJK', 'BCDF-GHJK']);
+  expect(result).toMatchObject({ access: 'a1', refresh: 'r1', user: { id: 7, username: 'ann' } });
+  expect(asked[0]?.form).toEqual({ client_id: 'gateway', host: 'laptop' });
+});
+
+test.each([
+  ['denied', 'access_denied', 'cancelled'],
+  ['over', 'expired_token', 'sign_in_code'],
+])('a code that is %s ends the waiting', async (_what, error, code) => {
+  replies = [codes, [400, { error }]];
+  await expect(begin()).rejects.toMatchObject({ code });
+});
+
+test('a site that lets no program sign in says so by having nothing there', async () => {
+  replies = [[404, {}]];
+  expect((await begin()).result).toBeNull();
+});
+
+test('over SSH the tokens lie in a file that its owner alone reads', async () => {
+  expect(await store(60)).toBe('file');
+  expect(statSync(file()).mode & 0o777).toBe(0o600);
+  expect(statSync(folder()).mode & 0o777).toBe(0o700);
+  expect(await accessToken(env, 'work', url)).toBe('a1');
+  expect(asked).toEqual([]);
+});
+
+test('terminals that ask at once renew once', async () => {
+  await store(1);
+  replies = [issued('a2', 'r2'), [400, { error: 'invalid_grant' }]];
+  const tokens = await Promise.all(Array.from({ length: 5 }, () => accessToken(env, 'work', url)));
+  expect(new Set(tokens)).toEqual(new Set(['a2']));
+  expect(asked.map(({ form }) => form)).toEqual([{ grant_type: 'refresh_token', refresh_token: 'r1' }]);
+  expect(readdirSync(folder())).toEqual(['sign-in-work.json']);
+});
+
+test('nobody waits for a process that was killed while it renewed', async () => {
+  await store(1);
+  // Beyond the highest number that a process may have.
+  writeFileSync(`${file()}.lock`, '2147483646');
+  replies = [issued('a2', 'r2')];
+  expect(await accessToken(env, 'work', url)).toBe('a2');
+});
+
+test('a token that another machine of the same home renewed is adopted', async () => {
+  await store(1);
+  site.prependOnceListener('request', () =>
+    writeFileSync(file(), JSON.stringify({ refresh: 'r9', access: 'a9', end: Date.now() + 3_600_000 })),
+  );
+  replies = [[400, { error: 'invalid_grant' }]];
+  expect(await accessToken(env, 'work', url)).toBe('a9');
+});
+
+test('while the site is away a token serves until its end and no longer', async () => {
+  await store(1);
+  replies = [[503, {}]];
+  expect(await accessToken(env, 'work', url)).toBe('a1');
+  await store(-1);
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'server_unreachable' });
+});
+
+test.each<[string, Reply]>([
+  ['ended the sign-in', [400, { error: 'invalid_grant' }]],
+  ['lets no program sign in any more', [404, {}]],
+])('a site that %s signs the machine out', async (_what, reply) => {
+  await store(-1);
+  replies = [reply];
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+});
+
+test('signing out forgets the tokens and tells the site, even one that is away', async () => {
+  await store(60);
+  replies = [[503, {}]];
+  await signOut(env, 'work', url);
+  expect(asked).toMatchObject([{ path: '/oauth/revoke', form: { token: 'r1' } }]);
+  expect(existsSync(file())).toBe(false);
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+});
+
+test('a broken file is no reason to stay signed out for good', async () => {
+  mkdirSync(folder(), { recursive: true });
+  writeFileSync(file(), '{"refresh":');
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+});
+
+test.each([
+  ['https://a.example', true],
+  ['http://localhost:3000', true],
+  ['http://127.0.0.1', true],
+  ['http://[::1]:3000', true],
+  ['http://10.0.0.2', false],
+  ['http://127.0.0.1.evil.example', false],
+])('%s is secure: %s', (address, secure) => {
+  expect(isSecure(address)).toBe(secure);
+});
