@@ -9,6 +9,7 @@ export const consolePages = [
   '/reset',
   '/user/reset',
   '/oauth/:type',
+  '/device',
   '/first',
   '/key',
   '/api-docs',

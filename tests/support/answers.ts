@@ -799,6 +799,14 @@ export const filled: Answers = {
     tokens.filter(({ name, status: own }) => name.includes(keyword ?? '') && own === Number(status || own)),
   'token.get': ({ id }) => tokens.find((one) => one.id === Number(id)) ?? (tokens[0] as Token),
   'token.key': { key: 'fullKey0123456789' },
+  'sign_in.look': {
+    client: 'gateway',
+    name: 'gateway',
+    host: 'laptop',
+    address: '192.0.2.7',
+    until: now + 10 * minute,
+  },
+  'sign_in.decide': null,
   'token.open_shared': {
     name: 'ci',
     key: 'sk-fullKey0123456789',

@@ -27,6 +27,7 @@ export const views = {
   reset: view('/reset', null),
   'new-password': view('/user/reset?email=a@b.example&token=t1', null),
   'oauth-callback': view('/oauth/github?code=c1&state=s1', null),
+  device: view('/device?user_code=BCDF-GHJK', mira),
   key: view('/key#secret-1', null),
   'api-docs': view('/api-docs', null),
   chat: view('/chat/0', mira),

@@ -72,6 +72,11 @@ export const pages: readonly Page[] = [
     needs: Role.guest,
   },
   {
+    path: '/device',
+    load: async () => (await import('../features/account/device-page.tsx')).DevicePage,
+    needs: Role.user,
+  },
+  {
     path: '/first',
     load: async () => (await import('../features/setup/first-page.tsx')).FirstPage,
     needs: Role.admin,

@@ -5,6 +5,7 @@ import app from './en/app.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
 import dashboard from './en/dashboard.json';
+import device from './en/device.json';
 import failure from './en/failure.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
@@ -36,6 +37,7 @@ export const en = {
   channels,
   chat,
   dashboard,
+  device,
   failure,
   login,
   logs,

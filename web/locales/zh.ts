@@ -5,6 +5,7 @@ import app from './zh/app.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
 import dashboard from './zh/dashboard.json';
+import device from './zh/device.json';
 import failure from './zh/failure.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
@@ -36,6 +37,7 @@ export const zh = {
   channels,
   chat,
   dashboard,
+  device,
   failure,
   login,
   logs,

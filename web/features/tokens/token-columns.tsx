@@ -1,7 +1,7 @@
 /** What the table of tokens shows of each. */
 import type { TFunction } from 'i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import { displayedKey } from '../../../server/contract/token-key.ts';
+import { displayedKey, shortenedKey } from '../../../server/contract/token-key.ts';
 import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
@@ -30,7 +30,8 @@ export interface TokenColumnsOptions {
   readonly onRemove: (token: Token) => void;
 }
 
-const hint = ({ key }: Token): string => `${displayedKey(key).slice(0, 7)}…${key.slice(-4)}`;
+/** Nobody sees the key of a program that signed in. */
+const hasKey = ({ kind }: Token): boolean => kind === undefined;
 
 function TokenActions(props: TokenColumnsOptions & { readonly row: Token }) {
   const { row, t, refresh, onEdit, onUse, onShare, onRotate, onRemove } = props;
@@ -47,14 +48,22 @@ function TokenActions(props: TokenColumnsOptions & { readonly row: Token }) {
   return (
     <RowActions
       name={row.name}
-      quick={[
-        { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(displayedKey(row.key)) },
-        { id: 'use', content: t('tokens.useWith'), icon: 'terminal', onPick: () => onUse(row) },
-      ]}
+      quick={
+        hasKey(row)
+          ? [
+              { id: 'copy', content: t('app.copy'), icon: 'copy', onPick: () => copyOrShow(displayedKey(row.key)) },
+              { id: 'use', content: t('tokens.useWith'), icon: 'terminal', onPick: () => onUse(row) },
+            ]
+          : []
+      }
       more={[
         { id: 'edit', content: t('app.edit'), onPick: () => onEdit(row) },
-        { id: 'give', content: t('tokens.give'), onPick: () => onShare(row) },
-        { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
+        ...(hasKey(row)
+          ? [
+              { id: 'give', content: t('tokens.give'), onPick: () => onShare(row) },
+              { id: 'rotate', content: `${t('tokens.rotate')}…`, onPick: () => onRotate(row) },
+            ]
+          : []),
         ...(row.old_key_until === 0
           ? []
           : [{ id: 'retire', content: t('tokens.retire', { key: row.old_key_hint }), onPick: retire }]),
@@ -113,15 +122,19 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
           <span className="row-name font-medium text-ink-1" title={row.name}>
             {row.name}
           </span>
-          <span className="block font-mono text-[12px] leading-4 text-ink-3">{hint(row)}</span>
-          <button
-            type="button"
-            className="button button-ghost button-icon -my-1 sm:hidden"
-            aria-label={t('tokens.copyOf', { name: row.name })}
-            onClick={() => copyOrShow(displayedKey(row.key))}
-          >
-            <Icon name="copy" />
-          </button>
+          <span className="block font-mono text-[12px] leading-4 text-ink-3">
+            {hasKey(row) ? shortenedKey(row.key) : t('tokens.program')}
+          </span>
+          {hasKey(row) ? (
+            <button
+              type="button"
+              className="button button-ghost button-icon -my-1 sm:hidden"
+              aria-label={t('tokens.copyOf', { name: row.name })}
+              onClick={() => copyOrShow(displayedKey(row.key))}
+            >
+              <Icon name="copy" />
+            </button>
+          ) : null}
         </span>
       ),
     },

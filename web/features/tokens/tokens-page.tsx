@@ -101,7 +101,9 @@ export function TokensPage() {
     [t, i18n.language, money, today, refresh, edit],
   );
   const copySelected = () => {
-    const keys = tokens.map((row) => `${row.name}    ${displayedKey(row.key)}`);
+    const keys = tokens
+      .filter(({ kind }) => kind === undefined)
+      .map((row) => `${row.name}    ${displayedKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
