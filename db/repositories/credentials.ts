@@ -44,6 +44,10 @@ export function createCredentialsRepository({ query }: Database) {
           .where('kind', '=', 'agent')
           .where('deleted_at', 'is', null)
           .execute();
+        await transaction
+          .deleteFrom('sign_ins')
+          .where('token_id', 'in', (eb) => eb.selectFrom('tokens').select('id').where('user_id', '=', userId))
+          .execute();
         return true;
       }),
     /** The same password under a newer hash. @returns false when it was changed meanwhile. */

@@ -24,9 +24,6 @@ export function createSignInsRepository({ query }: Database) {
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
-    remove: async (id: number): Promise<void> => {
-      await query.deleteFrom('sign_ins').where('id', '=', id).execute();
-    },
     /** Live keys of programs that a user has. */
     count: async (userId: number): Promise<number> =>
       Number(

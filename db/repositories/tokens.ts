@@ -147,7 +147,9 @@ export function createTokensRepository({ query, dialect }: Database) {
         .where('deleted_at', 'is', null)
         .$if(owner !== null, (q) => q.where('user_id', '=', owner as number))
         .executeTakeFirst();
-      return result.numUpdatedRows > 0n;
+      if (result.numUpdatedRows === 0n) return false;
+      if (change.deleted_at !== undefined) await query.deleteFrom('sign_ins').where('token_id', '=', id).execute();
+      return true;
     },
   };
 }

@@ -204,6 +204,10 @@ export function createUsersRepository({ query, dialect }: Database) {
           .where('user_id', '=', id)
           .where('deleted_at', 'is', null)
           .execute();
+        await transaction
+          .deleteFrom('sign_ins')
+          .where('token_id', 'in', (eb) => eb.selectFrom('tokens').select('id').where('user_id', '=', id))
+          .execute();
         return true;
       }),
     all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).orderBy('users.id').execute(),

@@ -10,6 +10,9 @@ const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/;
 /** 429 where a program shall come later, 401 where it is signed out. Programs read the word, not the number. */
 const statuses: Readonly<Partial<Record<SignInRefusal, number>>> = { slow_down: 429, invalid_client: 401 };
 
+/** For whoever sets the site up. RFC 6749 5.2 takes ASCII. */
+const unsafe = 'https is needed: set ServerAddress to it, or name the proxy in general_setting.trusted_proxies';
+
 interface Site {
   readonly services: Services;
   /** Address of the site as it is known outside. */
@@ -17,6 +20,11 @@ interface Site {
   /** As in `AppOptions`. */
   readonly changed: (() => Promise<void>) | undefined;
 }
+
+/** Over TLS by the word of a proxy that is believed or by the site's own address, else on this machine itself and not behind a proxy that nobody declared. */
+const isSafe = (request: Request): boolean =>
+  request.header('x-gateway-tls') === '1' ||
+  (loopback.test(ipOf(request)) && request.header('x-gateway-undeclared-proxy') === undefined);
 
 const ipOf = (request: Request): string => request.header('x-gateway-client-ip') ?? '';
 
@@ -27,15 +35,14 @@ function refuse(response: Response, error: string, status = 400): void {
 export function mountProgramSignIn(app: Express, { services, originOf, changed }: Site): void {
   const { signIns, options } = services;
   const site = (request: Request): string => options.get('ServerAddress').replace(/\/+$/, '') || originOf(request);
-  const isSafe = (request: Request): boolean =>
-    request.header('x-gateway-tls') === '1' || originOf(request).startsWith('https://') || loopback.test(ipOf(request));
   type Step = (request: Request, response: Response, form: URLSearchParams) => Promise<void> | void;
   /** While the option is off there is nothing here. */
   const mounted =
     (step: Step) =>
     async (request: Request, response: Response, next: (error?: unknown) => void): Promise<void> => {
       if (!signIns.isOn()) return next();
-      if (!isSafe(request)) return refuse(response, 'invalid_request');
+      if (!isSafe(request))
+        return void response.status(400).json({ error: 'invalid_request', error_description: unsafe });
       const origin = request.header('origin');
       // Programs send none; a page of another site has no business here.
       if (origin !== undefined && origin !== originOf(request) && origin !== site(request))

@@ -183,7 +183,6 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   }
   await signIns.count(2);
   await signIns.token(1);
-  await signIns.remove(2);
   const key = {
     credential_id: 'cred',
     user_id: 2,

@@ -46,7 +46,11 @@ const post = async (path: string, form: Record<string, string>, headers: Headers
   return { status: response.status, words: (await response.json()) as Words };
 };
 const begin = async (ip = '127.0.0.1', client = 'gateway') =>
-  post('/oauth/device_authorization', { client_id: client, host: 'lap<b>top' }, { 'x-gateway-client-ip': ip });
+  post(
+    '/oauth/device_authorization',
+    { client_id: client, host: 'lap<b>top' },
+    { 'x-gateway-client-ip': ip, 'x-gateway-tls': '1' },
+  );
 const redeem = (code: string) => post('/oauth/token', { grant_type: deviceGrant, device_code: code });
 const renew = (token: string) => post('/oauth/token', { grant_type: 'refresh_token', refresh_token: token });
 const look = async (code: string, headers = ann.headers) =>
@@ -198,6 +202,9 @@ test.each<[string, (keyId: number) => Promise<unknown>]>([
   expect(await withToken(token)).toBe(200);
   const [key] = await keysOf();
   await act(key?.id ?? 0);
+  // Where it came from is nobody's business once the key is gone.
+  const live = await api.gateway.rows("SELECT id FROM tokens WHERE kind = 'agent' AND deleted_at IS NULL");
+  expect(await api.gateway.rows('SELECT token_id AS id FROM sign_ins')).toEqual(live);
   expect(await withToken(token)).toBeGreaterThanOrEqual(401);
   expect((await renew(refresh)).words.error).toBe('invalid_grant');
 });
@@ -225,11 +232,17 @@ test('a user has twenty programs at most', async () => {
   expect((await decide(words.user_code, true)).code).toBe('sign_in_limit');
 });
 
-test('over plain HTTP from elsewhere nobody signs in', async () => {
-  const plain = { 'x-gateway-client-ip': '192.0.2.1', 'x-forwarded-proto': 'http' };
-  expect((await post('/oauth/device_authorization', { client_id: 'gateway' }, plain)).words.error).toBe(
-    'invalid_request',
-  );
+test('over plain HTTP from elsewhere nobody signs in, whatever the caller says of himself', async () => {
+  const host = new URL(api.base).host;
+  const elsewhere = { 'x-gateway-client-ip': '192.0.2.1' };
+  const ask = async (headers: Headers) =>
+    (await post('/oauth/device_authorization', { client_id: 'gateway' }, headers)).words.error ?? 'begun';
+  expect(await ask(elsewhere)).toBe('invalid_request');
+  expect(await ask({ ...elsewhere, origin: `https://${host}` })).toBe('invalid_request');
+  // A proxy of this machine that nobody declared makes everybody look as if he were here.
+  expect(await ask({ 'x-gateway-undeclared-proxy': '127.0.0.1' })).toBe('invalid_request');
+  expect(await ask({ ...elsewhere, 'x-gateway-tls': '1' })).toBe('begun');
+  expect(await ask({})).toBe('begun');
 });
 
 test('no secret of a sign-in lies in the database or the trail', async () => {

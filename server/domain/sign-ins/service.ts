@@ -167,11 +167,8 @@ export function createProgramSignIns(deps: SignInDeps) {
     }
   }
 
-  async function end(signIn: { id: number; token_id: number }): Promise<void> {
-    await repository.remove(signIn.id);
-    const row = await repository.token(signIn.token_id);
-    if (row !== undefined) await deps.tokens.removeMany([row.id], row.user_id);
-  }
+  /** What is stored of the sign-in goes with its key. */
+  const end = (signIn: { token_id: number }) => deps.tokens.removeMany([signIn.token_id], null);
 
   return {
     isOn: (): boolean => deps.options.get('agents.sign_in'),
