@@ -62,11 +62,11 @@ const signIn = async () => {
   expect((await decide(words.user_code, true)).success).toBe(true);
   return { ...(await redeem(words.device_code)).words, code: words };
 };
-const statusWith = async (headers: Headers) => {
+const statusWith = async (headers: Headers, query = '') => {
   await api.gateway.sync();
   const path = '/v1/chat/completions';
   const body = '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]}';
-  const request = new Request(`http://gateway${path}`, { method: 'POST', headers, body });
+  const request = new Request(`http://gateway${path}${query}`, { method: 'POST', headers, body });
   return (await api.gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).status;
 };
 const withToken = (token: string) => statusWith({ authorization: `Bearer ${token}` });
@@ -102,6 +102,25 @@ test('a program asks, its user sees who asks and approves, and it is served', as
   expect(await statusWith({ 'x-api-key': issued.access_token })).toBe(200);
   expect(await withToken(`sk-${issued.access_token}`)).toBe(200);
   expect(await keysOf()).toMatchObject([{ name: 'gateway on lap-b-top', key: '', kind: 'agent' }]);
+});
+
+test('a program may send its token wherever its dialect has a key', async () => {
+  const { access_token: token } = await signIn();
+  const places: Headers[] = [
+    { 'x-goog-api-key': token },
+    { 'api-key': token },
+    { 'x-api-key': token, authorization: `Bearer ${token}` },
+    { 'sec-websocket-protocol': `realtime, openai-insecure-api-key.${token}` },
+  ];
+  for (const headers of places) expect([headers, await statusWith(headers)]).toEqual([headers, 200]);
+  expect(await statusWith({}, `?key=${token}`)).toBe(200);
+});
+
+test('a program has the group of its user, and no more when that goes', async () => {
+  const { access_token: token } = await signIn();
+  expect(await withToken(token)).toBe(200);
+  await api.send('PUT', '/api/user/', { id: ann.id, group: 'elsewhere' }, root.headers);
+  expect(await withToken(token)).toBeGreaterThanOrEqual(400);
 });
 
 test('a code serves once, for the tokens and for the decision', async () => {

@@ -17,7 +17,7 @@ const maxLength = 48;
 
 /** Shows what was copied, a key only by its ends: it might be read over a shoulder. */
 export function notifyCopied(text: string): void {
-  const isKey = /^(sk-|gat_)[\w-]{16,}$/.test(text);
+  const isKey = /^(sk-|gat_|gas_)[\w-]{16,}$/.test(text);
   const line = text.replaceAll('\n', ' ');
   const description = isKey
     ? `${text.slice(0, 7)}…${text.slice(-4)}`

@@ -198,13 +198,14 @@ export const topics: readonly (Words & { readonly name: string })[] = [
     name: 'remote',
     zh: `远程
 
-  GATEWAY_URL 与 GATEWAY_TOKEN（控制台中生成的访问令牌），或 gateway login URL。
+  GATEWAY_URL 与 GATEWAY_TOKEN（控制台中生成的访问令牌），
+  或 gateway login URL --token-stdin。
   没有它们时：数据目录有服务运行则经其本地套接字，否则直接打开数据目录。`,
     en: `Remote gateways
 
   GATEWAY_URL and GATEWAY_TOKEN (an access token made in the console),
-  or gateway login URL. Without them: the local socket of the server that
-  runs on the data directory, else the data directory itself.`,
+  or gateway login URL --token-stdin. Without them: the local socket of the
+  server that runs on the data directory, else the data directory itself.`,
   },
   {
     name: 'files',

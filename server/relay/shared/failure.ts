@@ -247,7 +247,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   for (const secret of secrets) if (secret.length >= 6) clean = clean.replaceAll(secret, '***');
   return clean
     .replace(/\b(?:https?|wss?):\/\/[^\s"'<>)]+/gi, '***')
-    .replace(/\b(?:sk|pk|key|AIza|gsk|xai)[-_]?[A-Za-z0-9_-]{16,}\b/g, '***')
+    .replace(/\b(?:sk|pk|key|AIza|gsk|xai|ga[st])[-_]?[A-Za-z0-9_-]{16,}\b/g, '***')
     .replace(/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '***')
     .slice(0, keptMessage);
 }
