@@ -119,7 +119,9 @@ test('a program may send its token wherever its dialect has a key', async () => 
 test('a program has the group of its user, and no more when that goes', async () => {
   const { access_token: token } = await signIn();
   expect(await withToken(token)).toBe(200);
-  expect((await api.send('PUT', '/api/user/', { id: ann.id, group: 'vip' }, root.headers)).body).toMatchObject({ success: true });
+  expect((await api.send('PUT', '/api/user/', { id: ann.id, group: 'vip' }, root.headers)).body).toMatchObject({
+    success: true,
+  });
   expect(await withToken(token)).toBeGreaterThanOrEqual(400);
 });
 

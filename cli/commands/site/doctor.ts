@@ -204,6 +204,22 @@ async function leases(context: Context): Promise<readonly Finding[]> {
   return known.length === 0 ? [] : [ok('leases', known.join(', '))];
 }
 
+/** Programs cannot sign in from elsewhere over plain HTTP. What a declared proxy says is seen by the server alone. */
+async function programs(context: Context): Promise<readonly Finding[]> {
+  const values = new Map((await (await context.client()).call('option.list')).map(({ key, value }) => [key, value]));
+  if (values.get('agents.sign_in') !== 'true') return [];
+  if (
+    /^https:/i.test(values.get('ServerAddress') ?? '') ||
+    (values.get('general_setting.trusted_proxies') ?? '') !== ''
+  )
+    return [ok('programs', '')];
+  const detail = context.say(
+    '程序只能在本机登录：站点地址不是 https，也没有受信任的代理',
+    'programs can sign in on this machine only: the address of the site is not https and no proxy is trusted',
+  );
+  return [wrong('programs', 'warn', detail, 'gateway option set ServerAddress=https://...')];
+}
+
 /** How old the last backup by the clock is. */
 async function backups(context: Context): Promise<Finding> {
   const { say } = context;
@@ -254,6 +270,7 @@ const parts: readonly Part[] = [
   { name: 'channels', check: channels },
   { name: 'traffic', check: traffic },
   { name: 'prices', check: prices },
+  { name: 'programs', check: programs },
   { name: 'backups', check: backups },
 ];
 
@@ -269,6 +286,7 @@ const chinese: Readonly<Record<string, string>> = {
   channels: '渠道',
   traffic: '流量',
   prices: '价格',
+  programs: '程序登录',
   backups: '备份',
   ok: '正常',
   warn: '注意',
