@@ -226,3 +226,39 @@ test('nothing of it can be read in the database, and what is over is thrown away
   await first.cleanupEphemeralStore();
   expect(await rowsOf(database, 'SELECT * FROM memos')).toEqual([]);
 });
+
+test('a program begins to sign in on one node, its user approves on another, and either serves it once', async () => {
+  const [first, second] = await twoNodes({ 'agents.sign_in': 'true' });
+  await first.setup.run(root);
+  const ip = '198.51.100.7';
+  const owner = { id: 1, username: 'root' };
+  const begun = await first.signIns.begin('gateway', 'laptop', ip);
+  if (typeof begun === 'string') throw new Error(begun);
+  expect(await second.signIns.look(1, ip, begun.userCode)).toMatchObject({ host: 'laptop', address: ip });
+  expect(await second.signIns.redeem(begun.deviceCode, 'gateway', ip)).toBe('authorization_pending');
+  const decisions = await Promise.all(
+    [first, second].map((one) => codeOf(one.signIns.decide(owner, ip, begun.userCode, true))),
+  );
+  expect(decisions.sort()).toEqual(['done', 'sign_in_code']);
+  const redeemed = await Promise.all([first, second].map((one) => one.signIns.redeem(begun.deviceCode, '', ip)));
+  const [issued, ...more] = redeemed.filter((one) => typeof one !== 'string');
+  expect([issued !== undefined, more, redeemed.includes('expired_token')]).toEqual([true, [], true]);
+
+  const former = issued?.refresh_token ?? '';
+  const renewed = await Promise.all([first, second].map((one) => one.signIns.refresh(former, ip)));
+  const [next, ...others] = renewed.filter((one) => typeof one !== 'string');
+  expect([others, renewed.includes('invalid_grant')]).toEqual([[], true]);
+  clock += 61_000;
+  // Used again after a while, it ends the sign-in for every node.
+  expect(await second.signIns.refresh(former, ip)).toBe('invalid_grant');
+  expect(await first.signIns.refresh(next?.refresh_token ?? '', ip)).toBe('invalid_grant');
+  expect(await rowsOf(database, 'SELECT * FROM sign_ins')).toEqual([]);
+});
+
+test('wrong codes are counted over all nodes', async () => {
+  const [first, second] = await twoNodes({ 'agents.sign_in': 'true' });
+  const guess = (one: Services) => codeOf(one.signIns.look(7, '198.51.100.7', 'BBBB-BBBB'));
+  for (let tries = 0; tries < 5; tries++)
+    expect([await guess(first), await guess(second)]).toEqual(['sign_in_code', 'sign_in_code']);
+  expect([await guess(first), await guess(second)]).toEqual(['too_many_attempts', 'too_many_attempts']);
+});
