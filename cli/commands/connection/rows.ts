@@ -87,8 +87,8 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'login',
     argument: '<url>',
-    zh: '登录远程网关：在控制台批准代码，或使用访问令牌',
-    en: 'log in to a remote gateway: approve a code in its console, or give an access token',
+    zh: '登录远程网关，使用代码或访问令牌',
+    en: 'log in to a remote gateway by a code or an access token',
     flags: [
       { flag: '--token-stdin', zh: '从标准输入读取访问令牌', en: 'read the access token from standard input' },
       { flag: '--token-file <path>', zh: '从文件读取访问令牌', en: 'read the access token from a file' },

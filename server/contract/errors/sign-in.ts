@@ -33,7 +33,7 @@ export const signInErrors = {
   scope_unknown: business('未知的权限范围 {scope}', 'Unknown scope {scope}', 2),
   access_token_limit: business('最多可创建 {most} 个访问令牌', 'You can have up to {most} access tokens', 6),
   sign_in_code: business('代码不正确或已过期', 'This code is wrong or no longer valid', 3),
-  sign_in_limit: business('最多可登录 {most} 个程序', 'Up to {most} programs may be signed in', 6),
+  sign_in_limit: business('最多可登录 {most} 个程序', 'No more programs may sign in (at most {most})', 6),
   key_hidden: business(
     '此令牌属于已登录的程序，其密钥不可见',
     'This token belongs to a program that signed in; nobody sees its key',
