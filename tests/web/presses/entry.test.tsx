@@ -8,6 +8,7 @@ pressViews({
   register: views.register,
   reset: views.reset,
   'new-password': views['new-password'],
+  device: views.device,
   key: views.key,
   setup: views.setup,
   first: views['first-empty'],
