@@ -104,3 +104,11 @@ test('an end that is near is said in words, one that is far as a day', async () 
   expect(text(await list({ expired_time: now + 6 * 86_400 }))).toMatch(/6\s?天后/);
   expect(text(await list({ expired_time: now + 60 * 86_400 }))).toContain('2027年3月16日');
 });
+
+test('a program that signed in offers no key to copy, to give or to rotate', async () => {
+  const own = await list({});
+  for (const offer of ['sk-AbCd…zzzz', '复制 laptop', '接入…']) expect(own).toContain(offer);
+  const program = await list({ key: '', kind: 'agent' });
+  expect(text(program)).toContain('已登录的程序');
+  expect(program).not.toMatch(/sk-(?!…")|复制 laptop|接入…/);
+});
