@@ -245,6 +245,19 @@ test('the key of a program can neither be rotated nor given away by a link', asy
   expect((await api.send('POST', `/api/token/${key?.id}/key`, {}, ann.headers)).body.code).toBe('key_hidden');
 });
 
+test('a file of the site names no program, and gives none a key', async () => {
+  const { access_token: token } = await signIn();
+  const exported = await api.send('GET', '/api/provision/', undefined, root.headers);
+  expect([exported.body.success, JSON.stringify(exported.body.data).includes('gateway on')]).toEqual([true, false]);
+  const named = { name: 'gateway on lap-b-top', owner: 'ann', key: 'sk-somebodyKnowsThisKey' };
+  const document = { version: 1, label: 's', tokens: [named] };
+  expect((await api.send('POST', '/api/provision/', { document }, root.headers)).body.data).toMatchObject([
+    { action: 'create', kind: 'token' },
+  ]);
+  expect(await withToken(token)).toBe(200);
+  expect((await keysOf()).map(({ kind }) => kind).sort()).toEqual(['agent', undefined]);
+});
+
 test('a user has twenty programs at most', async () => {
   const { services } = api.gateway;
   for (let n = 0; n < 20; n++)

@@ -71,7 +71,8 @@ export async function exportSite(
   const users = await createUsersRepository(deps.database).all();
   const names = new Map(users.map((user) => [user.id, user.username]));
   const tokens = (await createTokensRepository(deps.database).all())
-    .filter((token) => token.parent_id === 0 && names.has(token.user_id))
+    // A program signs in again by itself; a key of its name would be one that nobody asked for.
+    .filter((token) => token.parent_id === 0 && token.kind !== 'agent' && names.has(token.user_id))
     .sort((a, b) => a.id - b.id);
   return {
     version: 1,

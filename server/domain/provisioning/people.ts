@@ -183,7 +183,8 @@ export async function applyTokens(
 ): Promise<ProvisionChange[]> {
   const repository = createTokensRepository(deps.database);
   const changes: ProvisionChange[] = [];
-  const rest = (await repository.all()).sort((a, b) => a.id - b.id);
+  // A file that names a program's row would give it a key that somebody knows.
+  const rest = (await repository.all()).filter(({ kind }) => kind !== 'agent').sort((a, b) => a.id - b.id);
   const take = (name: string, owner: number): TokenRow | undefined => {
     const index = rest.findIndex((row) => row.name === name && row.user_id === owner);
     return index < 0 ? undefined : rest.splice(index, 1)[0];
