@@ -62,6 +62,8 @@ async function post(url: string, path: string, form: Record<string, string>): Pr
   }
 }
 
+const later: Answer = { error: 'authorization_pending' };
+
 const issuedIn = (answer: Answer | null, now: number): SignedIn | null => {
   const { access_token: access, refresh_token: refresh, expires_in: seconds, user } = answer ?? {};
   if (access === undefined || refresh === undefined || seconds === undefined || user === undefined) return null;
@@ -86,7 +88,8 @@ export async function signIn(
   while (Date.now() < until) {
     await Bun.sleep(interval * 1000);
     const form = { grant_type: deviceGrant, device_code: device, client_id: 'gateway' };
-    const answer = await post(url, '/oauth/token', form);
+    // A server that starts anew, or a network that changes, is asked again: RFC 8628 3.5.
+    const answer = await post(url, '/oauth/token', form).catch(() => later);
     const issued = issuedIn(answer, Date.now());
     if (issued !== null) return issued;
     if (answer?.error === 'slow_down') interval += 5;

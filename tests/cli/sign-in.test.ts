@@ -62,7 +62,7 @@ const begin = async () => {
 };
 
 test('a code is shown with its page until it is approved', async () => {
-  replies = [codes, [400, { error: 'authorization_pending' }], issued('a1', 'r1')];
+  replies = [codes, [400, { error: 'authorization_pending' }], [503, {}], issued('a1', 'r1')];
   const { shown, result } = await begin();
   expect(shown).toEqual(['https://s/device?user_code=BCDF-GHJK', 'BCDF-GHJK']);
   expect(result).toMatchObject({ access: 'a1', refresh: 'r1', user: { id: 7, username: 'ann' } });

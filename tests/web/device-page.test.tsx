@@ -31,12 +31,12 @@ test('the address fills the code in and asks nothing', async () => {
 });
 
 test('who asks, from where, what may be spent and called stands there before a decision', async () => {
-  const page = await open('/device?user_code=bcdf-ghjk');
+  const page = await open('/device?user_code=bcdfghjk');
   await page.press('继续');
   await page.until(() => expect(page.text()).toContain('a, b, c, d, e +2'));
   for (const part of ['gateway', 'laptop', '192.0.2.7', 'BCDF-GHJK', 'ann', '$5.00', 'vip'])
     expect(page.text()).toContain(part);
-  expect(decisions(page)).toEqual([['sign_in.look', { code: 'bcdf-ghjk' }]]);
+  expect(decisions(page)).toEqual([['sign_in.look', { code: 'bcdfghjk' }]]);
   // Enter, pressed twice, decides nothing.
   expect(document.activeElement?.tagName).toBe('H2');
 });

@@ -96,8 +96,8 @@ const purpose = 'program sign-in';
 const plainHost = (host: string): string =>
   host
     .replace(/[^\w.-]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, maxHostLength) || 'unknown';
+    .slice(0, maxHostLength)
+    .replace(/^[.-]+|[.-]+$/g, '') || 'unknown';
 
 export function createProgramSignIns(deps: SignInDeps) {
   const { store, vault, now } = deps;

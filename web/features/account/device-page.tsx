@@ -99,7 +99,7 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
     [t('device.program'), asked.name],
     [t('device.host'), asked.host],
     [t('device.address'), asked.address],
-    [t('device.code'), code.toUpperCase()],
+    [t('device.code'), asTold(code)],
     [t('device.as'), self?.username],
     [t('device.spends'), self === undefined ? undefined : t('device.balance', { amount: money(self.quota) })],
     [t('device.group'), self?.group],
@@ -136,6 +136,13 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
     </>
   );
 }
+
+/** As the program writes it, however it was typed. */
+const asTold = (code: string): string =>
+  code
+    .toUpperCase()
+    .replace(/[^A-Z]/g, '')
+    .replace(/^(.{4})(.{4})$/, '$1-$2');
 
 /** The first few by name, and how many more there are. */
 function modelsText(models: readonly string[], none: string): string {
