@@ -9,7 +9,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Kept {
   readonly refresh: string;
   readonly access: string;
-  /** Epoch milliseconds at which `access` stops working. */
+  /** Epoch milliseconds from which `access` is renewed, and at which it stops working. */
+  readonly renewAt: number;
   readonly end: number;
 }
 
@@ -33,8 +34,12 @@ interface Answer {
 const service = 'gateway';
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const timeoutMs = 15_000;
-/** An access token with less left is renewed: a request that begins with it shall not outlive it at once. */
+/** An agent waits for the token before its first request. */
+const checkTimeoutMs = 3000;
+/** An access token with less left is renewed: a request that begins with it shall not outlive it at once. Of a short one, the last quarter. */
 const renewBeforeMs = 5 * 60_000;
+/** A site that keeps waiting codes in its memory forgets them when it starts anew. */
+const maxCodes = 4;
 const lockWaitMs = 25_000;
 /** Longer than a renewal takes: whoever holds it so long is gone, or another machine of the same home stopped. */
 const lockStaleMs = 20_000;
@@ -67,15 +72,31 @@ const later: Answer = { error: 'authorization_pending' };
 const issuedIn = (answer: Answer | null, now: number): SignedIn | null => {
   const { access_token: access, refresh_token: refresh, expires_in: seconds, user } = answer ?? {};
   if (access === undefined || refresh === undefined || seconds === undefined || user === undefined) return null;
-  return { access, refresh, end: now + seconds * 1000, user };
+  const end = now + seconds * 1000;
+  return { access, refresh, renewAt: end - Math.min(renewBeforeMs, seconds * 250), end, user };
 };
 
-/** Asks for a code, shows it, waits. @param show address of the page with the code in it, and the code. @returns null where the site lets no program sign in. @throws AppError cancelled, signed_out, server_unreachable */
-export async function signIn(
+/** @param again the site forgot the code before. */
+type ShowCode = (address: string, code: string, again: boolean) => void;
+
+/**
+ * Asks for a code, shows it, waits. @param show address of the page with the code in it, and the code.
+ * @returns null where the site lets no program sign in. @throws AppError cancelled, sign_in_code, too_many_attempts, server_unreachable
+ */
+export async function signIn(url: string, host: string, show: ShowCode): Promise<SignedIn | null> {
+  for (let codes = 0; codes < maxCodes; codes++) {
+    const result = await askByCode(url, host, (address, code) => show(address, code, codes > 0));
+    if (result !== 'forgotten') return result;
+  }
+  throw new AppError('sign_in_code');
+}
+
+/** One code. @returns `forgotten` when the site does not know it before its time is over. */
+async function askByCode(
   url: string,
   host: string,
   show: (address: string, code: string) => void,
-): Promise<SignedIn | null> {
+): Promise<SignedIn | 'forgotten' | null> {
   const begun = await post(url, '/oauth/device_authorization', { client_id: 'gateway', host });
   if (begun === null) return null;
   const { device_code: device, user_code: code, verification_uri: page = '' } = begun;
@@ -94,6 +115,8 @@ export async function signIn(
     if (issued !== null) return issued;
     if (answer?.error === 'slow_down') interval += 5;
     else if (answer?.error === 'access_denied') throw new AppError('cancelled');
+    // By this machine's clock: one interval less, so that a code whose time is over is not asked for anew.
+    else if (answer?.error === 'expired_token' && Date.now() < until - interval * 1000) return 'forgotten';
     else if (answer?.error !== 'authorization_pending') break;
   }
   throw new AppError('sign_in_code');
@@ -109,9 +132,9 @@ const mayUseKeyring = (env: Environment): boolean => !env.SSH_CONNECTION && !env
 export async function keep(
   env: Environment,
   name: string,
-  { refresh, access, end }: Kept,
+  { refresh, access, renewAt, end }: Kept,
 ): Promise<'keyring' | 'file'> {
-  const value = JSON.stringify({ refresh, access, end } satisfies Kept);
+  const value = JSON.stringify({ refresh, access, renewAt, end } satisfies Kept);
   const file = fileOf(env, name);
   if (mayUseKeyring(env)) {
     try {
@@ -189,8 +212,8 @@ function isAbandoned(file: string): boolean {
   }
 }
 
-/** @returns what came before while its token still works and the site cannot be reached; null = the site ended it. @throws AppError server_unreachable */
-async function renew(url: string, former: Kept): Promise<Kept | null> {
+/** @param works what came before still serves while the site cannot be reached. @returns null = the site ended it. @throws AppError server_unreachable */
+async function renew(url: string, former: Kept, works: boolean): Promise<Kept | null> {
   try {
     const answer = await post(url, '/oauth/token', { grant_type: 'refresh_token', refresh_token: former.refresh });
     const issued = issuedIn(answer, Date.now());
@@ -198,23 +221,40 @@ async function renew(url: string, former: Kept): Promise<Kept | null> {
     if (answer === null || answer.error === 'invalid_grant') return null;
     throw new AppError('server_unreachable', { detail: `${url}: ${answer.error ?? ''}` });
   } catch (error) {
-    if (former.end > Date.now()) return former;
+    if (works && former.end > Date.now()) return former;
     throw error;
   }
 }
 
-/** An access token with some minutes left. @throws AppError signed_out, server_unreachable */
+/** Whether the site refuses a token whose time is not over: its user, or an administrator, ended the sign-in. */
+async function isRefused(url: string, token: string): Promise<boolean> {
+  try {
+    // The smallest answer that takes a key, and no request that is billed or logged.
+    const response = await fetch(`${url.replace(/\/+$/, '')}/v1/dashboard/billing/subscription`, {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: 'error',
+      signal: AbortSignal.timeout(checkTimeoutMs),
+    });
+    return response.status === 401 || response.status === 403;
+  } catch {
+    return false;
+  }
+}
+
+/** An access token with some time left, which the site takes as far as it can be reached. @throws AppError signed_out, server_unreachable */
 export async function accessToken(env: Environment, name: string, url: string): Promise<string> {
-  const fresh = (one: Kept | null): boolean => one !== null && one.end - renewBeforeMs > Date.now();
   const now = await kept(env, name);
   if (now === null) throw new AppError('signed_out', { url });
-  if (fresh(now)) return now.access;
+  const isFresh = (one: Kept): boolean => one.renewAt > Date.now();
+  const refused = isFresh(now) && (await isRefused(url, now.access)) ? now.access : '';
+  const serves = (one: Kept): boolean => isFresh(one) && one.access !== refused;
+  if (serves(now)) return now.access;
   return locked(env, name, async () => {
     // Another terminal may have renewed it meanwhile.
     const latest = await kept(env, name);
     if (latest === null) throw new AppError('signed_out', { url });
-    if (fresh(latest)) return latest.access;
-    const renewed = await renew(url, latest);
+    if (serves(latest)) return latest.access;
+    const renewed = await renew(url, latest, latest.access !== refused);
     if (renewed !== null) {
       if (renewed !== latest) await keep(env, name, renewed);
       return renewed.access;

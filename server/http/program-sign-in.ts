@@ -99,8 +99,8 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
         grant === deviceGrant
           ? await signIns.redeem(sent.get('device_code') ?? '', sent.get('client_id') ?? '', ipOf(request))
           : await signIns.refresh(sent.get('refresh_token') ?? '', ipOf(request));
-      // A new row has to be known to the relay before its token is used; an ended one is news as well.
-      await changed?.();
+      // A new row has to be known to the relay before its token is used, and a sign-in whose tokens were used twice ends.
+      if (typeof issued !== 'string' || issued === 'invalid_grant') await changed?.();
       if (typeof issued === 'string') return refuse(response, issued, statuses[issued]);
       response.json(issued);
     }),

@@ -15,13 +15,23 @@ let url: string;
 let asked: { path: string; form: Record<string, string> }[];
 /** What the site answers, first to last; the last one again and again. */
 let replies: Reply[];
+/** What the site says of a token that is about to be printed. */
+let check: number;
+/** The tokens that it was asked about. */
+let checked: string[];
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'sign-in-'));
   env = { HOME: home, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
   asked = [];
   replies = [];
+  check = 200;
+  checked = [];
   site = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      checked.push(`${request.url} ${request.headers.authorization}`);
+      return response.writeHead(check).end('{}');
+    }
     let body = '';
     for await (const part of request) body += part;
     asked.push({ path: request.url ?? '', form: Object.fromEntries(new URLSearchParams(body)) });
@@ -42,8 +52,10 @@ const issued = (access: string, refresh: string): Reply => [
   200,
   { access_token: access, refresh_token: refresh, expires_in: 3600, user: { id: 7, username: 'ann' } },
 ];
-const store = (minutes: number) =>
-  keep(env, 'work', { refresh: 'r1', access: 'a1', end: Date.now() + minutes * 60_000 });
+const store = (minutes: number) => {
+  const end = Date.now() + minutes * 60_000;
+  return keep(env, 'work', { refresh: 'r1', access: 'a1', renewAt: end - 5 * 60_000, end });
+};
 const codes: Reply = [
   200,
   {
@@ -56,7 +68,7 @@ const codes: Reply = [
   },
 ];
 const begin = async () => {
-  const shown: string[] = [];
+  const shown: (string | boolean)[] = [];
   const result = await signIn(url, 'laptop', (...what) => shown.push(...what));
   return { shown, result };
 };
@@ -64,17 +76,31 @@ const begin = async () => {
 test('a code is shown with its page until it is approved', async () => {
   replies = [codes, [400, { error: 'authorization_pending' }], [503, {}], issued('a1', 'r1')];
   const { shown, result } = await begin();
-  expect(shown).toEqual(['https://s/device?user_code=BCDF-GHJK', 'BCDF-GHJK']);
+  expect(shown).toEqual(['https://s/device?user_code=BCDF-GHJK', 'BCDF-GHJK', false]);
   expect(result).toMatchObject({ access: 'a1', refresh: 'r1', user: { id: 7, username: 'ann' } });
   expect(asked[0]?.form).toEqual({ client_id: 'gateway', host: 'laptop' });
 });
 
-test.each([
-  ['denied', 'access_denied', 'cancelled'],
-  ['over', 'expired_token', 'sign_in_code'],
-])('a code that is %s ends the waiting', async (_what, error, code) => {
-  replies = [codes, [400, { error }]];
+test.each<[string, Reply, string, string]>([
+  ['denied', codes, 'access_denied', 'cancelled'],
+  ['over', [200, { ...codes[1], expires_in: 0.05, interval: 0.05 }], 'expired_token', 'sign_in_code'],
+])('a code that is %s ends the waiting', async (_what, given, error, code) => {
+  replies = [given, [400, { error }]];
   await expect(begin()).rejects.toMatchObject({ code });
+});
+
+test('a site that forgot the code, as one that starts anew does, gives another', async () => {
+  const other: Reply = [200, { ...codes[1], user_code: 'LMNP-QRST', verification_uri_complete: 'https://s/device?2' }];
+  replies = [codes, [400, { error: 'expired_token' }], other, issued('a1', 'r1')];
+  const { shown, result } = await begin();
+  expect(shown.slice(3)).toEqual(['https://s/device?2', 'LMNP-QRST', true]);
+  expect(result).toMatchObject({ access: 'a1' });
+});
+
+test('a site that forgets every code is not asked for ever', async () => {
+  replies = Array.from({ length: 20 }, (_, index): Reply => (index % 2 ? [400, { error: 'expired_token' }] : codes));
+  await expect(begin()).rejects.toMatchObject({ code: 'sign_in_code' });
+  expect(asked).toHaveLength(8);
 });
 
 test('a site that lets no program sign in says so by having nothing there', async () => {
@@ -88,6 +114,34 @@ test('over SSH the tokens lie in a file that its owner alone reads', async () =>
   expect(statSync(folder()).mode & 0o777).toBe(0o700);
   expect(await accessToken(env, 'work', url)).toBe('a1');
   expect(asked).toEqual([]);
+  expect(checked).toEqual(['/v1/dashboard/billing/subscription Bearer a1']);
+});
+
+test.each([401, 403])('a token that the site refuses with %s is not printed', async (status) => {
+  await store(60);
+  check = status;
+  replies = [[400, { error: 'invalid_grant' }]];
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+  replies = [[503, {}]];
+  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'server_unreachable' });
+  replies = [issued('a2', 'r2')];
+  expect(await accessToken(env, 'work', url)).toBe('a2');
+});
+
+test('a site that has trouble of its own refuses no token by that', async () => {
+  await store(60);
+  check = 503;
+  expect(await accessToken(env, 'work', url)).toBe('a1');
+  site.close();
+  site.closeAllConnections();
+  expect(await accessToken(env, 'work', url)).toBe('a1');
+  expect(asked).toEqual([]);
+});
+
+test('a token of a minute is renewed in its last quarter', async () => {
+  replies = [codes, [200, { ...issued('a1', 'r1')[1], expires_in: 60 }]];
+  const { end = 0, renewAt = 0 } = (await begin()).result ?? {};
+  expect(end - renewAt).toBe(15_000);
 });
 
 test('terminals that ask at once renew once', async () => {
@@ -110,7 +164,7 @@ test('nobody waits for a process that was killed while it renewed', async () => 
 test('a token that another machine of the same home renewed is adopted', async () => {
   await store(1);
   site.prependOnceListener('request', () =>
-    writeFileSync(file(), JSON.stringify({ refresh: 'r9', access: 'a9', end: Date.now() + 3_600_000 })),
+    writeFileSync(file(), JSON.stringify({ refresh: 'r9', access: 'a9', renewAt: 0, end: Date.now() + 3_600_000 })),
   );
   replies = [[400, { error: 'invalid_grant' }]];
   expect(await accessToken(env, 'work', url)).toBe('a9');

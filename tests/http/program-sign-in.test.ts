@@ -227,6 +227,10 @@ test.each<[string, (keyId: number) => Promise<unknown>]>([
   const live = await api.gateway.rows("SELECT id FROM tokens WHERE kind = 'agent' AND deleted_at IS NULL");
   expect(await api.gateway.rows('SELECT token_id AS id FROM sign_ins')).toEqual(live);
   expect(await withToken(token)).toBeGreaterThanOrEqual(401);
+  // What the terminal asks before it prints a token.
+  const asked = '/v1/dashboard/billing/subscription';
+  const question = new Request(`http://gateway${asked}`, { headers: { authorization: `Bearer ${token}` } });
+  expect([401, 403]).toContain((await api.gateway.relay.handle(question, asked, { ip: () => '127.0.0.1' })).status);
   expect((await renew(refresh)).words.error).toBe('invalid_grant');
 });
 

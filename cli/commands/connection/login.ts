@@ -47,9 +47,10 @@ async function loginByCode(context: Context, name: string, url: string): Promise
   const { env } = context;
   // Plain HTTP to another machine carries an access token at most, which its user decides to send.
   if (!isSecure(url)) return false;
-  const show = (address: string, code: string): void =>
+  const show = (address: string, code: string, again: boolean): void =>
     context.output.note(
-      `${context.say('在浏览器中打开', 'Open in a browser')}: ${safeText(address)}\n` +
+      `${again ? `${context.say('站点已不认得该代码，请使用新代码', 'The site no longer knows that code; use the new one')}\n` : ''}` +
+        `${context.say('在浏览器中打开', 'Open in a browser')}: ${safeText(address)}\n` +
         `${context.say('核对代码', 'Compare the code')}: ${safeText(code)}`,
     );
   const waiting = () => context.say('等待批准', 'waiting for the approval');

@@ -99,7 +99,7 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
     [t('device.program'), asked.name],
     [t('device.host'), asked.host],
     [t('device.address'), asked.address],
-    [t('device.code'), asTold(code)],
+    [t('device.code'), displayedCode(code)],
     [t('device.as'), self?.username],
     [t('device.spends'), self === undefined ? undefined : t('device.balance', { amount: money(self.quota) })],
     [t('device.group'), self?.group],
@@ -138,7 +138,7 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
 }
 
 /** As the program writes it, however it was typed. */
-const asTold = (code: string): string =>
+const displayedCode = (code: string): string =>
   code
     .toUpperCase()
     .replace(/[^A-Z]/g, '')
