@@ -104,6 +104,7 @@ const elsewhere = [
   'exec',
   'chat',
   'login',
+  'token print',
   'channel balance',
   'db move',
   'node drain',
