@@ -17,7 +17,7 @@ import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts
 import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerMessage, LedgerRequest, LedgerResponse } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
-import { createEngine, type Engine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
+import { type Engine, LedgerEngine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
 import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/pending.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
@@ -172,7 +172,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
     print: listeners.print,
     drain: listeners.drain,
   });
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: leasingStore(store, leases, files.acknowledged),
     onBalance: listeners.message,
     onHealth: listeners.health,

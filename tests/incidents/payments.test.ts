@@ -128,7 +128,7 @@ incident(
 );
 
 incident('litellm#33872', 'spending that could not be written was dropped with the batch it was in', async () => {
-  const { createEngine } = await import('../../server/billing/ledger/engine.ts');
+  const { LedgerEngine } = await import('../../server/billing/ledger/engine.ts');
   let broken = 2;
   const written: string[] = [];
   const store = {
@@ -141,7 +141,7 @@ incident('litellm#33872', 'spending that could not be written was dropped with t
     probe: () => undefined,
     checkpoint: () => undefined,
   };
-  const engine = createEngine({ store: store as never, onBalance: () => undefined, onHealth: () => undefined });
+  const engine = new LedgerEngine({ store: store as never, onBalance: () => undefined, onHealth: () => undefined });
   const refs = Array.from({ length: 5 }, (_, n) => `r${n}`);
   for (const ref of refs) engine.submit({ type: 'settle', ref } as never, () => undefined);
   await expect.poll(() => written.toSorted()).toEqual(refs);

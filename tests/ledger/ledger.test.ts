@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../db/open.ts';
 import type { Hold, LedgerCommand } from '../../server/billing/ledger/commands.ts';
-import { createEngine } from '../../server/billing/ledger/engine.ts';
+import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { createDirectLedger } from '../../server/threads/ledger/direct.ts';
 import { diskFolder } from '../support/disk-folder.ts';
@@ -98,7 +98,7 @@ test('a full disk refuses new work, keeps settlements and writes them when there
   store.nextEpoch();
   store.apply([grant('g', 1, 1000)]);
   let full = true;
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: {
       ...store,
       apply: (commands) => {
@@ -223,7 +223,7 @@ test('50,000 settlements wait for the disk without holding up the thread, then n
   store.apply([grant('g', 1, 1_000_000)]);
   let full = true;
   const stalls: number[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: {
       ...store,
       apply: (commands) => {
@@ -253,7 +253,7 @@ async function failing(broken: (commands: readonly LedgerCommand[]) => Error | n
   store.nextEpoch();
   store.apply([grant('g', 1, 1000)]);
   const healths: boolean[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: {
       ...store,
       apply: (commands) => {

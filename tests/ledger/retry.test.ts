@@ -1,6 +1,6 @@
 /** How long the money engine waits between two tries of a write that failed. */
 import { expect, test } from 'vitest';
-import { createEngine } from '../../server/billing/ledger/engine.ts';
+import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 test('each try of an outage waits longer, and the next outage begins again with the shortest', async () => {
@@ -17,7 +17,7 @@ test('each try of an outage waits longer, and the next outage begins again with 
     probe: () => undefined,
     checkpoint: () => undefined,
   };
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: store as never,
     onBalance: () => undefined,
     onHealth: () => undefined,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
-import { createEngine, type EngineStore } from '../../server/billing/ledger/engine.ts';
+import { type EngineStore, LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
 import { type NodeFiles, openNodeFiles } from '../../server/cluster/node-files.ts';
 import { systemTimers, type Timers } from '../../server/contract/timers.ts';
@@ -72,7 +72,7 @@ function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' |
 function engineOver(store: EngineStore, withOutbox = true, admits = false, timers: Timers = systemTimers) {
   const results: string[] = [];
   const healths: boolean[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store,
     onBalance: () => undefined,
     onHealth: ({ ok }) => healths.push(ok),
@@ -144,7 +144,7 @@ test('an outbox that cannot be read for a moment is a failure of storage, and is
     return files.outbox.take(most);
   };
   const outbox = { ...files.outbox, take };
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: createLedgerStore(database.raw),
     onBalance: () => undefined,
     onHealth: ({ ok }) => healths.push(ok),
@@ -164,7 +164,7 @@ test('what a node had kept when it died is sent by its next start', async () => 
   const again = openNodeFiles(dir, { now: () => now, print: () => undefined });
   expect(again.outbox.size()).toBe(5);
   const store = createLedgerStore(database.raw);
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store,
     onBalance: () => undefined,
     onHealth: () => undefined,
@@ -225,7 +225,7 @@ test('a full outbox keeps what it cannot take in memory, and nothing is admitted
   const small = openNodeFiles(dir, { now: () => now, max: 2, print: () => undefined });
   let gone = true;
   const results: string[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: distant(() => (gone ? 'away' : 'done')),
     onBalance: () => undefined,
     onHealth: () => undefined,
@@ -296,7 +296,7 @@ test('nothing more is sold while neither the books nor the outbox take what is o
   let gone = true;
   const outbox = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };
   const results: string[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: distant(() => (gone ? 'away' : 'done')),
     onBalance: () => undefined,
     onHealth: () => undefined,
@@ -315,7 +315,7 @@ test.each(['with room on the disk', 'with a full disk'])(
   async (disk) => {
     let gone = true;
     const full = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };
-    const engine = createEngine({
+    const engine = new LedgerEngine({
       store: distant(() => (gone ? 'away' : 'done')),
       onBalance: () => undefined,
       onHealth: () => undefined,

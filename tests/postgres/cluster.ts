@@ -4,7 +4,7 @@ import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createLeases, type LeaseAnswer, type Leases } from '../../server/billing/leases/leases.ts';
 import { createNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { LedgerResult } from '../../server/billing/ledger/commands.ts';
-import { createEngine, type Engine } from '../../server/billing/ledger/engine.ts';
+import { type Engine, LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import type { LeaseKind } from '../../server/billing/ports.ts';
 import { reserve, settle } from '../ledger/support.ts';
 import { type Stretch, startProxy } from './proxy.ts';
@@ -115,7 +115,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     leases.begin(epoch);
     life.start(epoch);
   };
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store: {
       ...store,
       async apply(commands) {

@@ -7,7 +7,7 @@ import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
-import { createEngine } from '../../server/billing/ledger/engine.ts';
+import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { createDirectLedger, type DirectLedger } from '../../server/threads/ledger/direct.ts';
@@ -46,7 +46,7 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
   });
   await store.probe();
   const listeners: ((event: BalanceEvent) => void)[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store,
     onBalance: (event) => {
       for (const listener of listeners) listener(event);
@@ -59,9 +59,9 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
         engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
       }),
     apply: store.apply,
-    healthy: engine.health,
+    healthy: () => engine.health(),
     onBalance: (listener) => void listeners.push(listener),
-    drain: engine.drain,
+    drain: () => engine.drain(),
     close: store.close,
   };
 }

@@ -82,219 +82,234 @@ const stays = ({ command, kept, again }: Waiting): boolean =>
 const noop = () => undefined;
 const durable: LedgerResult = { status: 'done' };
 
-export function createEngine(deps: EngineDeps): NodeEngine {
-  const { store, standby, timers = systemTimers } = deps;
-  const outbox = standby?.outbox;
-  let queue: Waiting[] = [];
-  let running = false;
+export class LedgerEngine implements NodeEngine {
+  readonly #store: EngineStore;
+  readonly #standby: Standby | undefined;
+  readonly #outbox: Outbox | undefined;
+  readonly #timers: Pick<Timers, 'set' | 'every'>;
+  readonly #onBalance: EngineDeps['onBalance'];
+  readonly #onHealth: EngineDeps['onHealth'];
+  #queue: Waiting[] = [];
+  #isRunning = false;
   /** Why the last commit failed; null = it did not. */
-  let failing: string | null = null;
+  #failing: string | null = null;
   /** The pending commit takes longer than settlements wait for. */
-  let isLate = false;
-  let isScheduled = false;
+  #isLate = false;
+  #isKeepScheduled = false;
   /** So many at the head have to be applied together again. */
-  let unresolved = 0;
-  let retryMs = firstRetryMs;
-  let reported = true;
+  #unresolved = 0;
+  #retryMs = firstRetryMs;
+  #reported = true;
   /** The outbox took nothing lately: it is full, or its disk is. */
-  let full = false;
-  let idle: Timer | null = null;
-  let drained: (() => void)[] = [];
+  #isOutboxFull = false;
+  #idle: Timer | null = null;
+  #drained: (() => void)[] = [];
 
-  const health = (): StoreHealth => {
-    if ((failing !== null || isLate) && (full || standby?.mayAdmit() !== true))
-      return { ok: false, reason: failing ?? reasonText('tenure_over') };
-    return queue.length >= largestQueue
-      ? { ok: false, reason: reasonText('crowded', { count: queue.length }) }
-      : { ok: true };
-  };
-  const notify = () => {
-    const current = health();
-    if (current.ok === reported) return;
-    reported = current.ok;
-    deps.onHealth(current);
-  };
+  constructor({ store, standby, timers = systemTimers, onBalance, onHealth }: EngineDeps) {
+    this.#store = store;
+    this.#standby = standby;
+    this.#outbox = standby?.outbox;
+    this.#timers = timers;
+    this.#onBalance = onBalance;
+    this.#onHealth = onHealth;
+    if (this.#outbox !== undefined && this.#outbox.size() > 0) this.#scheduleTurn();
+  }
 
-  const dropNumbers = (numbers: readonly number[]) => {
+  submit(command: LedgerCommand, done: (result: LedgerResult | AppError) => void): void {
+    this.#queue.push({ command, done, kept: 0 });
+    if (this.#standby?.durable === true && this.#isStalled()) this.#scheduleKeep();
+    this.#scheduleTurn();
+  }
+
+  resend(commands: readonly LedgerCommand[], kept: () => void): void {
     try {
-      outbox?.drop(numbers);
+      if (this.#outbox === undefined) throw new Error('there is no outbox');
+      this.#outbox.release(this.#outbox.keep(commands));
+      kept();
     } catch {
-      // They stay there, and are duplicates when they are sent again after the next start.
+      // reason: the outbox's disk alone. They wait in memory, and a start after a crash detects that they are missing.
+      this.#resendFromMemory(commands, kept);
     }
-  };
+    this.#scheduleTurn();
+  }
 
-  const respond = (batch: readonly Waiting[], { results, events }: Outcome) => {
+  health(): StoreHealth {
+    if (this.#isStalled() && (this.#isOutboxFull || this.#standby?.mayAdmit() !== true))
+      return { ok: false, reason: this.#failing ?? reasonText('tenure_over') };
+    return this.#queue.length >= largestQueue
+      ? { ok: false, reason: reasonText('crowded', { count: this.#queue.length }) }
+      : { ok: true };
+  }
+
+  drain(): Promise<void> {
+    if (!this.#isRunning) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drained.push(resolve);
+    });
+  }
+
+  #resendFromMemory(commands: readonly LedgerCommand[], kept: () => void): void {
+    let left = commands.length;
+    for (const command of commands)
+      this.#queue.push({
+        command,
+        kept: 0,
+        again: true,
+        done: (result) => {
+          if (!(result instanceof AppError)) this.#reportRejected(command, result);
+          left--;
+          if (left === 0) kept();
+        },
+      });
+  }
+
+  /** The last commit failed, or the pending one is not waited for. */
+  #isStalled(): boolean {
+    return this.#failing !== null || this.#isLate;
+  }
+
+  #reportHealth(): void {
+    const current = this.health();
+    if (current.ok === this.#reported) return;
+    this.#reported = current.ok;
+    this.#onHealth(current);
+  }
+
+  #reportRejected(command: LedgerCommand, result: LedgerResult): void {
+    if (result.status !== 'done' && result.status !== 'duplicate') this.#standby?.onRejected(command, result);
+  }
+
+  #respond(batch: readonly Waiting[], { results, events }: Outcome): void {
     const shipped: number[] = [];
     for (const [index, item] of batch.entries()) {
       const result = results[index];
       if (result === undefined) continue;
       if (item.kept > 0) {
         shipped.push(item.kept);
-        if (result.status !== 'done' && result.status !== 'duplicate') standby?.onRejected(item.command, result);
+        this.#reportRejected(item.command, result);
       } else item.done(result);
     }
-    if (shipped.length > 0) dropNumbers(shipped);
-    for (const event of events) deps.onBalance(event);
-  };
+    if (shipped.length > 0) this.#dropFromOutbox(shipped);
+    for (const event of events) this.#onBalance(event);
+  }
+
+  #dropFromOutbox(numbers: readonly number[]): void {
+    try {
+      this.#outbox?.drop(numbers);
+    } catch {
+      // They stay there, and are duplicates when they are sent again after the next start.
+    }
+  }
 
   /** What speaks of work that is done becomes durable nearby, and is answered. */
-  const keep = () => {
-    const pending = queue.filter(({ kept, command }) => kept === 0 && keptUntilWritten.has(command.type));
+  #keep(): void {
+    const pending = this.#queue.filter(({ kept, command }) => kept === 0 && keptUntilWritten.has(command.type));
     // No caller waits for commands that may be lost.
-    for (const item of queue)
+    for (const item of this.#queue)
       if (item.command.type === 'note') {
         item.done(durable);
         item.done = noop;
       }
-    if (outbox === undefined || pending.length === 0 || standby?.durable !== true) return;
+    if (this.#outbox === undefined || pending.length === 0 || this.#standby?.durable !== true) return;
     try {
-      const numbers = outbox.keep(pending.map(({ command }) => command));
+      const numbers = this.#outbox.keep(pending.map(({ command }) => command));
       for (const [index, item] of pending.entries()) {
         item.kept = numbers[index] ?? 0;
         item.done(durable);
         item.done = noop;
       }
-      full = false;
+      this.#isOutboxFull = false;
     } catch {
       // reason: the outbox's disk alone. They wait in memory, as without an outbox, and no paid request is admitted.
-      full = true;
+      this.#isOutboxFull = true;
     }
-  };
+  }
 
   /** While the database is slow or away a settlement does not wait for it; settlements of one turn are written together. */
-  const scheduleKeep = () => {
-    if (isScheduled) return;
-    isScheduled = true;
+  #scheduleKeep(): void {
+    if (this.#isKeepScheduled) return;
+    this.#isKeepScheduled = true;
     setImmediate(() => {
-      isScheduled = false;
-      if (failing !== null || isLate) keep();
+      this.#isKeepScheduled = false;
+      if (this.#isStalled()) this.#keep();
     });
-  };
+  }
 
-  const withTimeout = async <T>(pending: Promise<T>): Promise<T> => {
-    if (standby?.durable !== true) return pending;
-    const notWaitedFor = () => {
-      isLate = true;
-      keep();
-      notify();
-    };
-    const timer = timers.every(notWaitedFor, timeoutMs);
+  #scheduleTurn(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#nextTurn();
+  }
+
+  #nextTurn(): void {
+    setImmediate(() => this.#turn());
+  }
+
+  /** Never rejects: what goes wrong is a failure of storage, and is tried again. */
+  async #turn(): Promise<void> {
+    try {
+      this.#refill();
+    } catch (error) {
+      return this.#fail(error);
+    }
+    const batch = this.#queue.slice(0, this.#unresolved > 0 ? this.#unresolved : largestBatch);
+    if (batch.length === 0) return this.#failing === null ? this.#settleDown() : this.#probe();
+    try {
+      const pending = this.#commit(batch);
+      if (pending instanceof Promise) await pending;
+    } catch (error) {
+      return this.#store.isInvalidCommand(error) ? this.#commitSingly(batch) : this.#fail(error, '', batch.length);
+    }
+    this.#queue = this.#queue.slice(batch.length);
+    this.#unresolved = 0;
+    this.#recover();
+    this.#nextTurn();
+  }
+
+  /** Commands kept earlier go with the new ones. */
+  #refill(): void {
+    if (this.#outbox === undefined || this.#failing !== null || this.#queue.length >= largestBatch) return;
+    for (const { number, command } of this.#outbox.take(largestBatch - this.#queue.length))
+      this.#queue.push({ command, done: noop, kept: number });
+  }
+
+  #commit(batch: readonly Waiting[]): void | Promise<void> {
+    const pending = this.#store.apply(batch.map((item) => item.command));
+    if (!(pending instanceof Promise)) return this.#respond(batch, pending);
+    return this.#withTimeout(pending).then((outcome) => this.#respond(batch, outcome));
+  }
+
+  async #withTimeout<T>(pending: Promise<T>): Promise<T> {
+    if (this.#standby?.durable !== true) return pending;
+    const timer = this.#timers.every(() => this.#stopWaiting(), timeoutMs);
     try {
       return await pending;
     } finally {
       timer.close();
-      isLate = false;
+      this.#isLate = false;
     }
-  };
+  }
 
-  const commit = (batch: readonly Waiting[]): void | Promise<void> => {
-    const pending = store.apply(batch.map((item) => item.command));
-    if (!(pending instanceof Promise)) return respond(batch, pending);
-    return withTimeout(pending).then((outcome) => respond(batch, outcome));
-  };
-
-  const resolveDrained = () => {
-    for (const resolve of drained) resolve();
-    drained = [];
-  };
-
-  const settleDown = () => {
-    running = false;
-    resolveDrained();
-    idle?.close();
-    if (store.checkpoint === undefined) return;
-    idle = timers.set(() => {
-      try {
-        store.checkpoint?.('TRUNCATE');
-      } catch {
-        // The disk is full or a reader is active; the next quiet moment will do.
-      }
-    }, idleMs);
-    idle.unref();
-  };
-
-  const recovered = () => {
-    failing = null;
-    full = false;
-    retryMs = firstRetryMs;
-    notify();
-  };
-
-  /** No request is admitted while storage fails, so only a write of our own can show that it works again. */
-  const probe = async () => {
-    resolveDrained();
-    try {
-      const pending = store.probe();
-      if (pending instanceof Promise) await pending;
-    } catch (error) {
-      return failure(error);
-    }
-    recovered();
-    await turn();
-  };
-
-  /** Commands kept earlier go with the new ones. */
-  const refill = () => {
-    if (outbox === undefined || failing !== null || queue.length >= largestBatch) return;
-    for (const { number, command } of outbox.take(largestBatch - queue.length))
-      queue.push({ command, done: noop, kept: number });
-  };
-
-  /** Never rejects: what goes wrong is a failure of storage, and is tried again. */
-  const turn = async (): Promise<void> => {
-    try {
-      refill();
-    } catch (error) {
-      return failure(error);
-    }
-    const batch = queue.slice(0, unresolved > 0 ? unresolved : largestBatch);
-    if (batch.length === 0) return failing === null ? settleDown() : probe();
-    try {
-      const pending = commit(batch);
-      if (pending instanceof Promise) await pending;
-    } catch (error) {
-      return store.isInvalidCommand(error) ? singly(batch) : failure(error, '', batch.length);
-    }
-    queue = queue.slice(batch.length);
-    unresolved = 0;
-    recovered();
-    setImmediate(turn);
-  };
-
-  /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
-  const failure = (error: unknown, what = '', attempted = 0) => {
-    failing = what + (store.reasonOf?.(error) ?? messageOf(error));
-    unresolved = store.isUncertain?.(error) === true ? attempted : 0;
-    const rejected = new AppError('storage_unavailable', { reason: failing }, error);
-    keep();
-    const stay: Waiting[] = [];
-    const released: number[] = [];
-    for (const [index, item] of queue.entries()) {
-      if (index < unresolved) stay.push(item);
-      else if (item.kept > 0) released.push(item.kept);
-      else if (stays(item)) stay.push(item);
-      else item.done(rejected);
-    }
-    queue = stay;
-    if (released.length > 0) outbox?.release(released);
-    notify();
-    timers.set(turn, retryMs);
-    retryMs = Math.min(maxRetryMs, retryMs * 2);
-  };
+  /** For the pending commit. */
+  #stopWaiting(): void {
+    this.#isLate = true;
+    this.#keep();
+    this.#reportHealth();
+  }
 
   /** The batch failed as a whole for a reason inside it: one command must not stop the others. */
-  const singly = async (batch: readonly Waiting[]) => {
+  async #commitSingly(batch: readonly Waiting[]): Promise<void> {
     const stuck: Waiting[] = [];
     let reason: { readonly error: unknown; readonly what: string } | null = null;
     for (const [index, item] of batch.entries()) {
       try {
-        const pending = commit([item]);
+        const pending = this.#commit([item]);
         if (pending instanceof Promise) await pending;
       } catch (error) {
-        if (!store.isInvalidCommand(error)) {
+        if (!this.#store.isInvalidCommand(error)) {
           // First in the queue, so that it can be repeated alone.
-          queue = [...batch.slice(index), ...stuck, ...queue.slice(batch.length)];
-          return failure(error, '', 1);
+          this.#queue = [...batch.slice(index), ...stuck, ...this.#queue.slice(batch.length)];
+          return this.#fail(error, '', 1);
         }
         if (stays(item)) {
           stuck.push(item);
@@ -302,57 +317,76 @@ export function createEngine(deps: EngineDeps): NodeEngine {
         } else item.done(new AppError('internal', {}, error));
       }
     }
-    queue = [...stuck, ...queue.slice(batch.length)];
-    unresolved = 0;
+    this.#queue = [...stuck, ...this.#queue.slice(batch.length)];
+    this.#unresolved = 0;
     // What was delivered and cannot be billed is a failure too: nothing more is sold until an operator has looked.
-    if (reason !== null) return failure(reason.error, reason.what);
-    setImmediate(turn);
-  };
+    if (reason !== null) return this.#fail(reason.error, reason.what);
+    this.#nextTurn();
+  }
 
-  const scheduleTurn = () => {
-    if (running) return;
-    running = true;
-    setImmediate(turn);
-  };
-  if (outbox !== undefined && outbox.size() > 0) scheduleTurn();
+  /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
+  #fail(error: unknown, what = '', attempted = 0): void {
+    const reason = what + (this.#store.reasonOf?.(error) ?? messageOf(error));
+    this.#failing = reason;
+    this.#unresolved = this.#store.isUncertain?.(error) === true ? attempted : 0;
+    const rejected = new AppError('storage_unavailable', { reason }, error);
+    this.#keep();
+    const stay: Waiting[] = [];
+    const released: number[] = [];
+    for (const [index, item] of this.#queue.entries()) {
+      if (index < this.#unresolved) stay.push(item);
+      else if (item.kept > 0) released.push(item.kept);
+      else if (stays(item)) stay.push(item);
+      else item.done(rejected);
+    }
+    this.#queue = stay;
+    if (released.length > 0) this.#outbox?.release(released);
+    this.#reportHealth();
+    this.#timers.set(() => void this.#turn(), this.#retryMs);
+    this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2);
+  }
 
-  return {
-    submit(command, done) {
-      queue.push({ command, done, kept: 0 });
-      if (standby?.durable === true && (failing !== null || isLate)) scheduleKeep();
-      scheduleTurn();
-    },
-    resend(commands, kept) {
-      try {
-        if (outbox === undefined) throw new Error('there is no outbox');
-        outbox.release(outbox.keep(commands));
-        kept();
-      } catch {
-        // reason: the outbox's disk alone. They wait in memory, and a start after a crash detects that they are missing.
-        let left = commands.length;
-        for (const command of commands)
-          queue.push({
-            command,
-            kept: 0,
-            again: true,
-            done(result) {
-              if (!(result instanceof AppError) && result.status !== 'done' && result.status !== 'duplicate')
-                standby?.onRejected(command, result);
-              left--;
-              if (left === 0) kept();
-            },
-          });
-      }
-      scheduleTurn();
-    },
-    health,
-    drain: () =>
-      running
-        ? new Promise((resolve) => {
-            drained.push(resolve);
-          })
-        : Promise.resolve(),
-  };
+  /** No request is admitted while storage fails, so only a write of our own can show that it works again. */
+  async #probe(): Promise<void> {
+    this.#resolveDrained();
+    try {
+      const pending = this.#store.probe();
+      if (pending instanceof Promise) await pending;
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#recover();
+    await this.#turn();
+  }
+
+  #recover(): void {
+    this.#failing = null;
+    this.#isOutboxFull = false;
+    this.#retryMs = firstRetryMs;
+    this.#reportHealth();
+  }
+
+  #settleDown(): void {
+    this.#isRunning = false;
+    this.#resolveDrained();
+    this.#idle?.close();
+    if (this.#store.checkpoint === undefined) return;
+    this.#idle = this.#timers.set(() => this.#checkpoint(), idleMs);
+    this.#idle.unref();
+  }
+
+  #checkpoint(): void {
+    try {
+      this.#store.checkpoint?.('TRUNCATE');
+    } catch {
+      // The disk is full or a reader is active; the next quiet moment will do.
+    }
+  }
+
+  #resolveDrained(): void {
+    for (const resolve of this.#drained) resolve();
+    this.#drained = [];
+  }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

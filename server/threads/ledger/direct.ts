@@ -2,7 +2,7 @@
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
 import type { BalanceEvent, Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
-import { createEngine } from '../../billing/ledger/engine.ts';
+import { LedgerEngine } from '../../billing/ledger/engine.ts';
 import { recover } from '../../billing/ledger/recovery.ts';
 import { AppError } from '../../contract/errors.ts';
 
@@ -17,7 +17,7 @@ export function createDirectLedger(database: SqliteDatabase): DirectLedger {
   // Nothing open was left: then nothing is written either, and a command that only reads waits for no disk.
   if (store.holds(Number.MAX_SAFE_INTEGER).length > 0) recover(store);
   const listeners: ((event: BalanceEvent) => void)[] = [];
-  const engine = createEngine({
+  const engine = new LedgerEngine({
     store,
     onBalance: (event) => {
       for (const listener of listeners) listener(event);
@@ -29,8 +29,8 @@ export function createDirectLedger(database: SqliteDatabase): DirectLedger {
       new Promise<LedgerResult>((resolve, reject) => {
         engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
       }),
-    healthy: engine.health,
+    healthy: () => engine.health(),
     onBalance: (listener) => void listeners.push(listener),
-    drain: engine.drain,
+    drain: () => engine.drain(),
   };
 }

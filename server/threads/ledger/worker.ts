@@ -10,7 +10,7 @@ import {
   controlName,
   type LedgerMessage,
 } from '../../billing/ledger/client.ts';
-import { createEngine, type Engine, type StoreHealth } from '../../billing/ledger/engine.ts';
+import { type Engine, LedgerEngine, type StoreHealth } from '../../billing/ledger/engine.ts';
 import { type PendingOutbox, type PendingReport, settlePending } from '../../billing/ledger/pending.ts';
 import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
@@ -99,7 +99,7 @@ async function openStore(
   const missing = progress.missing();
   const pending = settlePending(store, outboxes);
   const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
-  const engine = createEngine({ store, onBalance: outputs.message, onHealth: outputs.health });
+  const engine = new LedgerEngine({ store, onBalance: outputs.message, onHealth: outputs.health });
   progress.note();
   const noting = systemTimers.every(progress.note, noteMs);
   noting.unref();
