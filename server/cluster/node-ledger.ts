@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { EncryptedSample } from '../../db/encrypted-columns.ts';
-import type { BatchOutcome } from '../../db/ledger/postgres/batch.ts';
-import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { encryptedSampleOn } from '../../db/postgres/encrypted-columns.ts';
@@ -17,7 +16,7 @@ import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts
 import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerMessage, LedgerRequest, LedgerResponse } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
-import { type Engine, LedgerEngine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
+import { type Engine, type EngineStore, LedgerEngine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
 import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/pending.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';
@@ -120,7 +119,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
     new Promise((resolve, reject) =>
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
     );
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect: () => openLine(direct, { isOwn: () => order.place.direct !== undefined || wire.isListening() }),
     node: { name: order.name, version: order.version, schema, leaseSeconds: order.leaseSeconds },
     acknowledged: files.acknowledged,
@@ -145,11 +144,11 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
     ...{
       leaseStore,
       nodeLease,
-      move: store.move,
-      isUncertain: store.isUncertain,
-      unavailable: store.unavailable,
+      move: (moves, epoch) => store.move(moves, epoch),
+      isUncertain: (error) => store.isUncertain(error),
+      unavailable: () => store.unavailable(),
       leaseMs: order.leaseSeconds * 1000,
-      epoch: store.epoch,
+      epoch: () => store.epoch(),
       send: (text) => wire.send(text),
     },
     nodes: () => heartbeat.nodes(),
@@ -164,9 +163,9 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
   const heartbeat: NodeHeartbeat = createNodeHeartbeat({
     connect: () => openLine(order.place, { name: 'gateway keeper' }),
     name: order.name,
-    epoch: store.epoch,
-    beat: store.probe,
-    unavailable: store.unavailable,
+    epoch: () => store.epoch(),
+    beat: () => store.probe(),
+    unavailable: () => store.unavailable(),
     cleanup: leases.cleanup,
     submit: submitted,
     print: listeners.print,
@@ -257,22 +256,25 @@ const standbyOf = (
 });
 
 /** After the commit, what was not paid out of leases is in reach again. */
-const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: Acknowledged) => ({
-  ...store,
-  async probe(): Promise<void> {
+const leasingStore = (store: PostgresLedgerStore, leases: LeaseManager, copies: Acknowledged): EngineStore => ({
+  async probe() {
     await store.probe();
     copies.check();
   },
-  async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
+  async apply(commands) {
     const outcome = await store.apply(commands);
     leases.settled(commands, outcome.unspent);
     return outcome;
   },
+  isInvalidCommand: (error) => store.isInvalidCommand(error),
+  isUncertain: (error) => store.isUncertain(error),
+  reasonOf: (error) => store.reasonOf(error),
 });
 
 /** The amount to be taken from a balance may be leased and idle on some node. */
 const withRecall = (engine: Engine, leases: LeaseManager): Engine => ({
-  ...engine,
+  health: () => engine.health(),
+  drain: () => engine.drain(),
   submit(command, done) {
     if (command.type !== 'deduct') return engine.submit(command, done);
     engine.submit(command, (result) => {

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encryptedSample, keyMark, type Rotate, rotateSecrets } from '../../db/encrypted-columns.ts';
 import { postgresStats } from '../../db/ledger/postgres/stats.ts';
-import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import { ledgerStats } from '../../db/ledger/sqlite/stats.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { migrate } from '../../db/migrate.ts';
@@ -152,7 +152,7 @@ const rotate: Rotate = (purpose, text) => ({ encrypted: `${text} ${purpose}`, hm
 
 const storeOf = (name: string, confirmed: Map<string, readonly LedgerCommand[]>): PostgresLedgerStore => {
   const keyOf = ({ epoch, run, seq }: SeqMark) => `${epoch} ${run} ${seq}`;
-  return createPostgresLedgerStore({
+  return new PostgresLedger({
     connect: async () => line,
     node: { name, version: '9.9.9', schema: '0001', leaseSeconds: 30 },
     acknowledged: {

@@ -1,6 +1,6 @@
 /** What a node does while its database cannot be reached: callers get an error at once, in our own words; the driver's are for the operator. */
 import { expect, test } from 'vitest';
-import { createPostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger } from '../../db/ledger/postgres/store.ts';
 import type { Line } from '../../db/postgres/line.ts';
 import { leaseSecondsIn } from '../../server/cluster/order.ts';
 import { callerReason, reasonText } from '../../server/contract/storage-reasons.ts';
@@ -10,7 +10,7 @@ const rejected = () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:54
 function storeOver(connect: () => Promise<Line>) {
   const messages: string[] = [];
   const clock = { at: 0 };
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect,
     node: { name: 'n', version: 'test', schema: '' },
     acknowledged: {

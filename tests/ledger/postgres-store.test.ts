@@ -1,6 +1,6 @@
 /** What the store on PostgreSQL does when a connection, a commit or its own number is in doubt: over a server on paper. */
 import { expect, test } from 'vitest';
-import { createPostgresLedgerStore, type PostgresLedgerDeps } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger, type PostgresLedgerDeps } from '../../db/ledger/postgres/store.ts';
 import type { Answer, Line } from '../../db/postgres/line.ts';
 import type { SeqMark } from '../../db/postgres/nodes.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
@@ -91,7 +91,7 @@ function bench(more: Partial<PostgresLedgerDeps> = {}) {
   let runs = 0;
   const kept = new Map<string, readonly LedgerCommand[]>();
   const keyOf = ({ epoch, run, seq }: SeqMark) => `${epoch} ${run} ${seq}`;
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect,
     node: { name: 'n', version: 'v', schema: 's' },
     acknowledged: {

@@ -95,7 +95,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       },
     },
     move: (moves, epoch) => store.move(moves, epoch),
-    isUncertain: store.isUncertain,
+    isUncertain: (error) => store.isUncertain(error),
     recall(account, token, _holders, mark) {
       const by = store.epoch();
       for (const peer of others()) wire(peer, () => peer.leases.recalled(account, token, by, mark));
@@ -106,7 +106,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
         if (peer.node.store.epoch() === to) wire(peer, () => peer.leases.onResponse(account, epoch, mark));
     },
     nodes: () => peers.length,
-    unavailable: store.unavailable,
+    unavailable: () => store.unavailable(),
     now: () => performance.now(),
     after: (ms, work) => void setTimeout(work, ms),
   });
@@ -117,7 +117,10 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   };
   const engine = new LedgerEngine({
     store: {
-      ...store,
+      probe: () => store.probe(),
+      isInvalidCommand: (error) => store.isInvalidCommand(error),
+      isUncertain: (error) => store.isUncertain(error),
+      reasonOf: (error) => store.reasonOf(error),
       async apply(commands) {
         const epoch = store.epoch();
         const outcome = await store.apply(commands);
@@ -172,7 +175,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       }
       return submit({ ...settle(request.ref, request.account, charged), epoch: request.epoch });
     },
-    beat: store.probe,
+    beat: () => store.probe(),
     rest: (account) => leases.idle('account', account),
     reachOf: (account) => connect.get(key('account', account)) ?? 0,
   };

@@ -1,7 +1,7 @@
 /** Books on a real server: GATEWAY_TEST_DATABASE=postgres://… names one on which databases may be created. */
 import { Client } from 'pg';
 import { postgresStats } from '../../db/ledger/postgres/stats.ts';
-import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger, type PostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
@@ -163,7 +163,7 @@ function openNode(
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
   const epochs: number[] = [];
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect: async () => {
       const line = await openLine({ engine: 'postgres', url }, { isOwn });
       opened?.(line);

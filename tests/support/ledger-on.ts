@@ -1,7 +1,7 @@
 /** The ledger in this process, on either engine. */
 
 import { randomUUID } from 'node:crypto';
-import { createPostgresLedgerStore } from '../../db/ledger/postgres/store.ts';
+import { PostgresLedger } from '../../db/ledger/postgres/store.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
@@ -29,7 +29,7 @@ const onFile = (database: SqliteDatabase): TestLedger => ({
 
 /** A node without leases: what nobody has leased pays. */
 async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect: () => openLine(place),
     node: { name: 'test', version: 'test', schema: '' },
     acknowledged: {
@@ -58,10 +58,10 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
       new Promise<LedgerResult>((resolve, reject) => {
         engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
       }),
-    apply: store.apply,
+    apply: (commands) => store.apply(commands),
     healthy: () => engine.health(),
     onBalance: (listener) => void listeners.push(listener),
     drain: () => engine.drain(),
-    close: store.close,
+    close: () => store.close(),
   };
 }

@@ -102,6 +102,8 @@ interface Pending {
   readonly kind: Kind;
 }
 
+const noop = () => undefined;
+
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((item, index) => item === other[index]);
 
@@ -113,226 +115,269 @@ const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
 const maxAttempts = 6;
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
-export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLedgerStore {
-  const { leaseSeconds = defaultLeaseSeconds } = deps.node;
-  const sign = deps.sign ?? (() => () => undefined);
-  let line: Line | null = null;
-  let fence: Fence | null = null;
+const nothing: Omit<Work<null>, 'requested'> = {
+  commands: [],
+  statements: [],
+  decide: () => ({ value: null, statements: [] }),
+};
+
+export class PostgresLedger implements PostgresLedgerStore {
+  readonly #deps: PostgresLedgerDeps;
+  readonly #leaseSeconds: number;
+  readonly #monoNow: () => number;
+  #line: Line | null = null;
+  #fence: Fence | null = null;
   /** Last number that is known to be committed. */
-  let seq = 0;
-  let pending: Pending | null = null;
+  #seq = 0;
+  #pending: Pending | null = null;
   /** What came of such transactions, for those who come again with the same. */
-  const found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
-  let turn: Promise<unknown> = Promise.resolve();
-  const monoNow = deps.monoNow ?? (() => performance.now());
+  readonly #found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
+  /** Ends with the last transaction that was asked for. */
+  #turn: Promise<unknown> = Promise.resolve();
   /** Since when the transaction under way, with its connection, waits for an answer. */
-  let since: number | null = null;
-  let unreachable = false;
-  const isSilent = (): boolean => since !== null && monoNow() - since >= silentMs;
-  const reached = (error: unknown) => {
-    if (unreachable === (error !== null)) return;
-    unreachable = error !== null;
-    deps.onConnectionError?.(error instanceof CommitUnknown ? error.cause : error);
-  };
+  #since: number | null = null;
+  #isUnreachable = false;
 
-  const exclusive = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const timed = async () => {
-      since = monoNow();
-      try {
-        const value = await work();
-        reached(null);
-        return value;
-      } catch (error) {
-        if (line !== null && !line.broken) reached(null);
-        else if (isSilent() || line === null) reached(error);
-        throw error;
-      } finally {
-        since = null;
-      }
+  constructor(deps: PostgresLedgerDeps) {
+    this.#deps = deps;
+    this.#leaseSeconds = deps.node.leaseSeconds ?? defaultLeaseSeconds;
+    this.#monoNow = deps.monoNow ?? (() => performance.now());
+  }
+
+  apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
+    const work = () => {
+      const { statements, read } = readsFor(commands);
+      return {
+        commands,
+        statements,
+        decide: (answers: readonly Answer[]) => {
+          const decided = decideBatch(commands, read(answers), this.epoch());
+          return { value: decided.outcome, statements: decided.statements };
+        },
+      };
     };
-    const next = turn.then(timed, timed);
-    turn = next.catch(() => undefined);
+    return this.#exclusive(() => this.#settled<BatchOutcome>('apply', commands, work));
+  }
+
+  move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome> {
+    const work = () => {
+      const { statements, read } = readsForLeases(moves, epoch);
+      return {
+        commands: [],
+        statements,
+        decide: (answers: readonly Answer[]) => {
+          if (this.#fence?.epoch !== epoch) throw new FencedError('its leases were taken under another number');
+          return decideLeases(moves, read(answers), epoch);
+        },
+      };
+    };
+    return this.#exclusive(() => this.#settled<MoveOutcome>('move', moves, work));
+  }
+
+  async probe(): Promise<void> {
+    await this.#exclusive(() => this.#settled('probe', [], () => nothing));
+  }
+
+  isInvalidCommand(error: unknown): boolean {
+    return isInvalidCommand(error);
+  }
+
+  isUncertain(error: unknown): boolean {
+    return error instanceof CommitUnknown;
+  }
+
+  unavailable(): boolean {
+    return this.#isUnreachable || this.#isSilent();
+  }
+
+  reasonOf(error: unknown): string | null {
+    return this.#isUnreachable || !hasOwnMessage(error) ? reasonText('database_away') : null;
+  }
+
+  epoch(): number {
+    return this.#fence?.epoch ?? 0;
+  }
+
+  close(): void {
+    this.#line?.close();
+  }
+
+  /** One transaction at a time. */
+  #exclusive<Value>(work: () => Promise<Value>): Promise<Value> {
+    const timed = () => this.#timed(work);
+    const next = this.#turn.then(timed, timed);
+    this.#turn = next.catch(() => undefined);
     return next;
-  };
+  }
 
-  /** Whatever is believed is compared with what is there: the server may be another one than a moment ago. */
-  const verify = async (on: Line) => {
-    if (fence === null) return;
-    const done = sign();
-    const row = await inspect(on, fence, leaseSeconds);
-    if (row.alive) done();
-    if (pending !== null) {
-      const committed = row.seq >= pending.seq;
-      const { kind, requested, value } = pending;
-      // Every sign of life is another one, though all of them ask for the same.
-      if (committed && kind !== 'probe') found.set(kind, { requested, value });
-      if (committed) seq = pending.seq;
-      else deps.acknowledged.discard({ ...fence, seq: pending.seq });
-      pending = null;
-    }
-    // Commands that it lost are sent again under a new number, as those of a node that was declared gone.
-    if (!row.alive || row.seq < seq) fence = null;
-    seq = row.seq;
-  };
-
-  const connected = async (): Promise<Line> => {
-    if (line === null || line.broken) {
-      line?.close();
-      line = null;
-      const fresh = await deps.connect();
-      try {
-        await verify(fresh);
-      } catch (error) {
-        fresh.close();
-        throw error;
-      }
-      line = fresh;
-    }
-    if (fence === null) {
-      const { marks, since, markResent } = deps.acknowledged;
-      const done = sign();
-      const run = deps.newRun();
-      const started = await begin(line, { ...deps.node, leaseSeconds, run, now: deps.now() }, marks());
-      fence = { epoch: started.epoch, run };
-      seq = 0;
-      deps.onEpoch(fence.epoch);
-      done();
-      for (const mark of started.behind) deps.onUnlisted(since(mark), () => markResent(mark));
-    }
-    return line;
-  };
-
-  const commit = async <Value>(on: Line, own: Fence, work: Work<Value>, kind: Kind): Promise<Value> => {
-    const next = seq + 1;
-    const done = sign();
-    const head = startNode(own, next, leaseSeconds);
-    const answers = await on.send([...head, ...work.statements]);
-    if (answers[head.length - 1]?.rows.length === 0) {
-      await on.send([{ text: 'ROLLBACK' }]);
-      // Either its number is unchanged or its time is over: the next connection shows which.
-      on.close();
-      throw new FencedError(reasonText('declared_gone'));
-    }
-    const { value, statements } = work.decide(answers.slice(head.length));
-    if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);
-    pending = { seq: next, requested: work.requested, commands: work.commands, value, kind };
-    on.wasLocal();
-    const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
-    // On one disk alone it is not durable where two are required; another commit that waits for both confirms it.
-    if (on.wasLocal() || last?.command !== 'COMMIT') {
-      on.close();
-      throw new CommitUnknown(new Error(last?.command));
-    }
-    pending = null;
-    seq = next;
-    done();
-    return value;
-  };
-
-  const attempt = async <Value>(work: Work<Value>, kind: Kind): Promise<Value> => {
-    const on = await connected();
-    if (fence === null) throw new FencedError('it has no number');
+  async #timed<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#since = this.#monoNow();
     try {
-      return await commit(on, fence, work, kind);
+      const value = await work();
+      this.#noteConnection(null);
+      return value;
     } catch (error) {
-      if (on.broken) {
-        if (pending === null || error instanceof CommitUnknown) throw error;
-        throw new CommitUnknown(error);
-      }
-      if (pending !== null) deps.acknowledged.discard({ ...fence, seq: pending.seq });
-      pending = null;
-      await on.send([{ text: 'ROLLBACK' }]).catch(() => on.close());
+      if (this.#line !== null && !this.#line.broken) this.#noteConnection(null);
+      else if (this.#isSilent() || this.#line === null) this.#noteConnection(error);
       throw error;
+    } finally {
+      this.#since = null;
     }
-  };
+  }
 
-  const isFound = (kind: Kind, requested: readonly unknown[]): boolean => {
-    const earlier = found.get(kind);
-    return earlier !== undefined && isSame(earlier.requested, requested);
-  };
+  #isSilent(): boolean {
+    return this.#since !== null && this.#monoNow() - this.#since >= silentMs;
+  }
 
-  /** A new connection finds out what became of the last transaction. */
-  const resolve = async (kind: Kind, requested: readonly unknown[]) => {
-    if (pending === null) return;
-    // A caller whose command was done but who got no answer has to send the same command again.
-    const isOwn = pending.kind === kind || isFound(kind, requested);
-    try {
-      await connected();
-    } catch (error) {
-      throw isOwn ? new CommitUnknown(error) : error;
-    }
-  };
+  /** @param error null = the database was reached. */
+  #noteConnection(error: unknown): void {
+    if (this.#isUnreachable === (error !== null)) return;
+    this.#isUnreachable = error !== null;
+    this.#deps.onConnectionError?.(error instanceof CommitUnknown ? error.cause : error);
+  }
 
-  const settled = async <Value>(
+  #sign(): () => void {
+    return this.#deps.sign?.() ?? noop;
+  }
+
+  async #settled<Value>(
+    kind: Kind,
     requested: readonly unknown[],
     work: () => Omit<Work<Value>, 'requested'>,
-    kind: Kind,
-  ): Promise<Value> => {
-    await resolve(kind, requested);
-    const earlier = isFound(kind, requested) ? found.get(kind) : undefined;
-    found.delete(kind);
+  ): Promise<Value> {
+    await this.#resolvePending(kind, requested);
+    const earlier = this.#isFound(kind, requested) ? this.#found.get(kind) : undefined;
+    this.#found.delete(kind);
     if (earlier !== undefined) return earlier.value as Value;
     for (let attempts = 1; ; attempts++) {
       try {
-        return await attempt({ ...work(), requested }, kind);
+        return await this.#attempt({ ...work(), requested }, kind);
       } catch (error) {
         if (attempts >= maxAttempts || !collisions.has(codeOf(error))) throw error;
         await pause(attempts * 5);
       }
     }
-  };
+  }
 
-  const nothing: Omit<Work<null>, 'requested'> = {
-    commands: [],
-    statements: [],
-    decide: () => ({ value: null, statements: [] }),
-  };
+  /** A new connection finds out what became of the last transaction. */
+  async #resolvePending(kind: Kind, requested: readonly unknown[]): Promise<void> {
+    if (this.#pending === null) return;
+    // A caller whose command was done but who got no answer has to send the same command again.
+    const isOwn = this.#pending.kind === kind || this.#isFound(kind, requested);
+    try {
+      await this.#connected();
+    } catch (error) {
+      throw isOwn ? new CommitUnknown(error) : error;
+    }
+  }
 
-  return {
-    apply: (commands) =>
-      exclusive(() =>
-        settled<BatchOutcome>(
-          commands,
-          () => {
-            const { statements, read } = readsFor(commands);
-            return {
-              commands,
-              statements,
-              decide: (answers) => {
-                const { outcome, statements: writes } = decideBatch(commands, read(answers), fence?.epoch ?? 0);
-                return { value: outcome, statements: writes };
-              },
-            };
-          },
-          'apply',
-        ),
-      ),
-    move: (moves, epoch) =>
-      exclusive(() =>
-        settled<MoveOutcome>(
-          moves,
-          () => {
-            const { statements, read } = readsForLeases(moves, epoch);
-            return {
-              commands: [],
-              statements,
-              decide(answers) {
-                if (fence?.epoch !== epoch) throw new FencedError('its leases were taken under another number');
-                return decideLeases(moves, read(answers), epoch);
-              },
-            };
-          },
-          'move',
-        ),
-      ),
-    probe: () => exclusive(async () => void (await settled([], () => nothing, 'probe'))),
-    isInvalidCommand,
-    isUncertain: (error) => error instanceof CommitUnknown,
-    unavailable: () => unreachable || isSilent(),
-    reasonOf: (error) => (unreachable || !hasOwnMessage(error) ? reasonText('database_away') : null),
-    epoch: () => fence?.epoch ?? 0,
-    close: () => line?.close(),
-  };
+  #isFound(kind: Kind, requested: readonly unknown[]): boolean {
+    const earlier = this.#found.get(kind);
+    return earlier !== undefined && isSame(earlier.requested, requested);
+  }
+
+  async #attempt<Value>(work: Work<Value>, kind: Kind): Promise<Value> {
+    const line = await this.#connected();
+    const fence = this.#fence;
+    if (fence === null) throw new FencedError('it has no number');
+    try {
+      return await this.#commit(line, fence, work, kind);
+    } catch (error) {
+      if (line.broken) {
+        if (this.#pending === null || error instanceof CommitUnknown) throw error;
+        throw new CommitUnknown(error);
+      }
+      if (this.#pending !== null) this.#deps.acknowledged.discard({ ...fence, seq: this.#pending.seq });
+      this.#pending = null;
+      await line.send([{ text: 'ROLLBACK' }]).catch(() => line.close());
+      throw error;
+    }
+  }
+
+  async #commit<Value>(line: Line, fence: Fence, work: Work<Value>, kind: Kind): Promise<Value> {
+    const next = this.#seq + 1;
+    const done = this.#sign();
+    const head = startNode(fence, next, this.#leaseSeconds);
+    const answers = await line.send([...head, ...work.statements]);
+    if (answers[head.length - 1]?.rows.length === 0) {
+      await line.send([{ text: 'ROLLBACK' }]);
+      // Either its number is unchanged or its time is over: the next connection shows which.
+      line.close();
+      throw new FencedError(reasonText('declared_gone'));
+    }
+    const { value, statements } = work.decide(answers.slice(head.length));
+    if (work.commands.length > 0) this.#deps.acknowledged.keep({ ...fence, seq: next }, work.commands);
+    this.#pending = { seq: next, requested: work.requested, commands: work.commands, value, kind };
+    line.wasLocal();
+    const last = (await line.send([...statements, { text: 'COMMIT' }])).at(-1);
+    // On one disk alone it is not durable where two are required; another commit that waits for both confirms it.
+    if (line.wasLocal() || last?.command !== 'COMMIT') {
+      line.close();
+      throw new CommitUnknown(new Error(last?.command));
+    }
+    this.#pending = null;
+    this.#seq = next;
+    done();
+    return value;
+  }
+
+  async #connected(): Promise<Line> {
+    const line = this.#line === null || this.#line.broken ? await this.#reconnect() : this.#line;
+    if (this.#fence === null) await this.#enlist(line);
+    return line;
+  }
+
+  async #reconnect(): Promise<Line> {
+    this.#line?.close();
+    this.#line = null;
+    const fresh = await this.#deps.connect();
+    try {
+      await this.#verify(fresh);
+    } catch (error) {
+      fresh.close();
+      throw error;
+    }
+    this.#line = fresh;
+    return fresh;
+  }
+
+  /** Whatever is believed is compared with what is there: the server may be another one than a moment ago. */
+  async #verify(line: Line): Promise<void> {
+    const fence = this.#fence;
+    if (fence === null) return;
+    const done = this.#sign();
+    const row = await inspect(line, fence, this.#leaseSeconds);
+    if (row.alive) done();
+    if (this.#pending !== null) this.#judgePending(this.#pending, fence, row.seq);
+    // Commands that it lost are sent again under a new number, as those of a node that was declared gone.
+    if (!row.alive || row.seq < this.#seq) this.#fence = null;
+    this.#seq = row.seq;
+  }
+
+  /** @param committed the last number that the database knows. */
+  #judgePending({ seq, kind, requested, value }: Pending, fence: Fence, committed: number): void {
+    if (committed < seq) this.#deps.acknowledged.discard({ ...fence, seq });
+    else {
+      // Every sign of life is another one, though all of them ask for the same.
+      if (kind !== 'probe') this.#found.set(kind, { requested, value });
+      this.#seq = seq;
+    }
+    this.#pending = null;
+  }
+
+  /** Begins under a new number; what the database lacks of earlier ones is sent again. */
+  async #enlist(line: Line): Promise<void> {
+    const { acknowledged, node, newRun, now, onEpoch, onUnlisted } = this.#deps;
+    const done = this.#sign();
+    const run = newRun();
+    const order = { ...node, leaseSeconds: this.#leaseSeconds, run, now: now() };
+    const started = await begin(line, order, acknowledged.marks());
+    this.#fence = { epoch: started.epoch, run };
+    this.#seq = 0;
+    onEpoch(started.epoch);
+    done();
+    for (const mark of started.behind) onUnlisted(acknowledged.since(mark), () => acknowledged.markResent(mark));
+  }
 }
 
 /** Of this store itself, or of a server that answers; all else is about the way to it. */

@@ -1,6 +1,6 @@
 /** How many settlements a second the ledger writes on PostgreSQL: `GATEWAY_TEST_DATABASE=postgres://… node scripts/launch.mjs lab/measure/ledger [nodes] [seconds] [batch]`. Goal: 8,000 in all on two shared cores. */
 
-import { createPostgresLedgerStore } from '../../../db/ledger/postgres/store.ts';
+import { PostgresLedger } from '../../../db/ledger/postgres/store.ts';
 import { openLine } from '../../../db/postgres/line.ts';
 import { migratePostgres } from '../../../db/postgres/migrate.ts';
 import { openPostgres } from '../../../db/postgres/open.ts';
@@ -62,7 +62,7 @@ function settlement(node: string, index: number): Settle {
 
 /** One node: as fast as its answers come. Prints what it wrote. */
 async function spend(url: string, name: string): Promise<void> {
-  const store = createPostgresLedgerStore({
+  const store = new PostgresLedger({
     connect: () => openLine({ engine: 'postgres', url }, { isOwn: () => true }),
     node: { name, version: '', schema: '' },
     acknowledged: {
