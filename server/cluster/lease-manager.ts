@@ -1,7 +1,7 @@
 /** Leases this machine's relays spend from: acquired from the ledger when they ask, recalled by other nodes, returned when they are idle. */
 
 import { smallFor } from '../../db/postgres/leases.ts';
-import { createLeases, type LeaseAnswer } from '../billing/leases/leases.ts';
+import { type LeaseAnswer, Leases } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, UnspentLease } from '../billing/ports.ts';
@@ -43,7 +43,7 @@ export interface LeaseManagerDeps {
 export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
   const { leaseStore, now, epoch } = deps;
   const messages = createLeaseMessages({ wire: deps, epoch, later: setImmediate });
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore,
     move: deps.move,
     isUncertain: deps.isUncertain,
@@ -58,8 +58,8 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
     now,
     spanMs: deps.leaseMs,
     idle: leaseStore.idle,
-    prefetch: leases.prefetch,
-    release: leases.idle,
+    prefetch: (account, token, amount, done) => leases.prefetch(account, token, amount, done),
+    release: (kind, subject) => leases.idle(kind, subject),
   });
 
   return {
@@ -115,7 +115,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
           if (token > 0) demand.onRejected('token', token);
           leases.recalled(account, token, by, mark, tokenOnly);
         },
-        answered: leases.onResponse,
+        answered: (account, by, mark) => leases.onResponse(account, by, mark),
       }),
     started(fresh) {
       demand.clear();

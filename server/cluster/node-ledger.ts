@@ -16,7 +16,13 @@ import { attachMemory, createMemory } from '../billing/balances/shared-memory.ts
 import { createNodeLease, type OwnNodeLease } from '../billing/leases/node-lease.ts';
 import type { LedgerMessage, LedgerRequest, LedgerResponse } from '../billing/ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../billing/ledger/commands.ts';
-import { type Engine, type EngineStore, LedgerEngine, type Standby, type StoreHealth } from '../billing/ledger/engine.ts';
+import {
+  type Engine,
+  type EngineStore,
+  LedgerEngine,
+  type Standby,
+  type StoreHealth,
+} from '../billing/ledger/engine.ts';
 import { type PendingOutbox, type PendingReport, settlePendingRemote } from '../billing/ledger/pending.ts';
 import type { RecoveryReport } from '../billing/ledger/recovery.ts';
 import { AppError } from '../contract/errors.ts';

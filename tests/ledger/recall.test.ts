@@ -1,7 +1,7 @@
 /** Who waits for money that lies elsewhere believes what was said after its own question, and nothing older. */
 
 import { expect, test } from 'vitest';
-import { createLeases, type LeaseAnswer } from '../../server/billing/leases/leases.ts';
+import { type LeaseAnswer, Leases } from '../../server/billing/leases/leases.ts';
 import type { Grant, LeaseMove } from '../../server/billing/ports.ts';
 import { createLeaseMessages, received } from '../../server/cluster/lease-messages.ts';
 
@@ -38,7 +38,7 @@ function asking(holders: readonly number[] = [holder]) {
   const state = { free: 0, asked: 0 };
   let here = 0;
   const clock = createHandClock();
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore: {
       raise: (_kind, _subject, amount) => {
         here += amount;
@@ -132,7 +132,7 @@ test('a crowd that comes together costs the books no more than one', async () =>
 
 test('while the database is away no request waits for it: a request that needs more than lies here is refused at once, and nothing is sent', async () => {
   let [unavailable, requested, looks] = [true, 0, 0];
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
     move: async () => {
       requested++;
@@ -164,7 +164,7 @@ test('while the database is away no request waits for it: a request that needs m
 function askingForKey(state: Partial<Grant>) {
   const recalls: (readonly [token: number, tokenOnly: boolean])[] = [];
   const clock = createHandClock();
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
     move: async (moves) => ({
       grants: moves.map(() => ({
@@ -240,7 +240,7 @@ function carried() {
   const connect = new Map([['account', 30]]);
   const works: (() => void)[] = [];
   const moves: { readonly sent: readonly LeaseMove[]; done(granted: number): void; failed(): void }[] = [];
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore: {
       raise: (kind, _subject, amount) => void connect.set(kind, (connect.get(kind) ?? 0) + amount),
       takeIdle(kind) {

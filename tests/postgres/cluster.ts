@@ -1,7 +1,7 @@
 /** Several nodes of one site in one process, each with its ledger, its leases and its own stretch of network; between them the wire that carries who waits for what. */
 
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
-import { createLeases, type LeaseAnswer, type Leases } from '../../server/billing/leases/leases.ts';
+import { type LeaseAnswer, Leases } from '../../server/billing/leases/leases.ts';
 import { createNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { type Engine, LedgerEngine } from '../../server/billing/ledger/engine.ts';
@@ -80,7 +80,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       if (!peer.frozen) work();
     }, 1);
 
-  const leases = createLeases({
+  const leases = new Leases({
     leaseStore: {
       raise: (kind, subject, amount) => void add(connect, key(kind, subject), amount),
       takeIdle(kind, subject) {

@@ -6,6 +6,7 @@
 
 import type { Period } from '../../contract/period.ts';
 import type { Grant, LeaseKind, LeaseMove, MoveOutcome, UnspentLease } from '../ports.ts';
+import { LeaseMoves } from './lease-moves.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface LeaseStore {
@@ -72,27 +73,6 @@ export interface LeaseDeps {
   readonly after: (ms: number, work: () => void) => void;
 }
 
-export interface Leases {
-  request(request: LeaseRequest): Promise<LeaseAnswer>;
-  /** Another node waits for this account, and token where there is one: idle amounts are returned at once. @param tokenOnly the balance stays. */
-  recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
-  /** Another node has nothing idle, or has just returned it. An answer to an earlier recall does not count. */
-  onResponse(account: number, by: number, mark: number): void;
-  /** Collects idle amounts from all nodes, and leaves them unleased for a command that takes them from the balance itself. */
-  recallAll(account: number): Promise<void>;
-  /** After the commit of settlements: what they did not take of this node's leases. */
-  settled(unspent: readonly UnspentLease[]): void;
-  /**
-   * Leases some ahead of demand, where it is unleased: no other node is asked for it.
-   * @param token 0 = of the account itself. @param done granted 0 = there was none.
-   */
-  prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void;
-  /** Nothing uses it for the moment. */
-  idle(kind: LeaseKind, subject: number): void;
-  /** Voids all leases; the node continues under this epoch. */
-  begin(epoch: number): void;
-}
-
 /** How long a request waits for what another node holds. */
 const timeoutMs = 2000;
 /** Minimum time between recalls, and between repetitions when nodes do not answer. */
@@ -100,7 +80,6 @@ const recallMs = 50;
 const askAgainMs = 500;
 /** Between two questions for an account that had nothing left: repeated requests do not keep the ledger busy. */
 const restMs = 20;
-const retryMs = 20;
 
 interface Waiter {
   readonly request: LeaseRequest;
@@ -143,18 +122,91 @@ interface Acquired extends Grant {
 /** What of it there is least of. */
 const tokenAnswer = ({ tokenBound }: Grant): LeaseAnswer => (tokenBound === 'limit' ? 'token-exhausted' : tokenBound);
 
-export function createLeases(deps: LeaseDeps): Leases {
-  const { leaseStore, now } = deps;
-  const lines = new Map<number, Line>();
-  let epoch = 0;
-  let marks = 0;
-  let outgoing: LeaseMove[] = [];
-  let grantees: ((grant: Grant | null) => void)[] = [];
-  /** When the pending ledger query began; null = none is pending. */
-  let moving: number | null = null;
+export class Leases {
+  readonly #deps: LeaseDeps;
+  readonly #moves: LeaseMoves;
+  /** By account. */
+  readonly #lines = new Map<number, Line>();
+  /** Of the last recall. */
+  #mark = 0;
 
-  const lineOf = (account: number): Line => {
-    const known = lines.get(account);
+  constructor(deps: LeaseDeps) {
+    const { leaseStore, move, isUncertain, now, after } = deps;
+    this.#deps = deps;
+    const raise = (kind: LeaseKind, subject: number, amount: number) => leaseStore.raise(kind, subject, amount);
+    this.#moves = new LeaseMoves({ move, isUncertain, raise, now, after });
+  }
+
+  request(request: LeaseRequest): Promise<LeaseAnswer> {
+    const line = this.#lineOf(request.account);
+    return new Promise((resolve) => {
+      line.waiting.push({ request, since: this.#deps.now(), answer: resolve, isRemote: false });
+      void this.#serve(request.account);
+    });
+  }
+
+  /** Another node waits for this account, and token where there is one: idle amounts are returned at once. @param tokenOnly the balance stays. */
+  recalled(account: number, token: number, by: number, mark: number, tokenOnly = false): void {
+    if (!tokenOnly) this.idle('account', account);
+    if (token > 0) this.idle('token', token);
+    // The recalling node finds it then.
+    this.#whenReturned(account, (isWritten) => {
+      if (isWritten) this.#deps.answer(account, by, mark);
+    });
+  }
+
+  /** Another node has nothing idle, or has just returned it. An answer to an earlier recall does not count. */
+  onResponse(account: number, by: number, mark: number): void {
+    const line = this.#lines.get(account);
+    if (line === undefined || line.mark !== mark) return;
+    line.responses.add(by);
+    line.updated = true;
+    void this.#serve(account);
+  }
+
+  /** Collects idle amounts from all nodes, and leaves them unleased for a command that takes them from the balance itself. */
+  async recallAll(account: number): Promise<void> {
+    const all = Number.MAX_SAFE_INTEGER;
+    const missing = () => ({ account: all, token: 0 });
+    await this.request({ account, token: 0, need: all, missing, reserve: () => false, partial: true });
+    this.idle('account', account);
+    await new Promise<void>((resolve) => this.#whenReturned(account, () => resolve()));
+  }
+
+  /** After the commit of settlements: what they did not take of this node's leases. */
+  settled(unspent: readonly UnspentLease[]): void {
+    for (const { kind, subject, amount } of unspent) this.#deps.leaseStore.raise(kind, subject, amount);
+  }
+
+  /**
+   * Leases some ahead of demand, where it is unleased: no other node is asked for it.
+   * @param token 0 = of the account itself. @param done granted 0 = there was none.
+   */
+  prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void {
+    if (this.#deps.unavailable()) return;
+    const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
+    this.#moves.acquire(
+      { type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: this.#deps.nodes() },
+      (grant) => {
+        if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
+      },
+    );
+  }
+
+  /** Nothing uses it for the moment: it is returned. */
+  idle(kind: LeaseKind, subject: number): void {
+    const amount = this.#deps.leaseStore.takeIdle(kind, subject);
+    if (amount > 0) this.#moves.giveBack(kind, subject, amount);
+  }
+
+  /** Voids all leases; the node continues under this epoch. */
+  begin(epoch: number): void {
+    this.#moves.begin(epoch);
+    this.#deps.leaseStore.drop();
+  }
+
+  #lineOf(account: number): Line {
+    const known = this.#lines.get(account);
     if (known !== undefined) return known;
     const fresh: Line = {
       waiting: [],
@@ -166,83 +218,77 @@ export function createLeases(deps: LeaseDeps): Leases {
       rejectedAt: Number.NEGATIVE_INFINITY,
       updated: false,
     };
-    lines.set(account, fresh);
+    this.#lines.set(account, fresh);
     return fresh;
-  };
+  }
 
-  /** Runs one transaction at a time; moves that arrive meanwhile go with the next. The same moves are repeated until their outcome is known. */
-  const pump = async () => {
-    if (moving !== null) return;
-    while (outgoing.length > 0) {
-      moving = now();
-      const [moves, answerWritten, under] = [outgoing, grantees, epoch];
-      outgoing = [];
-      grantees = [];
-      const grants = await carry(moves, under);
-      // Under another epoch they are void, whatever their outcome.
-      const valid = grants !== null && under === epoch;
-      if (valid)
-        for (const { account, token, granted, tokenGranted } of grants) {
-          if (granted > 0) leaseStore.raise('account', account, granted);
-          if (tokenGranted > 0) leaseStore.raise('token', token, tokenGranted);
-        }
-      for (const [index, reply] of answerWritten.entries()) reply(valid ? (grants[index] ?? null) : null);
-    }
-    moving = null;
-  };
+  /** @param done called when all that was returned until now is written, or is not. */
+  #whenReturned(account: number, done: (isWritten: boolean) => void): void {
+    this.#moves.acquire({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 }, (grant) =>
+      done(grant !== null),
+    );
+  }
 
-  const carry = async (moves: readonly LeaseMove[], under: number): Promise<readonly Grant[] | null> => {
-    for (;;) {
-      try {
-        return (await deps.move(moves, under)).grants;
-      } catch (error) {
-        if (under !== epoch) return null;
-        if (!deps.isUncertain(error)) {
-          // An amount to be returned is already removed from memory, and is returned with the next transaction.
-          outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];
-          if (outgoing.length > 0) deps.after(retryMs, () => void pump());
-          return null;
-        }
-        await new Promise<void>((resolve) => deps.after(retryMs, resolve));
+  /** Serves one account's waiters in the order of their arrival. */
+  async #serve(account: number): Promise<void> {
+    const line = this.#lineOf(account);
+    if (line.isRequesting) return;
+    line.isRequesting = true;
+    let restingMs = 0;
+    for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
+      const known = waiter.request.reserve() ? 'granted' : this.#knownOf(line, waiter);
+      if (known === null) {
+        restingMs = line.rejectedAt + restMs - this.#deps.now();
+        if (restingMs > 0) break;
       }
+      const answer = known ?? (await this.#ask(line, waiter));
+      if (answer !== null) this.#answerFirst(line, waiter, answer);
+      else if (!line.updated) break;
     }
-  };
+    line.isRequesting = false;
+    this.#serveLater(account, line, restingMs);
+  }
 
-  const send = (move: LeaseMove) => {
-    outgoing.push(move);
-    void pump();
-  };
+  /** Waiting requests are checked again, also when no node answers. */
+  #serveLater(account: number, line: Line, restingMs: number): void {
+    const { now, after } = this.#deps;
+    const again = () => void this.#serve(account);
+    if (line.waiting.length > 0) after(restingMs > 0 ? restingMs : recallMs, again);
+    else if (now() - line.rejectedAt >= restMs) this.#lines.delete(account);
+    else after(restMs, again);
+  }
 
-  /** @returns null = the ledger does not answer. A later grant is added to memory all the same. */
-  const acquire = (
-    { account, token, missing, use = 0, received }: LeaseRequest,
-    since: number,
-    partial = false,
-  ): Promise<Acquired | null> =>
-    new Promise((resolve) => {
-      if (deps.unavailable() || (moving !== null && now() - moving >= timeoutMs)) return resolve(null);
-      const { account: need, token: tokenNeed } = missing();
-      grantees.push((grant) => {
-        if (grant === null) return resolve(null);
-        received?.(grant);
-        const { granted, tokenGranted } = grant;
-        resolve({ ...grant, missingAccount: granted < need, missingToken: tokenGranted < tokenNeed });
-      });
-      send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
-      deps.after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
-    });
-
-  const returnIdle = (kind: LeaseKind, subject: number) => {
-    const amount = leaseStore.takeIdle(kind, subject);
-    if (amount > 0) send({ type: 'give-back', kind, subject, amount });
-  };
-
-  const first = (line: Line, waiter: Waiter, answer: LeaseAnswer) => {
+  #answerFirst(line: Line, waiter: Waiter, answer: LeaseAnswer): void {
     line.waiting.shift();
     waiter.answer(answer);
-  };
+  }
 
-  const knownOf = (line: Line, { request: { token, need, missing }, since }: Waiter): LeaseAnswer | null => {
+  /** Asks the ledger once. @returns null = it waits for other nodes. */
+  async #ask(line: Line, waiter: Waiter): Promise<LeaseAnswer | null> {
+    const { request, since } = waiter;
+    const { now } = this.#deps;
+    line.updated = false;
+    const requestedAt = now();
+    // Amounts returned before these answers are in the ledger that is queried now.
+    const received = new Set(line.recalledAt >= since ? line.responses : []);
+    const grant = await this.#acquire(request, since);
+    if (grant !== null && request.reserve()) return 'granted';
+    const answer = this.#judge(line, waiter, grant, received);
+    if (answer === null) return null;
+    if (request.partial === true && answer !== 'away' && now() - since < timeoutMs) {
+      await this.#acquire(request, since, true);
+      if (request.reserve()) return 'granted';
+    }
+    if (answer !== 'away' && answer !== 'elsewhere') {
+      const at = grant?.holders.length === 0 ? requestedAt : line.recalledAt;
+      line.exhausted.set(answer === 'exhausted' ? 0 : request.token, { at, need: request.need, answer });
+      line.rejectedAt = now();
+    }
+    return answer;
+  }
+
+  /** @returns what was found lately for as much or less; null = the ledger has to be asked. */
+  #knownOf(line: Line, { request: { token, need, missing }, since }: Waiter): LeaseAnswer | null {
     if (line.exhausted.size === 0) return null;
     const shortfall = missing();
     for (const [of, amount] of [
@@ -253,30 +299,33 @@ export function createLeases(deps: LeaseDeps): Leases {
       if (known !== undefined && known.at >= since && need >= known.need) return known.answer;
     }
     return null;
-  };
+  }
 
-  /** Only what the ledger had too little of: the node that spends the rest keeps it. */
-  const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
-    const { holders, missingAccount, missingToken } = grant;
-    const elapsed = now() - line.recalledAt;
-    const isOpen = line.recalledAt >= since && !holders.every((one) => line.responses.has(one));
-    if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
-    line.recalledAt = now();
-    line.mark = ++marks;
-    line.responses.clear();
-    deps.recall(account, missingToken ? token : 0, holders, line.mark, !missingAccount);
-  };
+  /** @returns null = the ledger does not answer. A later grant is added to memory all the same. */
+  #acquire(request: LeaseRequest, since: number, partial = false): Promise<Acquired | null> {
+    const { unavailable, now, after, nodes } = this.#deps;
+    const { account, token, missing, use = 0, received } = request;
+    return new Promise((resolve) => {
+      if (unavailable() || this.#moves.pendingMs() >= timeoutMs) return resolve(null);
+      const { account: need, token: tokenNeed } = missing();
+      this.#moves.acquire(
+        { type: 'acquire', account, token, need, tokenNeed, use, nodes: nodes(), partial },
+        (grant) => {
+          if (grant === null) return resolve(null);
+          received?.(grant);
+          const { granted, tokenGranted } = grant;
+          resolve({ ...grant, missingAccount: granted < need, missingToken: tokenGranted < tokenNeed });
+        },
+      );
+      after(Math.max(0, timeoutMs - (now() - since)), () => resolve(null));
+    });
+  }
 
   /** @param received nodes that had answered before that nothing idle is left. @returns null = it waits for others. */
-  const judge = (
-    line: Line,
-    waiter: Waiter,
-    grant: Acquired | null,
-    received: ReadonlySet<number>,
-  ): LeaseAnswer | null => {
+  #judge(line: Line, waiter: Waiter, grant: Acquired | null, received: ReadonlySet<number>): LeaseAnswer | null {
     const { request, since } = waiter;
-    const timedOut = now() - since >= timeoutMs;
-    if (grant === null) return timedOut || deps.unavailable() ? (waiter.isRemote ? 'elsewhere' : 'away') : null;
+    const timedOut = this.#deps.now() - since >= timeoutMs;
+    if (grant === null) return timedOut || this.#deps.unavailable() ? (waiter.isRemote ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
       if (grant.max < request.need) return 'exhausted';
       if (request.token > 0 && grant.tokenMax < request.need) return tokenAnswer(grant);
@@ -289,118 +338,20 @@ export function createLeases(deps: LeaseDeps): Leases {
     if (timedOut) return 'elsewhere';
     if (!grant.missingAccount && !grant.missingToken) return null;
     waiter.isRemote = true;
-    recall(request, line, since, grant);
+    this.#recall(request, line, since, grant);
     return null;
-  };
+  }
 
-  /** Serves one account's waiters in the order of their arrival. */
-  const serve = async (account: number) => {
-    const line = lineOf(account);
-    if (line.isRequesting) return;
-    line.isRequesting = true;
-    let restingMs = 0;
-    for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
-      const { request } = waiter;
-      if (request.reserve()) {
-        first(line, waiter, 'granted');
-        continue;
-      }
-      const known = knownOf(line, waiter);
-      if (known !== null) {
-        first(line, waiter, known);
-        continue;
-      }
-      restingMs = line.rejectedAt + restMs - now();
-      if (restingMs > 0) break;
-      line.updated = false;
-      const requestedAt = now();
-      // Amounts returned before these answers are in the ledger that is queried now.
-      const received = new Set(line.recalledAt >= waiter.since ? line.responses : []);
-      const grant = await acquire(request, waiter.since);
-      if (grant !== null && request.reserve()) {
-        first(line, waiter, 'granted');
-        continue;
-      }
-      const answer = judge(line, waiter, grant, received);
-      if (answer === null) {
-        if (line.updated) continue;
-        break;
-      }
-      if (request.partial === true && answer !== 'away' && now() - waiter.since < timeoutMs) {
-        await acquire(request, waiter.since, true);
-        if (request.reserve()) {
-          first(line, waiter, 'granted');
-          continue;
-        }
-      }
-      if (answer !== 'away' && answer !== 'elsewhere') {
-        const at = grant?.holders.length === 0 ? requestedAt : line.recalledAt;
-        line.exhausted.set(answer === 'exhausted' ? 0 : request.token, { at, need: request.need, answer });
-        line.rejectedAt = now();
-      }
-      first(line, waiter, answer);
-    }
-    line.isRequesting = false;
-    // Waiting requests are checked again, also when no node answers.
-    if (line.waiting.length > 0) deps.after(restingMs > 0 ? restingMs : recallMs, () => void serve(account));
-    else if (now() - line.rejectedAt >= restMs) lines.delete(account);
-    else deps.after(restMs, () => void serve(account));
-  };
-
-  const request = (requested: LeaseRequest): Promise<LeaseAnswer> => {
-    const line = lineOf(requested.account);
-    return new Promise((resolve) => {
-      line.waiting.push({ request: requested, since: now(), answer: resolve, isRemote: false });
-      void serve(requested.account);
-    });
-  };
-
-  /** Resolves when all that was returned until now is written. @param answerWritten null = it is not. */
-  const written = (account: number, answerWritten: (grant: Grant | null) => void) => {
-    grantees.push(answerWritten);
-    send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
-  };
-
-  return {
-    request,
-    recalled(account, token, by, mark, tokenOnly = false) {
-      if (!tokenOnly) returnIdle('account', account);
-      if (token > 0) returnIdle('token', token);
-      // The recalling node finds it then.
-      written(account, (grant) => {
-        if (grant !== null) deps.answer(account, by, mark);
-      });
-    },
-    async recallAll(account) {
-      const all = Number.MAX_SAFE_INTEGER;
-      const missing = () => ({ account: all, token: 0 });
-      await request({ account, token: 0, need: all, missing, reserve: () => false, partial: true });
-      returnIdle('account', account);
-      await new Promise<void>((resolve) => written(account, () => resolve()));
-    },
-    onResponse(account, by, mark) {
-      const line = lines.get(account);
-      if (line === undefined || line.mark !== mark) return;
-      line.responses.add(by);
-      line.updated = true;
-      void serve(account);
-    },
-    settled(unspent) {
-      for (const { kind, subject, amount } of unspent) leaseStore.raise(kind, subject, amount);
-    },
-    prefetch(account, token, amount, done) {
-      if (deps.unavailable()) return;
-      const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
-      grantees.push((grant) => {
-        if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
-      });
-      send({ type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: deps.nodes() });
-    },
-    idle: returnIdle,
-    begin(fresh) {
-      epoch = fresh;
-      outgoing = outgoing.filter(({ type }) => type === 'acquire');
-      leaseStore.drop();
-    },
-  };
+  /** Only what the ledger had too little of: the node that spends the rest keeps it. */
+  #recall({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired): void {
+    const { holders, missingAccount, missingToken } = grant;
+    const now = this.#deps.now();
+    const elapsed = now - line.recalledAt;
+    const isOpen = line.recalledAt >= since && !holders.every((one) => line.responses.has(one));
+    if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
+    line.recalledAt = now;
+    line.mark = ++this.#mark;
+    line.responses.clear();
+    this.#deps.recall(account, missingToken ? token : 0, holders, line.mark, !missingAccount);
+  }
 }
