@@ -32,7 +32,7 @@ import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
 import { newPulse, stallsIn } from '../threads/relay/pulse.ts';
 import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
-import { createRelayThreads } from '../threads/relay/relay-threads.ts';
+import { RelayThreads } from '../threads/relay/relay-threads.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, lockOwner, lockReleaser } from './data-dir.ts';
 import { ReserveSpace } from './reserve-space.ts';
 import { createStopHandler, type StopHandler } from './shutdown-reason.ts';
@@ -188,7 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     ledgerThread.onDeath(recoverThread);
     ledgerThread.onDeath((reason) => fail('ledger', reason));
-    void ledgerThread.suspended.then(relayThreads.suspend);
+    void ledgerThread.suspended.then((reason) => relayThreads.suspend(reason));
     if (hasSharedPort && node === null)
       handovers = listenForHandover(
         files.nextSocket,
@@ -258,7 +258,7 @@ function createRelayPool(count: number, deps: RelayPoolDeps, { files, ledgerPort
   const { print } = deps;
   if (count === 1) return createOneRelay(deps);
   const keep = { pending: files.pending, mark: '', print: print, now: Date.now };
-  return createRelayThreads({ ...deps, count, ledgerPort, keep, onFatal });
+  return new RelayThreads({ ...deps, count, ledgerPort, keep, onFatal });
 }
 
 interface ControlListeners {
@@ -379,7 +379,7 @@ function watchStorage(
       },
       pending: () => ({ ...client.pending(), count: relayThreads.status().pending }),
     },
-    unbilled: relayThreads.status,
+    unbilled: () => relayThreads.status(),
     publish: (status) => control.send({ kind: 'storage', status }),
     print,
     now: Date.now,

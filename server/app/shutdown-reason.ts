@@ -89,7 +89,7 @@ export function createStopHandler({ relayThreads, ledgerThread, print, before, c
       });
     },
     stop(graceMs, delayMs = 0) {
-      if (hasSuccessor) setTimeout(relayThreads.shutDownNow, graceMs).unref();
+      if (hasSuccessor) setTimeout(() => relayThreads.shutDownNow(), graceMs).unref();
       if (ending === null) ledgerThread.leaving();
       ending ??= Promise.all([relayThreads.stop(graceMs, delayMs), endBefore(delayMs + graceMs)]).then(close);
       return ending;

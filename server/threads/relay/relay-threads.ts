@@ -6,19 +6,30 @@
 import { keepPending } from '../../app/shutdown.ts';
 import { allocateRows } from '../../billing/balances/open-requests.ts';
 import { relayName } from '../../billing/ledger/client.ts';
-import { AppError, isErrorCode } from '../../contract/errors.ts';
+import type { AppError } from '../../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import { startThread } from '../../embedded/workers.ts';
-import { createConnections, type Listener } from '../../http/connections.ts';
-import { createRestarts, until, watchThread, within } from '../watch-thread.ts';
+import { type Connections, createConnections, type Listener } from '../../http/connections.ts';
+import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
+import type { HealthReport } from '../../relay/routing/health-report.ts';
+import { createRestarts, until, within } from '../watch-thread.ts';
 import { clockReading } from './clock.ts';
 import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost-thread.ts';
-import type { FromRelay, RelayStatus, RelayUpdate, ThreadStats, ToRelay } from './messages.ts';
+import type {
+  FromRelay,
+  RelayStart,
+  RelayStatus,
+  RelayUpdate,
+  ServingOrder,
+  ThreadStats,
+  ToRelay,
+} from './messages.ts';
 import { forgetPulse, newPulse, type Stall, type StallLimits, stallLimits, watchStalls } from './pulse.ts';
 import { passOn, type RelayPool, type RelayPoolDeps } from './relay-pool.ts';
+import { RelayThread } from './relay-thread.ts';
 
 export interface RelayThreadsDeps extends RelayPoolDeps {
   readonly count: number;
@@ -32,383 +43,321 @@ export interface RelayThreadsDeps extends RelayPoolDeps {
   readonly timers?: Timers;
 }
 
-/** One relay's thread, from its start to its end. */
-interface Thread {
-  /** From 1; a successor has the same. */
-  readonly number: number;
-  readonly worker: Worker;
-  /** First cells of its rows. */
-  readonly rows: number[];
-  /** Chunks of the memory that it knows. */
-  chunks: number;
-  serving: boolean;
-  status: RelayStatus;
-  /** Pending queries, and their answer when the thread dies. */
-  readonly tests: Set<number>;
-  readonly replies: Map<number, readonly number[]>;
-  readonly busy: Map<number, (ports: readonly (readonly [number, boolean])[]) => void>;
-  readonly figured: Map<number, (stats: ThreadStats | null) => void>;
-  readonly ready: PromiseWithResolvers<number>;
-  readonly stopped: PromiseWithResolvers<void>;
-  paused: PromiseWithResolvers<void>;
-  /** Of changes that were sent and are not yet applied, in order. */
-  readonly applying: (() => void)[];
-  readonly stopWatching: () => void;
-  /** Why it was ended; null = it was not. */
-  ended: string | null;
-}
-
 const regionsAtOnce = 4;
 const startMs = 30_000;
 /** What a relay needs beyond its grace, before it is not waited for any more. */
 const endMs = 10_000;
-const nothing: RelayStatus = { open: 0, forwarded: 0, late: 0, rejected: 0, pending: 0, failure: '' };
 /** Numbers of several threads in one: thread and serial. */
 const threadsBits = 16;
 
-export function createRelayThreads(deps: RelayThreadsDeps): RelayPool {
-  const { state, balances, timers = systemTimers } = deps;
-  const { memory, accounts } = balances.money;
-  const threads = new Map<number, Thread>();
+export class RelayThreads implements RelayPool {
+  readonly #deps: RelayThreadsDeps;
+  readonly #timers: Timers;
+  readonly #threads = new Map<number, RelayThread>();
   /** Rows whose requests have all ended. */
-  const spareRows: number[] = [];
-  const nextDelay = createRestarts(timers.monoNow);
-  /** Of those that are gone. */
-  const past = { late: 0, refused: 0 };
-  let port = deps.order.port;
-  let ending = false;
+  readonly #spareRows: number[] = [];
+  readonly #nextDelay: () => number | null;
+  /** Of threads that are gone. */
+  readonly #past = { late: 0, rejected: 0 };
+  readonly #stopWatch: () => void;
+  /** Connections of all threads are descriptors of one process: one of them looks after these. */
+  readonly #connections: Connections;
+  #port: number;
+  #isEnding = false;
   /** Another server takes this one's place. */
-  let moving = false;
-  let nextAsk = 1;
+  #isMoving = false;
 
-  const post = (thread: Thread, message: ToRelay, transfer: MessagePort[] = []) =>
-    thread.worker.postMessage(message, transfer);
-  const each = (message: ToRelay) => {
-    for (const thread of threads.values()) post(thread, message);
-  };
-  const newChunks = (thread: Thread): readonly SharedArrayBuffer[] => {
-    const fresh = memory.parts().chunks.slice(thread.chunks);
-    thread.chunks += fresh.length;
-    return fresh;
-  };
-  const releaseRows = (): number[] =>
-    Array.from({ length: regionsAtOnce }, () => spareRows.pop() ?? allocateRows(memory));
-  const updateOf = (update: Snapshot | SnapshotDelta): Omit<RelayUpdate, 'chunks'> => ({
-    kind: 'news',
-    update,
-    slots: accounts.slotIndexes(
+  constructor(deps: RelayThreadsDeps) {
+    const { timers = systemTimers, stalls = stallLimits, order, descriptors, pulses } = deps;
+    this.#deps = deps;
+    this.#timers = timers;
+    this.#port = order.port;
+    this.#nextDelay = createRestarts(timers.monoNow);
+    this.#stopWatch = watchStalls({
+      pulses,
+      limitMs: stalls.replaceMs,
+      lookMs: stalls.lookMs,
+      found: (stall) => this.#replace(stall),
+      timers,
+    });
+    this.#connections = createConnections(connectionLimits(order.env), descriptors, timers.monoNow, async () =>
+      (await Promise.all(this.#all().map((thread) => thread.ports()))).flat(),
+    );
+  }
+
+  async open(): Promise<number> {
+    const { order, count, state } = this.#deps;
+    if (!order.follows) this.#port = freePort(order.host, order.port);
+    const started = Array.from({ length: count }, (_, index) => this.#launch(index + 1));
+    await Promise.all(started.map(({ ready }) => ready));
+    const listener: Listener = { port: this.#port, timeout: () => undefined, requestIP: () => null };
+    this.#connections.watch(listener, (address) => state.settings.isTrustedProxy(address));
+    return this.#port;
+  }
+
+  async update(update: Snapshot | SnapshotDelta): Promise<void> {
+    const { balances, state } = this.#deps;
+    balances.money.accounts.prepare(state.settings);
+    const message = this.#updateOf(update);
+    await Promise.all(this.#all().map((thread) => thread.apply({ ...message, chunks: thread.newChunks() })));
+  }
+
+  test(order: Parameters<RelayPool['test']>[0]): void {
+    const thread = this.#first();
+    thread?.tests.add(order.id);
+    if (thread === undefined) this.#reportFailedTest(order.id, 'no relay thread');
+    else thread.post({ kind: 'test', ...order });
+  }
+
+  channels(id: number, ids: readonly number[]): void {
+    const thread = this.#first();
+    thread?.healthQuestions.set(id, ids);
+    if (thread !== undefined) thread.post({ kind: 'standing', id, ids });
+    else this.#deps.control({ kind: 'stood', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
+  }
+
+  received(healthReport: HealthReport): void {
+    this.#postAll({ kind: 'heard', healthReport });
+  }
+
+  traffic(): void {
+    this.#postAll({ kind: 'traffic' });
+  }
+
+  taskResponded(answer: TaskCallAnswer): void {
+    const id = Math.floor(answer.id / threadsBits);
+    this.#threads.get(answer.id % threadsBits)?.post({ kind: 'taskAnswered', ...answer, id });
+  }
+
+  tasksLost(): void {
+    this.#postAll({ kind: 'tasksLost' });
+  }
+
+  async stats(): Promise<readonly { readonly thread: number; readonly stats: ThreadStats }[]> {
+    const all = await Promise.all(
+      this.#all().map(async (thread) => ({ thread: thread.number, stats: await thread.stats() })),
+    );
+    return all.flatMap(({ thread, stats }) => (stats === null ? [] : [{ thread, stats }]));
+  }
+
+  status(): RelayStatus {
+    const all = this.#all().map(({ status }) => status);
+    const sum = (of: (one: RelayStatus) => number) => all.reduce((total, one) => total + of(one), 0);
+    return {
+      open: sum(({ open }) => open),
+      forwarded: sum(({ forwarded }) => forwarded),
+      late: this.#past.late + sum(({ late }) => late),
+      rejected: this.#past.rejected + sum(({ rejected }) => rejected),
+      pending: sum(({ pending }) => pending) + this.#deps.ledger.pending().count,
+      failure: all.find(({ failure }) => failure !== '')?.failure ?? '',
+    };
+  }
+
+  suspend(reason: string): void {
+    this.#postAll({ kind: 'suspend', reason });
+  }
+
+  async pause(): Promise<void> {
+    this.#isMoving = true;
+    await Promise.all(this.#all().map((thread) => thread.pause()));
+  }
+
+  forwardTo(endpoint: string | null): void {
+    this.#isMoving = endpoint !== null;
+    this.#postAll({ kind: 'handOn', endpoint });
+  }
+
+  stop(graceMs: number, delayMs = 0, until?: Promise<unknown>): Promise<void> {
+    return this.#stop({ kind: 'stop', graceMs, delayMs, withOthers: this.#isMoving }, delayMs + graceMs, until);
+  }
+
+  shutDownNow(): void {
+    this.#postAll({ kind: 'hurry' });
+  }
+
+  fail({ code, params }: AppError, bankrupt: boolean): Promise<void> {
+    return this.#stop({ kind: 'fail', bankrupt, code, params }, 0);
+  }
+
+  terminate(): void {
+    this.#isEnding = true;
+    this.#stopWatch();
+    for (const thread of this.#all()) this.#end(thread);
+  }
+
+  #all(): readonly RelayThread[] {
+    return [...this.#threads.values()];
+  }
+
+  #first(): RelayThread | undefined {
+    return this.#all().find(({ isServing }) => isServing);
+  }
+
+  #postAll(message: ToRelay): void {
+    for (const thread of this.#threads.values()) thread.post(message);
+  }
+
+  #reportFailedTest(id: number, message: string): void {
+    this.#deps.control({ kind: 'tested', id, result: { ok: false, ms: 0, message } });
+  }
+
+  #releaseRows(): number[] {
+    const { memory } = this.#deps.balances.money;
+    return Array.from({ length: regionsAtOnce }, () => this.#spareRows.pop() ?? allocateRows(memory));
+  }
+
+  #updateOf(update: Snapshot | SnapshotDelta): Omit<RelayUpdate, 'chunks'> {
+    const slots = this.#deps.balances.money.accounts.slotIndexes(
       update.users.map(({ id }) => id),
       update.tokens.map(({ id }) => id),
-    ),
-  });
-  const first = (): Thread | undefined => [...threads.values()].find(({ serving }) => serving);
+    );
+    return { kind: 'news', update, slots };
+  }
 
-  const receive = (thread: Thread, message: FromRelay) => {
+  #pulseOf(number: number): SharedArrayBuffer {
+    return this.#deps.pulses[number - 1] ?? newPulse();
+  }
+
+  /** What a thread says that is not an answer to a question of the main thread alone. */
+  #receive(thread: RelayThread, message: FromRelay): void {
+    const { balances, counter, control } = this.#deps;
     switch (message.kind) {
-      case 'ready':
-        thread.serving = true;
-        return thread.ready.resolve(message.port);
-      case 'failed':
-        return thread.ready.reject(
-          new AppError(isErrorCode(message.code) ? message.code : 'internal', message.params, message.message),
-        );
-      case 'standing':
-        thread.status = message.status;
-        return;
       case 'heard':
-        for (const other of threads.values()) if (other !== thread) post(other, message);
-        if (balances.money.nodeLease === null) return;
+        for (const other of this.#threads.values()) if (other !== thread) other.post(message);
+        if (balances.money.nodeLease !== null) passOn(this.#deps, message);
         break;
       case 'rows': {
-        const rows = releaseRows();
+        const rows = this.#releaseRows();
         thread.rows.push(...rows);
-        return post(thread, { kind: 'rows', rows, chunks: newChunks(thread) });
+        thread.post({ kind: 'rows', rows, chunks: thread.newChunks() });
+        break;
       }
       case 'count':
-        return void deps.counter
+        void counter
           .count(message.model, message.texts)
-          .then((counts) => post(thread, { kind: 'counted', id: message.id, counts }));
-      case 'busy':
-        thread.busy.get(message.id)?.(message.ports);
-        return void thread.busy.delete(message.id);
-      case 'figured':
-        thread.figured.get(message.id)?.(message.stats);
-        return void thread.figured.delete(message.id);
-      case 'applied':
-        return thread.applying.shift()?.();
-      case 'paused':
-        return thread.paused.resolve();
-      case 'stopped':
-        return thread.stopped.resolve();
+          .then((counts) => thread.post({ kind: 'counted', id: message.id, counts }));
+        break;
       case 'task':
-        return deps.control({ ...message, id: message.id * threadsBits + thread.number });
-      case 'tested':
-        thread.tests.delete(message.id);
+        control({ ...message, id: message.id * threadsBits + thread.number });
         break;
-      case 'stood':
-        thread.replies.delete(message.id);
-        break;
+      default:
+        passOn(this.#deps, message);
     }
-    passOn(deps, message);
-  };
-
-  const pulseOf = (number: number): SharedArrayBuffer => deps.pulses[number - 1] ?? newPulse();
+  }
 
   /** Its death is seen like any other, and its requests are settled then. */
-  const replace = ({ thread: number, requestId, ms }: Stall): void => {
-    const thread = threads.get(number);
+  #replace({ thread: number, requestId, ms }: Stall): void {
+    const thread = this.#threads.get(number);
     // One that begins has a time limit of its own, and one of a server that ends too.
-    if (thread?.serving !== true || ending || moving) return;
-    thread.ended = `it stood still for ${Math.round(ms / 1000)} s at request ${requestId || '-'}`;
-    thread.worker.terminate();
-  };
-  const limits = deps.stalls ?? stallLimits;
-  const stopWatch = watchStalls({
-    pulses: deps.pulses,
-    limitMs: limits.replaceMs,
-    lookMs: limits.lookMs,
-    found: replace,
-    timers,
-  });
+    if (thread?.isServing !== true || this.#isEnding || this.#isMoving) return;
+    thread.kill(`it stood still for ${Math.round(ms / 1000)} s at request ${requestId || '-'}`);
+  }
 
-  const launch = (number: number): Thread => {
-    const pulse = pulseOf(number);
+  #launch(number: number): RelayThread {
+    const { memory, nodeLease } = this.#deps.balances.money;
+    const pulse = this.#pulseOf(number);
     forgetPulse(pulse);
-    const worker = startThread('relay');
-    const thread: Thread = {
+    const thread: RelayThread = new RelayThread({
       number,
-      worker,
-      rows: releaseRows(),
-      chunks: 0,
-      serving: false,
-      status: nothing,
-      tests: new Set(),
-      replies: new Map(),
-      busy: new Map(),
-      figured: new Map(),
-      ready: Promise.withResolvers(),
-      stopped: Promise.withResolvers(),
-      paused: Promise.withResolvers(),
-      applying: [],
-      stopWatching: watchThread(worker, (reason) => void died(thread, thread.ended ?? reason)),
-      ended: null,
+      worker: startThread('relay'),
+      memory,
+      rows: this.#releaseRows(),
+      receive: (message) => this.#receive(thread, message),
+      died: (reason) => void this.#died(thread, reason),
+    });
+    this.#threads.set(number, thread);
+    const ledger = this.#deps.ledgerPort(relayName(number));
+    const start: RelayStart = {
+      kind: 'start',
+      order: this.#orderFor(number),
+      thread: number,
+      leased: nodeLease !== null,
+      memory: memory.parts(),
+      clock: clockReading(),
+      rows: thread.rows,
+      update: { ...this.#updateOf(this.#deps.state.snapshot()), chunks: [] },
+      ledger,
+      pulse,
+      bodyCells: this.#deps.bodyCells,
     };
-    // reason: whoever waits for the thread gets the error; a restart waits for nobody.
-    thread.ready.promise.catch(() => undefined);
-    threads.set(number, thread);
-    worker.onmessage = ({ data }: MessageEvent<FromRelay>) => receive(thread, data);
-    const parts = memory.parts();
-    thread.chunks = parts.chunks.length;
-    const ledger = deps.ledgerPort(relayName(number));
-    const { forwardedSocket } = deps.order;
-    const order = {
-      ...deps.order,
-      port,
-      shared: true,
-      mark: `-${number}`,
-      forwardedSocket: number === 1 ? forwardedSocket : '',
-    };
-    const update = { ...updateOf(state.snapshot()), chunks: [] };
-    const leased = balances.money.nodeLease !== null;
-    post(
-      thread,
-      {
-        kind: 'start',
-        order,
-        thread: number,
-        leased,
-        memory: parts,
-        clock: clockReading(),
-        rows: thread.rows,
-        update,
-        ledger,
-        pulse,
-        bodyCells: deps.bodyCells,
-      },
-      [ledger],
-    );
+    thread.post(start, [ledger]);
     return thread;
-  };
+  }
+
+  #orderFor(number: number): ServingOrder {
+    const { order } = this.#deps;
+    const forwardedSocket = number === 1 ? order.forwardedSocket : '';
+    return { ...order, port: this.#port, shared: true, mark: `-${number}`, forwardedSocket };
+  }
 
   /** Others may have its rows when all that was open is durable. */
-  const recoverThread = async ({ number, rows }: Thread): Promise<LostReport> => {
-    const report = await endLost(
-      { balances, state, ledger: deps.ledger, now: timers.now, pause: (ms) => sleep(timers, ms) },
-      number,
-      rows,
-    );
-    void report.written.then(() => spareRows.push(...rows));
+  async #recover({ number, rows }: RelayThread): Promise<LostReport> {
+    const { balances, state, ledger } = this.#deps;
+    const pause = (ms: number) => sleep(this.#timers, ms);
+    const report = await endLost({ balances, state, ledger, now: this.#timers.now, pause }, number, rows);
+    void report.written.then(() => this.#spareRows.push(...rows));
     return report;
-  };
+  }
 
   /** Its requests are ended first, so that its rows and its number can be another's. */
-  const died = async (thread: Thread, reason: string): Promise<void> => {
-    threads.delete(thread.number);
-    forgetPulse(pulseOf(thread.number));
-    thread.ready.reject(new Error(reason));
-    for (const resolve of thread.busy.values()) resolve([]);
-    for (const resolve of thread.figured.values()) resolve(null);
-    for (const id of thread.tests)
-      deps.control({ kind: 'tested', id, result: { ok: false, ms: 0, message: 'the relay thread died' } });
-    for (const [id, ids] of thread.replies) channels(id, ids);
-    past.late += thread.status.late;
-    past.refused += thread.status.rejected;
-    const { settled, voided } = await recoverThread(thread);
-    deps.print(
+  async #died(thread: RelayThread, reason: string): Promise<void> {
+    this.#threads.delete(thread.number);
+    forgetPulse(this.#pulseOf(thread.number));
+    thread.onDeath(reason);
+    for (const id of thread.tests) this.#reportFailedTest(id, 'the relay thread died');
+    for (const [id, ids] of thread.healthQuestions) this.channels(id, ids);
+    this.#past.late += thread.status.late;
+    this.#past.rejected += thread.status.rejected;
+    const { settled, voided } = await this.#recover(thread);
+    this.#deps.print(
       `relay thread ${thread.number} died: ${reason}; of its open requests ${settled} were settled, ${voided} voided`,
     );
-    thread.stopped.resolve();
-    thread.paused.resolve();
-    for (const done of thread.applying.splice(0)) done();
-    if (thread.serving && !ending && !moving) await again(thread.number, reason);
-  };
+    thread.onRecovered();
+    if (thread.isServing && !this.#isEnding && !this.#isMoving) await this.#restart(thread.number, reason);
+  }
 
-  const again = async (number: number, reason: string): Promise<void> => {
-    const delay = nextDelay();
-    if (delay === null) return deps.onFatal(reason);
-    await sleep(timers, delay);
-    if (ending) return;
-    const thread = launch(number);
+  async #restart(number: number, reason: string): Promise<void> {
+    const delay = this.#nextDelay();
+    if (delay === null) return this.#deps.onFatal(reason);
+    await sleep(this.#timers, delay);
+    if (this.#isEnding) return;
+    const thread = this.#launch(number);
     try {
-      if (!(await within(thread.ready.promise, startMs, timers))) throw new Error('did not start in time');
+      if (!(await within(thread.ready, startMs, this.#timers))) throw new Error('did not start in time');
     } catch (error) {
-      end(thread);
-      await recoverThread(thread);
-      return again(number, error instanceof Error ? error.message : String(error));
+      this.#end(thread);
+      await this.#recover(thread);
+      return this.#restart(number, error instanceof Error ? error.message : String(error));
     }
-  };
+  }
 
-  const end = (thread: Thread) => {
-    thread.stopWatching();
-    thread.worker.terminate();
-    threads.delete(thread.number);
-    forgetPulse(pulseOf(thread.number));
-    for (const done of thread.applying.splice(0)) done();
-  };
+  #end(thread: RelayThread): void {
+    thread.end();
+    this.#threads.delete(thread.number);
+    forgetPulse(this.#pulseOf(thread.number));
+  }
 
-  const channels = (id: number, ids: readonly number[]) => {
-    const thread = first();
-    if (thread === undefined)
-      return deps.control({ kind: 'stood', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
-    thread.replies.set(id, ids);
-    post(thread, { kind: 'standing', id, ids });
-  };
+  #hasEnded(): boolean {
+    return this.#all().every(({ status }) => status.open === 0 && status.forwarded === 0);
+  }
 
-  /** Connections of all threads are descriptors of one process: one of them looks after these. */
-  const connections = createConnections(
-    connectionLimits(deps.order.env),
-    deps.descriptors,
-    timers.monoNow,
-    async () => {
-      const replies = [...threads.values()].map((thread) => {
-        const { promise, resolve } = Promise.withResolvers<readonly (readonly [number, boolean])[]>();
-        const id = nextAsk++;
-        thread.busy.set(id, resolve);
-        post(thread, { kind: 'busy', id });
-        return promise;
-      });
-      return (await Promise.all(replies)).flat();
-    },
-  );
-
-  const allEnded = (): boolean =>
-    [...threads.values()].every(({ status }) => status.open === 0 && status.forwarded === 0);
-
-  const over = async (message: ToRelay, ms: number, hold?: Promise<unknown>): Promise<void> => {
-    ending = true;
-    stopWatch();
-    connections.stop();
-    each(message);
-    if (moving) void until(allEnded, ms, timers).then(() => each({ kind: 'allEnded' }));
-    const all = [...threads.values()];
-    await within(Promise.all(all.map(({ stopped }) => stopped.promise)), ms + endMs, timers);
+  /** @param ms that the threads may take. @param hold they stay until then. */
+  async #stop(message: ToRelay, ms: number, hold?: Promise<unknown>): Promise<void> {
+    this.#isEnding = true;
+    this.#stopWatch();
+    this.#connections.stop();
+    this.#postAll(message);
+    if (this.#isMoving)
+      void until(() => this.#hasEnded(), ms, this.#timers).then(() => this.#postAll({ kind: 'allEnded' }));
+    const all = this.#all();
+    await within(Promise.all(all.map(({ stopped }) => stopped)), ms + endMs, this.#timers);
     await hold;
     // What did not answer is ended like what died.
     for (const thread of all) {
-      const isThere = threads.has(thread.number);
-      end(thread);
-      if (isThere) await recoverThread(thread);
+      const isThere = this.#threads.has(thread.number);
+      this.#end(thread);
+      if (isThere) await this.#recover(thread);
     }
-    await keepPending(deps.ledger, deps.keep);
-  };
-
-  return {
-    async open() {
-      if (!deps.order.follows) port = freePort(deps.order.host, deps.order.port);
-      const started = Array.from({ length: deps.count }, (_, index) => launch(index + 1));
-      await Promise.all(started.map(({ ready }) => ready.promise));
-      const listener: Listener = { port, timeout: () => undefined, requestIP: () => null };
-      connections.watch(listener, (address) => state.settings.isTrustedProxy(address));
-      return port;
-    },
-    async update(update) {
-      accounts.prepare(state.settings);
-      const message = updateOf(update);
-      const applied = [...threads.values()].map((thread) => {
-        post(thread, { ...message, chunks: newChunks(thread) });
-        return new Promise<void>((done) => thread.applying.push(done));
-      });
-      await Promise.all(applied);
-    },
-    test(order) {
-      const thread = first();
-      if (thread === undefined)
-        return deps.control({ kind: 'tested', id: order.id, result: { ok: false, ms: 0, message: 'no relay thread' } });
-      thread.tests.add(order.id);
-      post(thread, { kind: 'test', ...order });
-    },
-    channels,
-    received: (healthReport) => each({ kind: 'heard', healthReport }),
-    traffic: () => each({ kind: 'traffic' }),
-    taskResponded(answer) {
-      const thread = threads.get(answer.id % threadsBits);
-      if (thread !== undefined)
-        post(thread, { kind: 'taskAnswered', ...answer, id: Math.floor(answer.id / threadsBits) });
-    },
-    tasksLost: () => each({ kind: 'tasksLost' }),
-    async stats() {
-      const replies = [...threads.values()].map(async (thread) => {
-        const { promise, resolve } = Promise.withResolvers<ThreadStats | null>();
-        const id = nextAsk++;
-        thread.figured.set(id, resolve);
-        post(thread, { kind: 'figures', id });
-        return { thread: thread.number, stats: await promise };
-      });
-      const all = await Promise.all(replies);
-      return all.flatMap(({ thread, stats }) => (stats === null ? [] : [{ thread, stats: stats }]));
-    },
-    status() {
-      const all = [...threads.values()].map(({ status }) => status);
-      const sum = (of: (one: RelayStatus) => number) => all.reduce((total, one) => total + of(one), 0);
-      return {
-        open: sum(({ open }) => open),
-        forwarded: sum(({ forwarded }) => forwarded),
-        late: past.late + sum(({ late }) => late),
-        rejected: past.refused + sum(({ rejected }) => rejected),
-        pending: sum(({ pending }) => pending) + deps.ledger.pending().count,
-        failure: all.find(({ failure }) => failure !== '')?.failure ?? '',
-      };
-    },
-    suspend: (reason) => each({ kind: 'suspend', reason }),
-    async pause() {
-      moving = true;
-      const all = [...threads.values()];
-      for (const thread of all) thread.paused = Promise.withResolvers();
-      each({ kind: 'pause' });
-      await Promise.all(all.map(({ paused }) => paused.promise));
-    },
-    forwardTo(endpoint) {
-      moving = endpoint !== null;
-      each({ kind: 'handOn', endpoint });
-    },
-    stop: (graceMs, delayMs = 0, until) =>
-      over({ kind: 'stop', graceMs, delayMs, withOthers: moving }, delayMs + graceMs, until),
-    shutDownNow: () => each({ kind: 'hurry' }),
-    fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
-    terminate() {
-      ending = true;
-      stopWatch();
-      for (const thread of [...threads.values()]) end(thread);
-    },
-  };
+    await keepPending(this.#deps.ledger, this.#deps.keep);
+  }
 }
