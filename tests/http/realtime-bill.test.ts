@@ -8,7 +8,7 @@ import { systemTimers } from '../../server/contract/timers.ts';
 import type { HttpServer } from '../../server/http/http-server.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
-import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
+import { type Answer, realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
 const model = 'gpt-4o-realtime-preview';
 let gateway: TestGateway;
@@ -188,6 +188,60 @@ test('a crash in the middle of an answer charges what was delivered', async () =
     { quota: Math.round((6 + 201 * 4) * 2.5), completion_tokens: 201, end_reason: 'recovered' },
   ]);
   await killed.close();
+  leave();
+  await ended();
+});
+
+test('a crash charges no input of an answer of which nothing was delivered, and what came before it in full', async () => {
+  await close();
+  await open({ engine: 'sqlite' });
+  let second: Answer | undefined;
+  let asked = 0;
+  upstream.script({
+    answer(answer) {
+      if (asked++ > 0) {
+        second = answer;
+        return;
+      }
+      answer.print('first');
+      answer.done(realtimeUsage(40, 8));
+    },
+  });
+  const { send, untilEvent, leave } = await converse();
+  const observed = async () => {
+    await gateway.ledger.drain();
+    return gateway.raw().prepare('SELECT observed FROM holds').pluck().get();
+  };
+  send(ask);
+  await untilEvent('response.done');
+  const whole = (40 + 8 * 4) * 2.5;
+  await expect.poll(observed).toBe(whole);
+  send(print(words(400)));
+  send(ask);
+  await untilEvent('response.created', 2);
+  // Every event that is read on writes down what is owed.
+  send({ type: 'session.update', session: { type: 'realtime', instructions: '' } });
+  await untilEvent('session.updated');
+  expect(await observed()).toBe(whole);
+  second?.print('now');
+  await expect.poll(observed).toBeGreaterThan(whole + 400 * 2.5);
+  leave();
+  await ended();
+});
+
+test.each(['words', 'sound'])('the first %s of an answer are written down at once', async (kind) => {
+  await close();
+  await open({ engine: 'sqlite', limits: { billMs: 300, checkpointMs: 1e9 } });
+  upstream.script({ answer: (answer) => (kind === 'words' ? answer.print('now') : answer.speak(sound(1))) });
+  const { send, leave } = await converse();
+  send(print('a b c'));
+  send(ask);
+  const observed = async () => {
+    await gateway.ledger.drain();
+    return gateway.raw().prepare('SELECT observed FROM holds').pluck().get();
+  };
+  // More than the six tokens that it read.
+  await expect.poll(observed).toBeGreaterThan(6 * 2.5);
   leave();
   await ended();
 });

@@ -290,7 +290,7 @@ export class RealtimeConversation implements Conversation {
     if (this.#isOver) return;
     this.#firstByteMs ??= this.#core.now();
     const event = typeof data === 'string' && billedEvents.test(data) ? record(parseJson(data)) : null;
-    if (event !== null) this.#received(event);
+    const isOwedNow = event !== null && this.#received(event);
     if (this.#isOver) return;
     if (this.#left !== null) {
       if (this.#turns.waiting() === 0) void this.#end(this.#left);
@@ -300,12 +300,12 @@ export class RealtimeConversation implements Conversation {
     else this.#client.send(data);
     if (event === null) return;
     if (!this.#turnReservation.delivered()) return this.#waitForBalance();
-    const turnEnds = event.type === 'response.created' || event.type === 'response.done';
-    if (turnEnds || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) this.#checkpoint();
+    if (isOwedNow || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) this.#checkpoint();
   }
 
-  #received(event: Json): void {
-    this.#turns.received(event);
+  /** @returns whether an answer's first content went by, or its end. */
+  #received(event: Json): boolean {
+    const isOwedNow = this.#turns.received(event);
     if (event.type === 'response.created') {
       if (this.#left === null) this.#answerBegins();
       else if (this.#drainMs === 0) this.#cancelAnswer();
@@ -316,6 +316,7 @@ export class RealtimeConversation implements Conversation {
       if (rest === false) this.#cut();
       else if (rest !== null) this.#turns.add(rest);
     }
+    return isOwedNow;
   }
 
   /** An answer that the client did not ask for is admitted as it begins: the upstream detected the end of speech. */
@@ -501,9 +502,10 @@ export class RealtimeConversation implements Conversation {
     });
   }
 
+  /** What a crash charges: an answer of which the client got nothing is not in it. */
   #checkpoint(): void {
     this.#checkpointedMs = this.#core.now();
-    this.#turns.count().then(
+    this.#turns.count(false).then(
       (due) => this.#guard(() => this.#isOver || this.#reservation.checkpoint(due, this.#parties.prepared.channel)),
       (error: unknown) => this.#broke(error),
     );

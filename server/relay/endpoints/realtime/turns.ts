@@ -167,19 +167,24 @@ export class Turns {
     this.#asked.push(max);
   }
 
-  /** The upstream sent this. */
-  received(event: Json): void {
+  /** The upstream sent this. @returns whether an answer's first content went by, or its end. */
+  received(event: Json): boolean {
     const type = typeof event.type === 'string' ? event.type : '';
-    if (wordDeltas.has(type)) {
+    if (wordDeltas.has(type) || soundDeltas.has(type)) {
       const turn = this.#turnOf(event);
-      turn.parts.add(partOf(event));
-      if (typeof event.delta === 'string') turn.delivered.add(event.delta);
-      return;
+      const isFirst = !hasContent(turn);
+      if (soundDeltas.has(type)) turn.seconds += secondsIn(event.delta, this.session.rateOut());
+      else {
+        turn.parts.add(partOf(event));
+        if (typeof event.delta === 'string') turn.delivered.add(event.delta);
+      }
+      return isFirst && hasContent(turn);
     }
-    if (soundDeltas.has(type)) {
-      this.#turnOf(event).seconds += secondsIn(event.delta, this.session.rateOut());
-      return;
-    }
+    this.#control(type, event);
+    return type === 'response.done';
+  }
+
+  #control(type: string, event: Json): void {
     switch (type) {
       case 'session.created':
       case 'session.updated':
@@ -282,7 +287,7 @@ export class Turns {
         addWhole(turn, `${key}:${at}`, text(part.text) ?? text(part.transcript));
     }
     // A failed answer without content costs nothing.
-    if (turn.delivered.units > 0 || turn.seconds > 0 || response.status !== 'failed') this.#unreported.push(turn);
+    if (hasContent(turn) || response.status !== 'failed') this.#unreported.push(turn);
   }
 
   /** This usage was reported: of an answer, or of something that is paid on the same bill. */
@@ -332,14 +337,15 @@ export class Turns {
     }
   }
 
-  /** What is owed now, with the words of unreported answers counted. */
-  async count(): Promise<Usage> {
+  /** What is owed now, with the words of unreported answers counted. @param begun with the input of answers that have no content yet. */
+  async count(begun = true): Promise<Usage> {
     for (const turn of this.#unreported) {
       if (turn.counted !== null) continue;
       turn.counted = await this.#countOf(turn);
       this.#max = null;
     }
-    const counts = await Promise.all([...this.#open.values()].map((turn) => this.#countOf(turn)));
+    const open = [...this.#open.values()].filter((turn) => begun || hasContent(turn));
+    const counts = await Promise.all(open.map((turn) => this.#countOf(turn)));
     return [...this.#unreported.map(boundOf), ...counts].reduce(sum, this.#total);
   }
 
@@ -370,6 +376,8 @@ function addWhole(turn: Turn, part: string, words: string | null): void {
   turn.parts.add(part);
   turn.delivered.add(words);
 }
+
+const hasContent = ({ delivered, seconds }: Turn): boolean => delivered.units > 0 || seconds > 0;
 
 const boundOf = (turn: Turn): Usage =>
   turn.counted ?? {
