@@ -18,6 +18,7 @@ function createFileFeed(database: Database): Feed {
       const last = batch.at(-1);
       return last === undefined ? null : { seq: last.seq, changes: batch };
     },
+    unread: async () => [],
     position: () => null,
     trim: async () => changes.trim((await changes.last()) - keptChanges),
   };

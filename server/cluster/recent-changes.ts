@@ -34,8 +34,8 @@ export interface ChangedIds {
 }
 
 export interface RecentChanges {
-  /** What does not arrive is lost: nodes that reach the database do not need it. */
-  post(changed: ChangedIds): Promise<void>;
+  /** @returns whether all of it arrived. */
+  post(changed: ChangedIds): Promise<boolean>;
   /** @returns what was posted in the last `ms` milliseconds; null = Redis does not answer. */
   read(ms: number): Promise<ChangedIds | null>;
 }
@@ -46,7 +46,8 @@ export function createRecentChanges(run: RedisScript<keyof typeof recentChangesS
       // One list of numbers: keys are the negative ones.
       const ids = [...users, ...tokens.map((id) => -id)];
       for (let from = 0; from < ids.length; from += atOnce)
-        await run('post', [key], [keptMs, ...ids.slice(from, from + atOnce)]);
+        if ((await run('post', [key], [keptMs, ...ids.slice(from, from + atOnce)])) === null) return false;
+      return true;
     },
     async read(ms) {
       const ids = await run('read', [key], [Math.ceil(ms)]);

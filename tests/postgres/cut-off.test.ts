@@ -33,6 +33,37 @@ async function refusedAfter(key: string): Promise<number> {
 }
 const addKey = async ({ client }: ServingNode, name: string) =>
   (await client.call('token.create', { name, unlimited_quota: true } as never)) as { id: number; key: string };
+/** A user with balance, and a key. */
+async function addUser({ client }: ServingNode, username: string) {
+  const { id } = (await client.call('user.create', { username, password: 'password1' } as never)) as { id: number };
+  await client.call('user.update', { id, quota: 10_000_000 } as never);
+  const { key } = (await client.call('token.create', {
+    name: 't',
+    unlimited_quota: true,
+    owner: String(id),
+  } as never)) as {
+    key: string;
+  };
+  return { id, key };
+}
+/** Logs in at a node. */
+async function openAccount({ url }: ServingNode, username: string, id: number) {
+  const post = await fetch(`${url}/api/user/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password: 'password1' }),
+  });
+  const session = { cookie: (post.headers.get('set-cookie') ?? '').split(';')[0] ?? '', 'new-api-user': String(id) };
+  const made = await fetch(`${url}/api/user/token`, { method: 'POST', headers: session });
+  const { data } = (await made.json()) as { data: string };
+  const token = { authorization: `Bearer ${data}`, 'new-api-user': String(id) };
+  const look = (headers: Record<string, string>) =>
+    fetch(`${url}/api/user/self`, { headers, signal: AbortSignal.timeout(5000) }).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  return { opens: () => Promise.all([look(session), look(token)]) };
+}
 /** Served again and again, out of what was leased when it was in use. */
 const warm = async (...keys: string[]) => {
   for (const key of keys) {
@@ -65,6 +96,54 @@ test('over Redis a deleted and a disabled key are refused within seconds, others
   await expect.poll(() => statusOf(gone.key), { timeout: 60_000 }).toBe(401);
   await expect.poll(() => statusOf(off.key), { timeout: 60_000 }).toBe(401);
   await expect.poll(() => statusOf(key), { timeout: 60_000 }).toBe(200);
+});
+
+test('over Redis a ban reaches a node that is cut off, and after a reset neither session nor access token opens the account there', async () => {
+  const env = { REDIS_URL: redis.url };
+  cutOff = await start(env);
+  const key = await site.furnish(cutOff);
+  const other = await site.start({ env });
+  const banned = await addUser(other, 'banned');
+  const reset = await addUser(other, 'reset');
+  await warm(key, banned.key, reset.key);
+  const account = await openAccount(cutOff, 'reset', reset.id);
+  expect(await account.opens()).toEqual([200, 200]);
+  await Bun.sleep(1500);
+  proxy.freeze();
+  await Bun.sleep(1500);
+  for (const one of [key, banned.key, reset.key]) await isServed(one);
+  await other.client.call('user.update', { id: reset.id, password: 'password2' } as never);
+  await other.client.call('user.manage', { id: banned.id, action: 'disable' } as never);
+  expect(await refusedAfter(banned.key)).toBeLessThan(5000);
+  // Both are looked up in the database each time.
+  expect(await account.opens()).not.toContain(200);
+  // A reset ends no key.
+  for (const one of [key, reset.key]) await isServed(one);
+  proxy.thaw();
+  await expect.poll(() => statusOf(banned.key), { timeout: 60_000 }).toBe(403);
+  await expect.poll(account.opens, { timeout: 60_000 }).toEqual([401, 401]);
+  await expect.poll(() => statusOf(reset.key), { timeout: 60_000 }).toBe(200);
+});
+
+test('what was changed while no other node was there reaches a node that is cut off as soon as one starts', async () => {
+  const env = { REDIS_URL: redis.url };
+  cutOff = await start(env);
+  const key = await site.furnish(cutOff);
+  const other = await site.start({ env });
+  const gone = await addKey(other, 'gone');
+  await warm(key, gone.key);
+  await other.stop('SIGKILL');
+  await Bun.sleep(1500);
+  proxy.freeze();
+  await Bun.sleep(1500);
+  // As a command of the terminal does it.
+  await site.rows(`DELETE FROM tokens WHERE id = ${gone.id}`);
+  await isServed(gone.key);
+  await site.start({ env });
+  expect(await refusedAfter(gone.key)).toBeLessThan(5000);
+  await isServed(key);
+  proxy.thaw();
+  await expect.poll(() => statusOf(gone.key), { timeout: 60_000 }).toBe(401);
 });
 
 test('a node that reaches neither database nor Redis stops after the seconds that were set, and says so to the balancer', async () => {

@@ -10,6 +10,8 @@ let look: () => void;
 let answer: ChangedIds | null;
 let asked: number[];
 let posted: ChangedIds[];
+let takes: boolean;
+let unread: () => Promise<ChangedIds>;
 let published: UnknownRights[];
 
 beforeEach(() => {
@@ -18,6 +20,8 @@ beforeEach(() => {
   answer = { users: [], tokens: [] };
   asked = [];
   posted = [];
+  takes = true;
+  unread = async () => ({ users: [], tokens: [] });
   published = [];
 });
 
@@ -29,9 +33,13 @@ const open = (hasRedis: boolean): Isolation =>
             asked.push(ms);
             return answer;
           },
-          post: async (changed) => void posted.push(changed),
+          post: async (changed) => {
+            posted.push(changed);
+            return takes;
+          },
         }
       : null,
+    unread: () => unread(),
     aloneMs: 5000,
     knownAt: () => known,
     publish: (rights) => void published.push(rights),
@@ -88,9 +96,73 @@ test('Redis that answers is company enough; without it a node is alone after the
   expect(published).toEqual([{ ...away, all: true }]);
 });
 
-test('what the feed brings is posted: changed and removed users and keys, and nothing where there are none', () => {
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const unchanged = { kind: 'delta', seq: 1, users: [], tokens: [], channels: [], options: {} } as const;
+const nothing = { users: [], tokens: [] };
+const some = { users: [3], tokens: [4] };
+/** As a node that reads the feed all the time. */
+const reading = async (ms: number) => {
+  known = now + ms;
+  await after(ms);
+};
+
+test('what others may not have read is posted at the start and where it starts over, once', async () => {
+  unread = async () => some;
   const isolation = open(true);
-  const unchanged = { kind: 'delta', seq: 1, users: [], tokens: [], channels: [], options: {} } as const;
+  await reading(250);
+  expect(posted.splice(0)).toEqual([some]);
+  await reading(2000);
+  expect(posted).toEqual([]);
+  isolation.changed({ kind: 'snapshot', seq: 2, users: [], tokens: [], channels: [], options: {} });
+  await reading(2000);
+  await reading(2000);
+  expect(posted).toEqual([some]);
+});
+
+test('a node that does not read the feed posts nothing of it', async () => {
+  unread = async () => some;
+  open(true);
+  await after(2000);
+  expect(posted).toEqual([]);
+});
+
+test('what Redis did not take is posted again, once a second at most', async () => {
+  unread = async () => some;
+  takes = false;
+  open(true);
+  await reading(250);
+  takes = true;
+  await reading(250);
+  expect(posted).toEqual([some]);
+  await reading(1000);
+  await reading(1000);
+  expect(posted).toEqual([some, some]);
+});
+
+test('what the database did not say is posted when it does', async () => {
+  unread = () => Promise.reject(new Error('away'));
+  open(true);
+  await reading(250);
+  unread = async () => some;
+  await reading(1000);
+  expect(posted).toEqual([some]);
+});
+
+test('a change that Redis did not take is among what is posted again', async () => {
+  const isolation = open(true);
+  await reading(250);
+  expect(posted.splice(0)).toEqual([nothing]);
+  takes = false;
+  isolation.changed({ ...unchanged, users: [{ id: 3 } as never], removed: { users: [], tokens: [4], channels: [] } });
+  await settled();
+  takes = true;
+  unread = async () => some;
+  await reading(1000);
+  expect(posted).toEqual([some, some]);
+});
+
+test('what the feed brings is posted: changed and removed users and keys, and nothing where there are none', async () => {
+  const isolation = open(true);
   isolation.changed({ ...unchanged, removed: { users: [], tokens: [], channels: [3] } });
   expect(posted).toEqual([]);
   isolation.changed({
@@ -99,5 +171,6 @@ test('what the feed brings is posted: changed and removed users and keys, and no
     tokens: [{ id: 2 } as never],
     removed: { users: [8], tokens: [9], channels: [] },
   });
+  await settled();
   expect(posted).toEqual([{ users: [1, 8], tokens: [2, 9] }]);
 });

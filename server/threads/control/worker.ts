@@ -6,6 +6,7 @@ import { createChangeStream } from '../../../db/change-stream.ts';
 import { createJobLock } from '../../../db/create-job-lock.ts';
 import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
+import type { Feed } from '../../../db/repositories/changes.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
@@ -126,7 +127,7 @@ async function start(order: ControlStart) {
     timers,
   });
   await publisher.start();
-  if (order.leaseSeconds !== null) isolation = await watchIsolation(publisher, order.leaseSeconds, timers);
+  if (order.leaseSeconds !== null) isolation = await watchIsolation(feed, publisher, order.leaseSeconds, timers);
   const requestIds = new RequestIds(timers.now);
   const api = {
     services,
@@ -301,12 +302,23 @@ async function joinPeers({
 }
 
 /** A node that is cut off learns on the Redis of the site, if there is one, whose rights have changed. */
-async function watchIsolation(publisher: Publisher, leaseSeconds: number, timers: Timers): Promise<Isolation> {
+async function watchIsolation(
+  feed: Feed,
+  publisher: Publisher,
+  leaseSeconds: number,
+  timers: Timers,
+): Promise<Isolation> {
   const { createIsolation } = await import('./isolation.ts');
   const { aloneSecondsIn } = await import('../../cluster/order.ts');
   const url = process.env.REDIS_URL ?? '';
   return createIsolation({
     recentChanges: url === '' ? null : await recentChangesAt(url, timers),
+    async unread() {
+      const changes = await feed.unread();
+      const idsOf = (kind: string) =>
+        changes.flatMap(({ entity, entity_id }) => (entity === kind ? [Number(entity_id)] : []));
+      return { users: idsOf('users'), tokens: idsOf('tokens') };
+    },
     aloneMs: aloneSecondsIn(process.env, leaseSeconds) * 1000,
     knownAt: publisher.knownAt,
     publish: publisher.unknown,
