@@ -26,6 +26,8 @@ export interface ClientOptions {
   readonly timeoutMs: number;
   /** What an upgrade of the data directory does meanwhile. */
   readonly migrating?: (step: MigrationStep) => void;
+  /** Called with why what nodes that are gone have left could not be ended. */
+  readonly notCollected?: (error: unknown) => void;
   /** Called for every HTTP call. */
   readonly trace?: (text: string) => void;
 }
@@ -67,7 +69,12 @@ export async function folderFree(dataDir: string): Promise<void> {
 
 async function openFolder(options: ClientOptions): Promise<Client> {
   const { openDirect } = await import('../server/app/in-process.ts');
-  const direct = await openDirect(options.dataDir, options.env, options);
+  const { language, migrating, notCollected } = options;
+  const direct = await openDirect(options.dataDir, options.env, {
+    language,
+    onMigration: migrating,
+    onNotCollected: notCollected,
+  });
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }
 

@@ -8,6 +8,7 @@ import { localizer } from '../server/contract/plural.ts';
 import { safeText } from '../server/contract/safe-text.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
+import { messageOf } from './errors.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
 import { MigrationLines } from './parts/migration-lines.ts';
 import { withProgress } from './parts/progress.ts';
@@ -55,6 +56,8 @@ export interface Context {
   readonly screens: boolean;
   /** The words of the reader's language. */
   say(zh: string, en: string): string;
+  /** Says why what nodes that are gone have left could not be ended. */
+  notCollected(error: unknown): void;
   /** @returns the whole of standard input without its last line end. @throws AppError input_needed after 30 s of silence. */
   readSecret(flag: string): Promise<string>;
   /** A secret given by `--<name>-stdin`, `--<name>-file` or the environment; undefined when none was. @throws AppError usage for an empty one. */
@@ -126,6 +129,16 @@ export function createContext(
     return [file === '-' ? await readAll(stdin, from) : readFileSync(file, 'utf8').replace(/\r?\n$/, ''), from];
   };
 
+  const notCollected = (error: unknown): void => {
+    const why = messageOf(error, language);
+    output.note(
+      say(
+        `已停止的节点留下的未结请求未能结清：${why}。下一条命令会再试`,
+        `what stopped nodes have left open could not be ended: ${why}. The next command tries again`,
+      ),
+    );
+  };
+
   return {
     flags,
     env,
@@ -136,6 +149,7 @@ export function createContext(
     interactive,
     screens: interactive && streams.outIsTty && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
     say,
+    notCollected,
     client() {
       const options = async (): Promise<ClientOptions> => ({
         dataDir,
@@ -145,6 +159,7 @@ export function createContext(
         language,
         timeoutMs: secondsOf(flags.timeout) * 1000,
         migrating: new MigrationLines(say, output.note).report,
+        notCollected,
         ...(flags.debug === true || flags.verbose === true ? { trace: output.note } : {}),
       });
       client ??= options().then(openClient);

@@ -64,6 +64,14 @@ const words = {
   see: { zh: '参见：', en: 'see: ' },
 } as const;
 
+/** In the reader's language, where it is one of ours. */
+export const messageOf = (error: unknown, language: Language): string =>
+  error instanceof AppError
+    ? formatError(error.code, error.params, language)
+    : error instanceof Error
+      ? error.message
+      : String(error);
+
 /** @returns the exit code. */
 export function printError(
   error: unknown,
@@ -73,12 +81,7 @@ export function printError(
 ): number {
   const known = error instanceof AppError ? error : null;
   const code = known?.code ?? 'internal';
-  const message =
-    known === null
-      ? error instanceof Error
-        ? error.message
-        : String(error)
-      : formatError(known.code, known.params, language);
+  const message = messageOf(error, language);
   const { example, usage, ...details } = known?.params ?? {};
   const fix = hints[code];
   const hint = example === undefined ? fix && textIn(fix, language) : String(example);

@@ -21,11 +21,11 @@ export async function limitsOn(
   return (answer?.rows[0] as { limit: number | null; used: number } | undefined) ?? null;
 }
 
-/** Of the node itself, and how many nodes are live. */
+/** Of the node itself, and how many nodes are live: one that was started again is the same. */
 export async function nodesNow(line: Line, epoch: number): Promise<{ readonly state: string; readonly count: number }> {
   const [answer] = await line.send([
     {
-      text: `SELECT count(*) AS count, coalesce(max(state) FILTER (WHERE epoch = $1), '') AS state
+      text: `SELECT count(DISTINCT node) AS count, coalesce(max(state) FILTER (WHERE epoch = $1), '') AS state
         FROM nodes WHERE state <> 'expired' AND expires_at > clock_timestamp()`,
       values: [epoch],
     },

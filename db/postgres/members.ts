@@ -1,5 +1,6 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
 
+import type { NodeCount } from '../../server/contract/snapshot.ts';
 import { defaultLeaseSeconds, graceSeconds, leftoversDue, maxRequestSeconds } from './nodes.ts';
 import type { PostgresDatabase } from './open.ts';
 
@@ -59,17 +60,17 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       return rows[0] ?? null;
     },
     /**
-     * Number of nodes that share a limit: those that live, since one that drains admits requests until its balancer
-     * has noticed, and those that served until a minute ago. A node that starts again counts once; a CLI command that has ended
+     * Nodes that share a limit: those that live, since one that drains admits requests until its balancer has noticed, and
+     * where a minute counts those that served until a minute ago. A node that starts again counts once; a CLI command that has ended
      * does not renew its row, and has admitted no requests.
      */
-    async sharing(): Promise<number> {
-      const { rows } = await pool.query<{ n: number }>(
-        `SELECT count(DISTINCT node) AS n FROM nodes
+    async sharing(): Promise<NodeCount> {
+      const { rows } = await pool.query<NodeCount>(
+        `SELECT count(DISTINCT node) FILTER (WHERE state <> 'expired') AS live, count(DISTINCT node) AS recent FROM nodes
          WHERE state <> 'expired' OR figures <> '{}' AND expires_at > clock_timestamp() - make_interval(secs => $1)`,
         [windowSeconds],
       );
-      return rows[0]?.n ?? 0;
+      return rows[0] ?? { live: 0, recent: 0 };
     },
     async leftoversDue(): Promise<boolean> {
       const { rows } = await pool.query<{ due: boolean }>(leftoversDue);

@@ -41,6 +41,8 @@ export interface ImportOrder {
   /** Of the report. */
   readonly language: Language;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Called with why what nodes that are gone have left could not be ended. */
+  readonly notCollected: (error: unknown) => void;
 }
 
 /** An order, and what its work is done with. */
@@ -66,7 +68,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
       return await importToFile({ ...order, files, nativeBinding, vault }, files.database);
     }
     const { openCliNode } = await import('../cluster/cli-node.ts');
-    const { database, vault, ledger, close } = await openCliNode(place, files, env);
+    const { database, vault, ledger, close } = await openCliNode(place, files, env, order.notCollected);
     try {
       const work = { ...order, files, nativeBinding, vault };
       if (order.from !== 'litellm') return await importToServer(database, work);

@@ -106,7 +106,11 @@ export interface DirectReader {
   readonly language?: Language;
   /** Called with the progress when the folder is upgraded. */
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
+  /** Called with why what nodes that are gone have left could not be ended. */
+  readonly onNotCollected?: ((error: unknown) => void) | undefined;
 }
+
+const noop = () => undefined;
 
 async function openFileParts(
   files: DataDirFiles,
@@ -134,7 +138,7 @@ async function openParts(files: DataDirFiles, env: Environment, reader: DirectRe
   const place = databasePlace(files, env);
   if (place.engine === 'sqlite') return openFileParts(files, env, reader);
   const { openCliNode } = await import('../cluster/cli-node.ts');
-  return openCliNode(place, files, env);
+  return openCliNode(place, files, env, reader.onNotCollected ?? noop);
 }
 
 async function openWriting(dataDir: string, env: Environment, reader: DirectReader): Promise<DirectGateway> {

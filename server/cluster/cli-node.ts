@@ -28,11 +28,12 @@ export interface CliNode {
 
 const connections = 3;
 
-/** @throws AppError database_*, secret_* */
+/** @param notCollected called with why what nodes that are gone have left could not be ended. @throws AppError database_*, secret_* */
 export async function openCliNode(
   place: PostgresPlace,
   files: DataDirFiles,
   env: Readonly<Record<string, string | undefined>>,
+  notCollected: (error: unknown) => void,
 ): Promise<CliNode> {
   const database = await openDatabase(place, { connections });
   try {
@@ -55,8 +56,10 @@ export async function openCliNode(
     };
     // What an earlier end of a server here could not write.
     if (pendingFiles(files.pending).length > 0) await ledger.open();
-    // A node may have these files; then it collects itself.
-    await collect().catch(() => undefined);
+    await collect().catch((error: unknown) => {
+      // The node that has these files collects itself.
+      if (!(error instanceof AppError && error.code === 'outbox_locked')) notCollected(error);
+    });
     return {
       database,
       vault,

@@ -101,6 +101,14 @@ export interface ChannelSnapshot {
   readonly setting: Readonly<Record<string, unknown>>;
 }
 
+/** Machines of a site, by name. */
+export interface NodeCount {
+  /** That may have requests under way. */
+  readonly live: number;
+  /** That live, or admitted requests in the last minute. */
+  readonly recent: number;
+}
+
 export interface Snapshot {
   readonly kind: 'snapshot';
   /** Sequence of the change feed this state includes. */
@@ -111,7 +119,7 @@ export interface Snapshot {
   /** Every option that differs from its default, as stored text, secrets left out. */
   readonly options: Readonly<Record<string, string>>;
   /** Machines that serve the site together, where it is not one. */
-  readonly nodes?: number;
+  readonly nodes?: NodeCount;
   /** Absent where everything is known. */
   readonly unknown?: UnknownRights;
 }
@@ -141,7 +149,7 @@ export interface SnapshotDelta {
     readonly channels: readonly number[];
   };
   /** As many machines serve the site now; absent = as many as before. */
-  readonly nodes?: number;
+  readonly nodes?: NodeCount;
   /** Absent = as before. */
   readonly unknown?: UnknownRights;
 }

@@ -1,4 +1,5 @@
 /** The last node of a site was killed: whoever comes ends what it left, and the site can be moved back. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
@@ -74,6 +75,19 @@ test('when its lease has ended, a command of another folder collects it, and nam
     { paid: true },
   ]);
   expect((await moveBack()).code).toBe(0);
+});
+
+test('a command that cannot end what was left says why, and does its work', async () => {
+  await setExpiry("- interval '6 s'");
+  const dir = site.folder();
+  // Where its own files belong there is something else.
+  mkdirSync(join(dir, 'outbox.db'), { recursive: true, mode: 0o700 });
+  const { code, out, err } = await site.run(['token', 'list', '--json'], { dir });
+  expect([code, JSON.parse(out)]).toEqual([0, [expect.objectContaining({ name: 't' })]]);
+  expect(err).toMatch(
+    /what stopped nodes have left open could not be ended: .* cannot be used: .*\. The next command tries again/s,
+  );
+  expect(await leased()).not.toEqual([]);
 });
 
 test('in its own folder the site is moved back at once, with what it left open', async () => {

@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createJobLock } from '../../db/create-job-lock.ts';
 import { createKeptItems } from '../../db/kept-items.ts';
+import { nodesNow } from '../../db/postgres/account-limits.ts';
+import { openLine } from '../../db/postgres/line.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
+import type { NodeCount } from '../../server/contract/snapshot.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
 import { verifyKey } from '../../server/domain/secrets/key-check.ts';
@@ -114,13 +117,13 @@ interface Joined {
   readonly peers: Peers;
   readonly received: HealthReport[];
   readonly changed: () => number;
-  readonly counts: number[];
+  readonly counts: NodeCount[];
   readonly monoNow: () => number;
 }
 
 async function join(node: string, ahead: number): Promise<Joined> {
   const received: HealthReport[] = [];
-  const counts: number[] = [];
+  const counts: NodeCount[] = [];
   let changed = 0;
   const monoNow = () => performance.now() + ahead;
   const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
@@ -174,7 +177,7 @@ test('what one machine learns of a channel the others know, whatever their clock
   await site.rows("INSERT INTO options (key, value, updated_at) VALUES ('heard', '1', 1)");
   await until(() => beta.changed() > before);
 
-  await until(() => alpha.counts.includes(2));
+  await until(() => alpha.counts.some(({ recent }) => recent === 2));
   const nodes = createNodes(site.database);
   await until(async () =>
     (await nodes.list()).nodes.every(
@@ -201,7 +204,7 @@ test('limits are shared by all nodes that may admit a request and by those that 
   const never = { at: 0, used: 0 };
   const token = { id: 9, userId: 3, name: 'k', limits, periods: { day: never, month: never } };
   const who = { user: { id: 3, group: 'default' }, token, group: 'default' } as unknown as Principal;
-  let nodes = 0;
+  let nodes = { live: 0, recent: 0 };
   const machine = () => {
     const own = new Limits({
       state: { settings },
@@ -239,16 +242,34 @@ test('limits are shared by all nodes that may admit a request and by those that 
   // A command of the terminal was a node for a moment; a node started again is the same one.
   await addNode('visitor', 'expired', 1);
   await addNode('beta');
-  expect(await members.sharing()).toBe(2);
+  expect(await members.sharing()).toEqual({ live: 1, recent: 2 });
   await site.rows("UPDATE nodes SET expires_at = clock_timestamp() - interval '61 s' WHERE node = 'alpha'");
   clock.now += 70_000;
   expect(await both(beta)).toBe(10);
 });
 
+test('requests under way are shared by the nodes that live, whatever their names were before, once each', async () => {
+  const members = createMembers(site.database);
+  const [first] = await addNode('alpha');
+  for (const node of ['beta', 'gamma']) await addNode(node);
+  for (const node of ['alpha', 'old']) await addNode(node, 'expired', 1);
+  await site.rows('UPDATE nodes SET figures = $1', JSON.stringify({ relays: 1 }));
+  expect(await members.sharing()).toEqual({ live: 3, recent: 4 });
+  // One that was killed and started again has two rows that live for a while.
+  await addNode('beta');
+  expect(await members.sharing()).toEqual({ live: 3, recent: 4 });
+  const line = await openLine({ engine: 'postgres', url: site.url });
+  try {
+    expect(await nodesNow(line, first?.epoch ?? 0)).toEqual({ state: 'live', count: 3 });
+  } finally {
+    line.close();
+  }
+});
+
 test('a node that starts knows how many share before it serves anybody', async () => {
   await addNode('alpha');
   await addNode('beta');
-  expect((await join('beta', 0)).counts).toEqual([2]);
+  expect((await join('beta', 0)).counts).toEqual([{ live: 2, recent: 2 }]);
 });
 
 test('the first proves its key by sealing something, the others by reading it', async () => {

@@ -197,7 +197,7 @@ test('away, frozen or emptied: no request waits long or is refused for it, each 
 });
 
 test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
-  let nodes = 3;
+  let nodes = { live: 1, recent: 3 };
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
   const limits = new Limits({ state: { settings }, monoNow: () => 1e9, nodes: () => nodes });
   const admitted = (who: Principal, site?: SiteVisit): number => {
@@ -215,10 +215,25 @@ test('without anybody who counts for all, each of several machines lets in its p
     admitted({ ...principal({ rpm: 2 }), token: { ...principal({ rpm: 2 }).token, id: 1 } } as unknown as Principal),
   ).toBe(1);
   expect(admitted(principal(null))).toBe(6);
-  nodes = 1;
+  nodes = { live: 3, recent: 1 };
   expect(admitted(principal({ rpm: 9 }))).toBe(6);
   // Where the site has counted, this machine does not refuse.
   expect(
     admitted(principal({ rpm: 1 }), { reserve: () => null, ended: () => undefined, rollBack: () => undefined }),
   ).toBe(100);
+});
+
+test('nothing is under way on a machine that is gone, and its minute still counts', () => {
+  const admitted = (limits: object): number => {
+    const nodes = () => ({ live: 3, recent: 4 });
+    const own = new Limits({ state: { settings: settingsWith({}) }, monoNow: () => 1e9, nodes });
+    for (let n = 0; ; n++) {
+      try {
+        own.enter(principal(limits), {}).reserve({ tokens: 0 });
+      } catch {
+        return n;
+      }
+    }
+  };
+  expect([admitted({ concurrency: 6 }), admitted({ concurrency: 7 }), admitted({ rpm: 7 })]).toEqual([2, 2, 1]);
 });

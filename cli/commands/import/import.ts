@@ -40,7 +40,10 @@ export const importFrom =
     const only = onlyOf(text(flags.only));
     await folderFree(dataDir);
     const run = (dryRun: boolean) =>
-      importSite({ from, file, dataDir, dryRun, env, only, language, keepPrices: flags.newPrices !== true });
+      importSite({
+        ...{ from, file, dataDir, dryRun, env, only, language, notCollected: context.notCollected },
+        keepPrices: flags.newPrices !== true,
+      });
     const dryRun = flags.dryRun === true;
     if (!dryRun && context.flags.yes !== true) {
       for (const line of linesOf(context, await run(true))) context.output.note(line);

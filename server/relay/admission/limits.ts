@@ -9,7 +9,7 @@ import { createWindows, ringCells, type Windows } from '../../billing/balances/r
 import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';
 import { RateSlot, UserSlot } from '../../billing/balances/slot.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
-import type { RateLimits } from '../../contract/snapshot.ts';
+import type { NodeCount, RateLimits } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
@@ -64,8 +64,11 @@ export interface LimitsDeps {
   readonly monoNow: () => number;
   /** Where it is counted; the caller's own when absent. */
   readonly money?: Money;
-  /** Machines that share each limit evenly where no shared counter exists; default: one. */
-  readonly nodes?: () => number;
+  /**
+   * Machines that share each limit evenly where no shared counter exists; default: one. Requests of a minute are shared by those
+   * that admitted some in it, requests under way by those that live: nothing is under way on one that is gone.
+   */
+  readonly nodes?: () => NodeCount;
 }
 
 /** Whose limit it is. */
@@ -99,7 +102,7 @@ export class Limits {
   readonly monoNow: () => number;
   private readonly money: Money;
   private readonly state: Pick<RelayState, 'settings'>;
-  private readonly nodes: (() => number) | null;
+  private readonly nodes: (() => NodeCount) | null;
   /** Of the users' rule, by their span. */
   private readonly spans = new Map<number, Windows>();
 
@@ -132,8 +135,8 @@ export class Limits {
   }
 
   /** This machine's part of a limit. Each machine admits one at least: a limit below the number of machines is exceeded by these. */
-  share(limit: number): number {
-    const among = this.nodes?.() ?? 1;
+  share(limit: number, of: keyof NodeCount): number {
+    const among = this.nodes?.()[of] ?? 1;
     return among === 1 || limit === 0 ? limit : Math.max(1, Math.floor(limit / among));
   }
 
@@ -309,7 +312,7 @@ class CountedAdmission implements Admission {
 
   /** @throws AppError limit_concurrency */
   private checkConcurrency({ slot, name, limits }: Scope): void {
-    const max = this.limits.share(limits.concurrency);
+    const max = this.limits.share(limits.concurrency, 'live');
     if (max > 0 && this.limits.memory.get(slot + RateSlot.running) >= max)
       reject('limit_concurrency', name, limits.concurrency, concurrencySeconds * 1000);
   }
@@ -317,7 +320,7 @@ class CountedAdmission implements Admission {
   /** @throws AppError limit_rpm, limit_tpm */
   private checkRates({ requests, tokens, name, limits }: Scope, now: number): void {
     const { windows } = this.limits;
-    const [rpm, tpm] = [this.limits.share(limits.rpm), this.limits.share(limits.tpm)];
+    const [rpm, tpm] = [this.limits.share(limits.rpm, 'recent'), this.limits.share(limits.tpm, 'recent')];
     if (rpm > 0 && windows.total(requests, now) + 1 > rpm)
       reject('limit_rpm', name, limits.rpm, windows.waitMs(requests, rpm - 1, now));
     if (tpm > 0 && windows.total(tokens, now) >= tpm)
@@ -334,7 +337,7 @@ class CountedAdmission implements Admission {
     const { windows, memory } = this.limits;
     const { slot, tokens, name, limits } = scope;
     scope.cappedMs = 0;
-    const tpm = this.limits.share(limits.tpm);
+    const tpm = this.limits.share(limits.tpm, 'recent');
     if (tpm === 0) return;
     const sum = windows.total(tokens, now);
     if (sum + scope.taken <= tpm) return;
@@ -423,7 +426,7 @@ class UserVisit {
 
   private check(code: ErrorCode, ring: number, limit: number): void {
     const { windows, enteredMs: now, rule } = this;
-    const own = this.limits.share(limit);
+    const own = this.limits.share(limit, 'recent');
     if (own === 0 || windows.total(ring, now) < own) return;
     const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, own - 1, now) / 1000));
     throw new AppError(code, { limit, minutes: rule.periodMs / minuteMs, seconds });

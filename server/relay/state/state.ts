@@ -2,6 +2,7 @@
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type {
   ChannelSnapshot,
+  NodeCount,
   Snapshot,
   SnapshotDelta,
   TokenSnapshot,
@@ -42,7 +43,7 @@ export interface RelayState {
   /** All of it, for another thread. */
   snapshot(): Snapshot;
   /** Machines that serve the site together, this one among them. */
-  nodes(): number;
+  nodes(): NodeCount;
   /** It has heard neither of the database nor of the others for too long to serve anybody. */
   isIsolated(): boolean;
   /** The database of the site cannot be read at the moment. */
@@ -70,7 +71,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
   let seq = 0;
-  let nodes = 1;
+  let nodes: NodeCount = { live: 1, recent: 1 };
   let unknown: UnknownRights | undefined;
   let unknownUsers: ReadonlySet<number> = new Set();
   let unknownTokens: ReadonlySet<number> = new Set();

@@ -71,7 +71,7 @@ export function createIsolation({
   const post = async (ids: () => Promise<ChangedIds>): Promise<void> => {
     const hasArrived = await ids()
       .then((changed) => recentChanges?.post(changed))
-      // The database went away again.
+      // reason: the database went away again, and is asked once more.
       .catch(() => false);
     if (hasArrived === false) owesUnread = true;
   };

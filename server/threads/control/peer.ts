@@ -8,6 +8,7 @@ import {
   openListenerConnection,
 } from '../../../db/postgres/notifications.ts';
 import type { PostgresDatabase } from '../../../db/postgres/open.ts';
+import type { NodeCount } from '../../contract/snapshot.ts';
 import { sleep, type Timers } from '../../contract/timers.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { createHealthBroadcast } from './health-broadcast.ts';
@@ -32,7 +33,7 @@ export interface PeersDeps {
   readonly changed: () => void;
   readonly received: (healthReport: HealthReport) => void;
   /** Limits are shared by so many nodes. */
-  readonly nodes: (count: number) => void;
+  readonly nodes: (count: NodeCount) => void;
   readonly stats: () => Readonly<Record<string, unknown>>;
   readonly report: (error: unknown) => void;
 }
@@ -67,7 +68,7 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     monoNow,
     wait: (ms, done) => timers.set(done, ms),
   });
-  let nodes = 1;
+  let nodes: NodeCount = { live: 1, recent: 1 };
   let failing = false;
 
   const receive = (channel: string, payload: string) => {
@@ -101,8 +102,9 @@ export async function startPeers(deps: PeersDeps): Promise<Peers> {
     const follows = deps.follows();
     if (follows !== null) await members.report(deps.node, follows, JSON.stringify(stats));
     // A database that does not answer is no evidence against the others.
-    const count = Math.max(1, await members.sharing());
-    if (count !== nodes) deps.nodes(count);
+    const found = await members.sharing();
+    const count = { live: Math.max(1, found.live), recent: Math.max(1, found.recent) };
+    if (count.live !== nodes.live || count.recent !== nodes.recent) deps.nodes(count);
     nodes = count;
   };
   const checkOnce = () =>

@@ -1,6 +1,6 @@
 /** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
-import type { Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
+import type { NodeCount, Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
 import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
 
@@ -14,7 +14,7 @@ export interface Publisher {
   /** Every relay thread has applied the changes up to this sequence number. */
   applied(seq: number): void;
   /** So many machines serve the site. */
-  nodes(count: number): void;
+  nodes(count: NodeCount): void;
   /** Whose rights this machine does not know at the moment. */
   unknown(rights: UnknownRights): void;
   /** When the last successful poll ended, by the given clock. */
