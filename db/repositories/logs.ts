@@ -207,14 +207,22 @@ export function createLogsRepository(database: Database) {
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
-    /** Requests that were admitted and got nothing that is charged, and those that were turned away before. */
+    /** Requests that were admitted and got nothing that is charged, and those that were turned away before: a row stands for the like of it that went unwritten too. */
     unserved: async (filter: LogFilter): Promise<{ failed: number; refused: number }> => {
       const narrow = await plan({ ...ofEverybody(filter), type: LogType.error });
-      const refused = sql<number>`coalesce(sum(CASE WHEN logs.end_reason = 'refused' THEN 1 ELSE 0 END), 0)`;
+      const ofRefused = (value: RawBuilder<number>) =>
+        sql<number>`coalesce(sum(CASE WHEN logs.end_reason = 'refused' THEN ${value} ELSE 0 END), 0)`;
+      const unwritten = sql<number>`coalesce(${dialect.jsonNumber('logs.other', 'skipped')}, 0)`;
       const found = await narrow(
-        query.selectFrom('logs').select((eb) => [eb.fn.countAll<number>().as('all'), refused.as('refused')]),
+        query
+          .selectFrom('logs')
+          .select((eb) => [
+            eb.fn.countAll<number>().as('all'),
+            ofRefused(sql<number>`1`).as('rows'),
+            ofRefused(unwritten).as('unwritten'),
+          ]),
       ).executeTakeFirstOrThrow();
-      return { failed: found.all - found.refused, refused: found.refused };
+      return { failed: found.all - found.rows, refused: found.rows + Number(found.unwritten) };
     },
     /** Requests that were charged, free ones too. */
     stat: async (filter: LogFilter): Promise<LogTotals> => {

@@ -1,29 +1,13 @@
-/** Columns of a log export in their order; those with a label stand in the details of a request as they are. */
+/** Columns of the log that stand in the details of a request as they are. */
 
 import type { Log } from './entities.ts';
 import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 
-export const logColumns = {
-  id: null,
-  created_at: null,
-  type: null,
-  request_id: null,
-  username: null,
-  token_name: null,
-  group: null,
-  model_name: null,
-  channel: null,
-  is_stream: null,
-  use_time: null,
-  prompt_tokens: null,
-  completion_tokens: null,
-  quota: null,
+const logColumns = {
   usage_source: { zh: '用量来源', en: 'Usage source' },
   end_reason: { zh: '结束原因', en: 'End reason' },
-  content: null,
-  other: null,
-} as const satisfies { readonly [Name in keyof Log]?: Text | null };
+} as const satisfies { readonly [Name in keyof Log]?: Text };
 
 /** What the values of those columns are called. */
 const words: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
@@ -49,13 +33,12 @@ const words: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
   },
 };
 
-/** @returns label and value of each column that has a label, in words. */
+/** @returns label and value of each, in words. */
 export const labelledColumns = (log: Log, language: Language): (readonly [string, string])[] =>
-  Object.entries(logColumns).flatMap(([name, label]) =>
-    label === null
-      ? []
-      : [[textIn(label, language), wordOf(name, String(log[name as keyof typeof logColumns]), language)] as const],
-  );
+  Object.entries(logColumns).map(([name, label]) => [
+    textIn(label, language),
+    wordOf(name, String(log[name as keyof typeof logColumns]), language),
+  ]);
 
 function wordOf(column: string, value: string, language: Language): string {
   const known = words[column]?.[value];

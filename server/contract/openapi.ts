@@ -11,13 +11,22 @@ type Schema = Readonly<Record<string, unknown>> & {
   readonly required?: readonly string[];
 };
 
-/** A call that an API key makes; bodies and answers are those of the provider's own documents. */
+/** A call that an API key makes; what bodies and answers have besides is in the provider's own documents. */
 export interface DocumentedCall {
   readonly id: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly summary: Text;
   readonly body: 'json' | 'form' | 'none';
+  /** Absent = only the provider's own documents describe it. */
+  readonly request?: DocumentedBody;
+  /** null = bytes. */
+  readonly response?: DocumentedBody | null;
+}
+
+export interface DocumentedBody {
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly example: Readonly<Record<string, unknown>>;
 }
 
 export interface DocumentInfo {
@@ -131,7 +140,8 @@ const bodyTypes = { json: 'application/json', form: 'multipart/form-data' } as c
 const relayTag = 'relay';
 
 function relayOperation(call: DocumentedCall, language: Language) {
-  const schema = { type: 'object' };
+  const plain = { schema: { type: 'object' } };
+  const { request = plain, response = plain } = call;
   return {
     operationId: call.id,
     tags: [relayTag],
@@ -142,13 +152,16 @@ function relayOperation(call: DocumentedCall, language: Language) {
       ...{ name, in: 'path', required: true },
       schema: { type: 'string' },
     })),
-    ...(call.body === 'none' ? {} : { requestBody: { content: { [bodyTypes[call.body]]: { schema } } } }),
+    ...(call.body === 'none' ? {} : { requestBody: { content: { [bodyTypes[call.body]]: request } } }),
     responses: {
       200: {
         description: 'The answer in the form of the call, whole or as a stream of events',
-        content: { 'application/json': { schema }, 'text/event-stream': { schema: { type: 'string' } } },
+        content:
+          response === null
+            ? { 'application/octet-stream': { schema: {} } }
+            : { 'application/json': response, 'text/event-stream': { schema: { type: 'string' } } },
       },
-      '4XX': { description: 'A refusal in the form of the call', content: { 'application/json': { schema } } },
+      '4XX': { description: 'A refusal in the form of the call', content: { 'application/json': plain } },
     },
   };
 }

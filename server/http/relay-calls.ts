@@ -1,6 +1,8 @@
 /** The calls that an API key makes, for the OpenAPI document: one per route of the relay, and the list of models. */
 import type { DocumentedCall } from '../contract/openapi.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
 import { type Operation, relayRoutes } from '../relay/intake/routes.ts';
+import { relaySchema } from './relay-schemas.ts';
 
 type Words = DocumentedCall['summary'];
 
@@ -21,6 +23,13 @@ const words: Readonly<Record<Operation, Words>> = {
   drawing: { zh: '绘图任务', en: 'Drawing tasks' },
   music: { zh: '音乐任务', en: 'Music tasks' },
 };
+
+/** As members of a documented call. */
+function schemasOf(protocol: ProtocolId, operation: Operation): Pick<DocumentedCall, 'request' | 'response'> {
+  const found = relaySchema(protocol, operation);
+  if (found === null) return {};
+  return { ...(found.request === null ? {} : { request: found.request }), response: found.response };
+}
 
 const idOf = (method: string, path: string): string =>
   `relay.${method.toLowerCase()}_${path
@@ -50,6 +59,7 @@ export const relayCalls: readonly DocumentedCall[] = [
         path,
         summary: { zh: `${zh}（${protocol}${streamed.zh}）`, en: `${en} (${protocol}${streamed.en})` },
         body: body ?? 'json',
+        ...schemasOf(protocol, operation),
       };
     }),
 ];

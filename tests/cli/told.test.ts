@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { stat } from '../../cli/commands/logs/report.ts';
+import type { Context } from '../../cli/context.ts';
 import { withProgress } from '../../cli/parts/progress.ts';
-import { ago, pastTime } from '../../cli/parts/when.ts';
+import { ago, pastEdge, pastTime } from '../../cli/parts/when.ts';
+import { edgesOf } from '../../server/contract/counted.ts';
 
 const now = Date.parse('2026-03-10T12:00:00Z');
 
@@ -70,4 +73,34 @@ test.each(['soon', '7', '1234567d', '7y'])('%s is no time', (text) => {
       expect.objectContaining({ code: 'usage', params: { detail: `--since ${text}: 24h, 7d, 2026-01-31` } }),
     );
   else expect(pastTime(text, '--since', now)).toBe(Date.parse(text) / 1000);
+});
+
+test.each(['15m', '2h', '24h', '7d', '30d'])(
+  'sums of the last %s begin at the edge that the console begins at, those since a date at that date',
+  (span) => {
+    const later = 1_790_000_123_456;
+    const begins = pastTime(span, '--since', later) ?? 0;
+    const { from } = edgesOf(begins, Math.floor(later / 1000));
+    expect(pastEdge(span, '--since', later)).toBe(from);
+    expect(from).toBeLessThan(begins);
+    expect(pastEdge('2026-01-31T10:11:12Z', '--since', later)).toBe(Date.parse('2026-01-31T10:11:12Z') / 1000);
+    expect(pastEdge(undefined, '--since', later)).toBeUndefined();
+  },
+);
+
+test('a total of the log reads the range of the console', async () => {
+  const asked: unknown[] = [];
+  const call = (id: string, input: unknown) => {
+    asked.push(id === 'status.get' ? null : input);
+    return Promise.resolve({ quota: 0, requests: 0, errors: 0, refused: 0, rpm: 0, tpm: 0, overrun: 0 });
+  };
+  const context = {
+    ...{ say: (_zh: string, en: string) => en, language: 'en', client: () => Promise.resolve({ call }) },
+    output: { object: () => undefined, format: 'json' },
+  } as unknown as Context;
+  await stat(context, { since: '24h' }, '', []);
+  const range = asked.find((one) => one !== null && typeof one === 'object' && 'start_timestamp' in one) as {
+    start_timestamp: number;
+  };
+  expect(range.start_timestamp % 3600).toBe(0);
 });

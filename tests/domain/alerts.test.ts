@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
+import { Role } from '../../server/contract/enum.ts';
+import { AppError } from '../../server/contract/errors.ts';
 import { healthyStorage, type RelayStall } from '../../server/contract/storage.ts';
 import type { RecentDefects } from '../../server/domain/alerts/defects.ts';
 import { addHour } from '../support/engines.ts';
@@ -374,4 +376,33 @@ test('a test alerts every target and reports the result of each', async () => {
   expect(JSON.stringify(results)).not.toContain('hush-');
   expect(results.find(({ target }) => target === 'bark')?.message).toContain('HTTP 400');
   expect(complaints).toEqual([]);
+});
+
+test('a test email goes to whoever asks, and what the mail server says is shown without the password', async () => {
+  const mails: string[] = [];
+  let refusal: Error | null = null;
+  const site = await createTestGateway({
+    sendMail: ({ to }) => {
+      mails.push(to);
+      return refusal === null ? Promise.resolve() : Promise.reject(new AppError('mail_failed', {}, refusal));
+    },
+  });
+  try {
+    await site.rows("UPDATE users SET email = 'root@example.com' WHERE id = 1");
+    await site.services.options.set('SMTPFrom', 'site@example.com', Role.root);
+    await site.services.options.set('SMTPToken', 'hush-smtp', Role.root);
+    const test = (userId: number) =>
+      site.services.users.find(userId).then((user) => site.services.alerts.testMail(user?.email ?? '', 'en'));
+    expect(await test(1)).toEqual({ to: 'root@example.com', ok: true, message: '' });
+    // The owner of the machine has no address of his own.
+    expect(await test(0)).toEqual({ to: 'site@example.com', ok: true, message: '' });
+    refusal = new Error('535 5.7.8 Authentication failed for hush-smtp');
+    expect(await test(1)).toEqual({
+      ...{ to: 'root@example.com', ok: false },
+      message: '535 5.7.8 Authentication failed for ***',
+    });
+    expect(mails).toEqual(['root@example.com', 'site@example.com', 'root@example.com']);
+  } finally {
+    await site.close();
+  }
 });

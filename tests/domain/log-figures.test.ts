@@ -51,3 +51,19 @@ test('requests and tokens of the last minute are those of sixty seconds, the quo
   });
   expect(await logs(second + 61).stat({})).toEqual({ quota: 15, requests: 4, errors: 0, refused: 0, rpm: 0, tpm: 0 });
 });
+
+test('a row of a refusal counts for those like it that went unwritten', async () => {
+  const refuse = (other: object, endReason = 'refused') =>
+    gateway.rows(
+      `INSERT INTO logs (created_at, type, user_id, model_name, channel_id, quota, prompt_tokens, completion_tokens, other, end_reason)
+       VALUES (?, 5, 1, 'm', 0, 0, 0, 0, ?, ?)`,
+      second,
+      JSON.stringify(other),
+      endReason,
+    );
+  await refuse({ refused: 'rate_limited' });
+  await refuse({ refused: 'rate_limited', skipped: 7 });
+  // What failed after it was admitted is one request, whatever its row says.
+  await refuse({ failure: 'status 500', skipped: 3 }, 'upstream_failed');
+  expect(await logs().stat({})).toMatchObject({ requests: 1, errors: 1, refused: 9 });
+});

@@ -55,6 +55,37 @@ test('calls of models are in it, with the key that they need', async () => {
   expect(document.servers).toEqual([{ url: api.base }]);
 });
 
+test('calls of models say what they take and return, with examples that have every member they need', async () => {
+  const { paths } = await documentOf();
+  const shapeOf = (body: unknown) =>
+    body as { schema?: { properties?: object; required?: string[] }; example?: object };
+  const parts = [
+    ...['/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1beta/models/{model}:generateContent', '/api/chat'],
+    ...['/v2/chat', '/v1/completions', '/v1/embeddings', '/v1/moderations', '/v1/rerank', '/v1/images/generations'],
+    ...['/v1/images/edits', '/v1/images/variations', '/v1/audio/transcriptions', '/v1/audio/translations'],
+    '/v1/messages/count_tokens',
+  ].flatMap((path) => {
+    const called = paths[path]?.post as unknown as
+      | {
+          readonly requestBody: { readonly content: Record<string, unknown> };
+          readonly responses: Record<string, { readonly content: Record<string, unknown> }>;
+        }
+      | undefined;
+    return [
+      [`${path} takes`, shapeOf(Object.values(called?.requestBody.content ?? {})[0] ?? {})] as const,
+      [`${path} returns`, shapeOf(called?.responses['200']?.content['application/json'] ?? {})] as const,
+    ];
+  });
+  for (const [what, { schema, example }] of parts) {
+    const known = Object.keys(schema?.properties ?? {});
+    expect(known, what).not.toEqual([]);
+    expect(Object.keys(example ?? {}), what).toEqual(expect.arrayContaining(schema?.required ?? ['']));
+    expect(known, what).toEqual(expect.arrayContaining(Object.keys(example ?? {})));
+  }
+  // Speech is bytes.
+  expect(JSON.stringify(paths['/v1/audio/speech']?.post)).toContain('application/octet-stream');
+});
+
 test('the language is the one that is asked for, then the one of the request, then English', async () => {
   const summary = async (query: string, language?: string) =>
     (await documentOf(query, language === undefined ? {} : { 'accept-language': language })).paths['/api/token/{id}']

@@ -1174,6 +1174,7 @@ export const done: Answers = {
     { target: 'mail', ok: true, message: '' },
     { target: 'slack', ok: false, message: 'HTTP 404' },
   ],
+  'alert.mail_test': { to: 'root@example.com', ok: false, message: '535 5.7.8 Authentication failed' },
   'backup.run': {
     ...{ made_at: now, file: 'gateway-20261126-0930.backup', place: '/var/backups' },
     ...{ bytes: 12_400_000, tried_at: now, error: '' },

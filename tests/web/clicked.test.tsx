@@ -101,6 +101,27 @@ test('what could not be read is asked again by a press, and what fails again is 
   process.off('unhandledRejection', note);
 });
 
+test('one failure is said once, by the list that it keeps empty; another one beside it is said too', async () => {
+  const { FailedReads } = await import('../../web/shell/failed-reads.tsx');
+  const page = async (groups: string) => {
+    const shown = await mounted(
+      () => (
+        <>
+          <FailedReads />
+          <Groups />
+          <Listed id="channel.models_enabled" />
+        </>
+      ),
+      { answers: { 'group.list': { refused: groups }, 'channel.models_enabled': { refused: 'busy' } } },
+    );
+    await shown.until(() => expect(shown.calls.length).toBeGreaterThanOrEqual(2));
+    await shown.until(() => expect(shown.text()).toContain('busy'));
+    return document.querySelectorAll('[data-failure]').length;
+  };
+  expect(await page('busy')).toBe(1);
+  expect(await page('gone')).toBe(2);
+});
+
 test('the tab is titled by what needs attention, the page and the site, and keeps the site while it is unknown', async () => {
   await mounted(() => <Titles page="Log" site="Acme" />);
   expect(document.title).toBe('Log · Acme');

@@ -123,7 +123,7 @@ test('the pale part of the bar is the time to the first token', async () => {
 
 test('a failed request says why in the place of its figures', async () => {
   const cells = await cellsOf(2);
-  expect(textsOf(cells).slice(1)).toEqual(['429', 'gpt-4o', 'Mira ci', 'Rate limit reached', '$0']);
+  expect(textsOf(cells).slice(1)).toEqual(['429 失败', 'gpt-4o', 'Mira ci', 'Rate limit reached', '$0']);
   expect(cells).toContain('colSpan="5"');
   expect(linksIn(cells)).toEqual([]);
 });
@@ -223,8 +223,8 @@ test('the rail counts what there is, and marks what is chosen', async () => {
     ['已拒绝 1', 'false'],
     ['重试后成功 1', 'false'],
     ['成功 1', 'false'],
-    ['model_not_allowed 1', 'false'],
-    ['status 429 1', 'false'],
+    ['令牌不可用该模型 1', 'false'],
+    ['上游出错（429） 1', 'false'],
     ['gpt-4o 3', 'false'],
     ['gpt-5.1 1', 'true'],
     ['Mira 4', 'false'],

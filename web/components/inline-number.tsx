@@ -11,14 +11,23 @@ export interface InlineNumberProps {
   readonly bounds: NumberOptions;
   /** How the value is written; as a number without it. */
   readonly written?: (value: number) => string;
+  /** `+20%` is a change of the value. */
+  readonly relative?: boolean;
   readonly onSave: (value: number) => void;
 }
 
-export function InlineNumber({ label, value, bounds, written = String, onSave }: InlineNumberProps) {
+/** @returns what was typed; where it is a change in percent, the value with it. */
+export function changedBy(value: number, typed: string): string {
+  const [, sign, percent] = /^([+−-])\s*(\d+(?:\.\d+)?)\s*%$/.exec(typed.trim()) ?? [];
+  if (percent === undefined) return typed;
+  return String(Number((value * (1 + (sign === '+' ? 1 : -1) * (Number(percent) / 100))).toPrecision(12)));
+}
+
+export function InlineNumber({ label, value, bounds, written = String, relative = false, onSave }: InlineNumberProps) {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
   const [left, setLeft] = useState(false);
-  const amount = parseNumber(draft ?? String(value), bounds);
+  const amount = parseNumber(relative && draft !== null ? changedBy(value, draft) : (draft ?? String(value)), bounds);
   const problem = left && draft !== null && amount.kind === 'invalid' ? textIn(amount.issue, currentLanguage()) : null;
   const save = () => {
     if (draft === null) return;

@@ -11,6 +11,12 @@ export function percentText(share: number): string {
   return `${Number(text) === 0 ? '0.0' : text}%`;
 }
 
+/** Hundredths of a second while they say something. */
+export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
+/** With its unit; what is short is not 0.00 s. */
+export const timeText = (ms: number): string =>
+  ms > 0 && ms < 100 ? `${Math.max(1, Math.round(ms))} ms` : `${secondsText(ms)} s`;
+
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** yyyy-MM-dd HH:mm:ss in the reader's own time zone. */

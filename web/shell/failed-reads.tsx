@@ -11,12 +11,25 @@ const needsNote = (query: Query): boolean =>
   query.meta?.shownBy !== 'list' &&
   !(query.meta?.shownBy === 'piece' && query.state.data === undefined);
 
+/** A list says it already, and its button tries everything again. */
+const isSaidByList = (error: Error | null, all: readonly Query[]): boolean =>
+  all.some(
+    ({ state, observers, meta }) =>
+      meta?.shownBy === 'list' &&
+      state.status === 'error' &&
+      observers.length > 0 &&
+      (state.error as Error | null)?.message === error?.message,
+  );
+
 export function FailedReads() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const cache = client.getQueryCache();
   const subscribe = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
-  const first = useSyncExternalStore(subscribe, () => cache.getAll().find(needsNote));
+  const first = useSyncExternalStore(subscribe, () => {
+    const all = cache.getAll();
+    return all.find((query) => needsNote(query) && !isSaidByList(query.state.error, all));
+  });
   const error = first?.state.error ?? null;
   if (first === undefined || error === null) return null;
   const retry = () => client.refetchQueries({ predicate: needsNote });

@@ -19,6 +19,7 @@ export function ShortcutSheet({ items, off, onOff, onClose }: ShortcutSheetProps
     ['n', t('shortcuts.new')],
     ['j k', t('shortcuts.rows')],
     ['x', t('shortcuts.select')],
+    ['b', t('shortcuts.bulk')],
     ...items.flatMap(({ key, label }) => (key === undefined ? [] : [[`g ${key}`, t(label)] as const])),
   ];
   return (

@@ -39,6 +39,9 @@ export function Shortcuts({ items, onPalette }: ShortcutsProps) {
         onPalette();
         return;
       }
+      // The keys of the page are its own again.
+      if (event.key === 'Escape' && event.target instanceof HTMLElement && event.target.matches('input[type=search]'))
+        event.target.blur();
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || covered()) return;
       if (event.key === '?') {
         setOpen(true);
@@ -59,6 +62,7 @@ export function Shortcuts({ items, onPalette }: ShortcutsProps) {
         return;
       }
       if ((event.key === '/' || event.key === 'n') && press(event.key)) event.preventDefault();
+      if (event.key === 'b') document.querySelector<HTMLElement>('[data-bulk] button')?.focus();
       // Inside of a table its rows know what to do.
       if ((event.key === 'j' || event.key === 'k') && !event.defaultPrevented)
         document.querySelector<HTMLElement>('main tbody tr[data-row]')?.focus();

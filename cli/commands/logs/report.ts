@@ -3,7 +3,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { type LogFormat, logFormats, logHeader, logLine } from '../../../server/contract/log-export.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { moneyOf } from '../../parts/money.ts';
-import { pastTime } from '../../parts/when.ts';
+import { pastEdge, pastTime } from '../../parts/when.ts';
 import { queryOf } from './filters.ts';
 
 const rowsAtOnce = 500;
@@ -15,11 +15,12 @@ export const exportLogs: CommandRun = async (context, flags) => {
   if (!logFormats.includes(format)) throw new AppError('usage', { detail: `--format ${format}: csv, jsonl` });
   const client = await context.client();
   const filters = queryOf(flags, Date.now());
+  const { quotaPerUnit } = await moneyOf(context);
   context.output.raw(logHeader(format));
   let after = '';
   do {
     const { items, next } = await client.call('log.step', { ...filters, after, limit: rowsAtOnce });
-    context.output.raw(items.map((row) => logLine(format, row)).join(''));
+    context.output.raw(items.map((row) => logLine(format, row, quotaPerUnit)).join(''));
     after = next;
   } while (after !== '');
 };
@@ -41,7 +42,9 @@ const share = (cost: number | null, quota: number): string =>
 
 export const stat: CommandRun = async (context, flags) => {
   const client = await context.client();
-  const filters = queryOf(flags, Date.now());
+  const now = Date.now();
+  // Sums of a span agree with the console's: they begin at the same edge.
+  const filters = { ...queryOf(flags, now), start_timestamp: pastEdge(text(flags.since), '--since', now) };
   const by = text(flags.by);
   const money = await moneyOf(context);
   if (by === undefined) {

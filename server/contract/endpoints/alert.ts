@@ -36,4 +36,14 @@ export const alertEndpoints = [
     output: z.array(z.object({ target: z.enum(alertTargetNames), ok: z.boolean(), message: z.string() })),
     summary: { zh: '发送测试告警', en: 'Send a test to every target' },
   }),
+  endpoint({
+    id: 'alert.mail_test',
+    method: 'POST',
+    path: '/api/alert/mail',
+    access: 'root',
+    input: none,
+    /** `to` is the caller's address, or the sender's where the caller has none; `message` is what the mail server said. */
+    output: z.object({ to: z.string(), ok: z.boolean(), message: z.string() }),
+    summary: { zh: '发送测试邮件', en: 'Send a test email to oneself' },
+  }),
 ] as const;

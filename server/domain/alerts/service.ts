@@ -10,11 +10,13 @@ import {
   filledIn,
 } from '../../contract/alert-kinds.ts';
 import type { Language } from '../../contract/enum.ts';
-import { AppError } from '../../contract/errors.ts';
+import { AppError, formatError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
+import { networkWords } from '../../contract/network-words.ts';
 import { localizer, singular } from '../../contract/plural.ts';
 import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
+import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
 import { conditions, type Found } from './conditions.ts';
@@ -25,6 +27,7 @@ export interface AlertsDeps {
   readonly database: Database;
   readonly options: OptionsService;
   readonly deliver: Deliver;
+  readonly sendMail: SendMail;
   readonly inputs: () => Promise<AlertInputs>;
   /** What could not be handed over. */
   readonly report: (error: unknown) => void;
@@ -105,7 +108,27 @@ export function createAlerts(deps: AlertsDeps) {
     before = keys;
   };
 
+  /** The mail server's answer, or why there was none; never with the password. */
+  const mailWords = (error: unknown, language: Language): string => {
+    if (!(error instanceof AppError)) return textIn(networkWords(error), language);
+    const said = error.code === 'mail_failed' && error.cause instanceof Error ? error.cause.message : '';
+    const password = options.get('SMTPToken');
+    const words = said === '' ? formatError(error.code, error.params, language) : said;
+    return password === '' ? words : words.replaceAll(password, '***');
+  };
+
   return {
+    /** Sends a test to this address, or to the sender's own where it is ''. @returns what the mail server said. */
+    async testMail(address: string, language: Language): Promise<{ to: string; ok: boolean; message: string }> {
+      const to = address || options.get('SMTPFrom') || options.get('SMTPAccount');
+      const site = options.get('SystemName');
+      const say = localizer(language);
+      const html = `<p>${say('邮件可以送达。', 'Email works.')}</p>`;
+      return deps.sendMail({ to, subject: `[${site}] ${say('测试', 'Test')}`, html }).then(
+        () => ({ to, ok: true, message: '' }),
+        (error: unknown) => ({ to, ok: false, message: mailWords(error, language) }),
+      );
+    },
     /** @param language of the reader; absent = that of the alerts. @returns what is wrong now, whether an alert was sent or not. */
     async list(language?: Language) {
       const at = Math.floor(deps.now() / 1000);

@@ -153,10 +153,12 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     },
     /** Requests that were charged, for pricing them again. */
     charges: (filter: LogFilter): AsyncIterable<LogRow[]> => walk({ ...filter, type: LogType.consume }),
-    /** The whole log as text, piece by piece. @param full false hides what only operators may see. */
-    async *export(filter: LogFilter, format: LogFormat, full: boolean): AsyncGenerator<string> {
-      yield logHeader(format);
-      for await (const rows of walk(filter)) yield rows.map((row) => logLine(format, logView(row, full))).join('');
+    /** The whole log as text, piece by piece. @param full false hides what only operators may see. @param quotaPerUnit quota that is worth a dollar. */
+    async *export(filter: LogFilter, format: LogFormat, full: boolean, quotaPerUnit: number): AsyncGenerator<string> {
+      // Spreadsheets take a file without the mark for one of another alphabet.
+      yield `${format === 'csv' ? '\uFEFF' : ''}${logHeader(format)}`;
+      for await (const rows of walk(filter))
+        yield rows.map((row) => logLine(format, logView(row, full), quotaPerUnit)).join('');
     },
     /** One step of an export whose caller keeps the position. @param after `<time>-<id>` of the last row, '' = from the beginning. */
     async step(filter: LogFilter, after: string, limit: number): Promise<{ items: Log[]; next: string }> {

@@ -109,10 +109,16 @@ export const logHandlers: HandlersOf<
   'log.step': ({ services, input }) =>
     services.logs.step(filterOf(input), input.after ?? '', Math.min(1000, input.limit ?? 500)),
   'log.export': async ({ services, input }) =>
-    download(input.format, services.logs.export(filterOf(input), input.format, true)),
+    download(
+      input.format,
+      services.logs.export(filterOf(input), input.format, true, services.options.get('QuotaPerUnit')),
+    ),
   'log.self_export': async ({ services, input, actor }) => {
     const filter = ownFilterOf(input, actor.userId);
-    return download(input.format, services.logs.export(filter, input.format, false));
+    return download(
+      input.format,
+      services.logs.export(filter, input.format, false, services.options.get('QuotaPerUnit')),
+    );
   },
   'log.verify': ({ services, input }) => services.logs.verify(filterOf(input)),
   'log.prune': ({ services, input }) => {

@@ -20,6 +20,7 @@ export function BulkBar({ selection, matching, onAll = null, children }: BulkBar
   if (selected.size === 0) return null;
   return (
     <section
+      data-bulk
       aria-label={t('table.chosen')}
       className="fixed bottom-6 left-1/2 z-10 flex max-w-[calc(100vw-24px)] -translate-x-1/2 items-center gap-1 overflow-x-auto rounded-3 border border-line-strong bg-raised p-1.5 shadow-pop"
     >

@@ -1,5 +1,5 @@
 /** The one table of the console: sorting, columns, density, selection, keys, many rows, cards on a phone. */
-import { type ReactNode, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import type { ListState } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
@@ -29,6 +29,22 @@ function useTop(scroller: HTMLElement | null, many: boolean): number {
     setTop(Math.min(maxTop, Math.max(0, Math.ceil(scroller.getBoundingClientRect().top))));
   }, [many, scroller]);
   return top;
+}
+
+/** When what was open beside the table closes, the keyboard is at its row again, unless it went elsewhere. */
+function useFocusBack(box: RefObject<HTMLElement | null>, current: number | undefined): void {
+  const last = useRef(current);
+  useEffect(() => {
+    const left = last.current;
+    last.current = current;
+    if (left === undefined || current !== undefined) return;
+    const frame = requestAnimationFrame(() => {
+      const { activeElement } = document;
+      if (activeElement !== document.body && activeElement !== box.current) return;
+      box.current?.querySelector<HTMLElement>(`tr[data-row="${left}"]`)?.focus({ preventScroll: true });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [box, current]);
 }
 
 export interface DataTableProps<Row extends { readonly id: number }> {
@@ -92,6 +108,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   });
   const cells = useMoneyColumns(visibleColumns, ordered);
   const { select: selectRow, open } = useHandlers(props);
+  useFocusBack(box, current);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
   const top = useTop(scroller, many);
   const widths = useColumnSizes(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`, columns);

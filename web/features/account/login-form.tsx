@@ -1,6 +1,7 @@
 /** Name and password, a code where the account asks for one, or a passkey. */
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useHistoryState } from 'wouter/use-browser-location';
 import type { User } from '../../../server/contract/entities.ts';
 import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
@@ -26,6 +27,7 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
   const { t } = useTranslation();
   const bot = useBotCheck();
   const closed = useStatus().data?.password_login_enabled === false;
+  const registered = useHistoryState<{ readonly username?: string } | null>()?.username ?? '';
   const [error, setError] = useState(notice);
   const [busy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
@@ -76,6 +78,7 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
                 {...ids}
                 name="username"
                 className="field"
+                defaultValue={registered}
                 autoComplete="username webauthn"
                 // biome-ignore lint/a11y/noAutofocus: the page is this form
                 autoFocus

@@ -56,7 +56,8 @@ export function RegisterPage() {
         ...(bot.token.current === '' ? {} : { turnstile: bot.token.current }),
       });
       toast.success(t('account.registered'));
-      navigate('/login');
+      // Who has just typed the name need not type it again.
+      navigate('/login', { state: { username } });
     } catch (failure) {
       setError(messageOf(failure));
     } finally {

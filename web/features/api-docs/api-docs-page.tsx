@@ -33,8 +33,15 @@ function rowsOf(document: unknown): readonly Row[] {
   );
 }
 
+interface Body {
+  readonly schema?: unknown;
+  readonly example?: unknown;
+}
+
+const bodyIn = (content: Readonly<Record<string, Body>> | undefined): Body => Object.values(content ?? {})[0] ?? {};
+
 const schemaText = (content: Readonly<Record<string, { readonly schema: unknown }>> | undefined): string =>
-  JSON.stringify(content?.['application/json']?.schema ?? {}, null, 2);
+  JSON.stringify(bodyIn(content).schema ?? {}, null, 2);
 
 function Call({ row }: { readonly row: Row }) {
   const { t } = useTranslation();
@@ -66,12 +73,30 @@ function Call({ row }: { readonly row: Row }) {
           </p>
         )}
         {row.requestBody === undefined ? null : (
-          <pre className="max-h-72 overflow-auto font-mono">{schemaText(row.requestBody.content)}</pre>
+          <>
+            <Example content={row.requestBody.content} />
+            <p className="text-ink-3">{t('apiDocs.body')}</p>
+            <pre className="max-h-72 overflow-auto font-mono">{schemaText(row.requestBody.content)}</pre>
+          </>
         )}
+        <Example content={row.responses['200']?.content} />
         <p className="text-ink-3">{t('apiDocs.answer')}</p>
         <pre className="max-h-72 overflow-auto font-mono">{schemaText(row.responses['200']?.content)}</pre>
       </div>
     </details>
+  );
+}
+
+/** An example that works as it stands, before the schema. */
+function Example({ content }: { readonly content: Readonly<Record<string, Body>> | undefined }) {
+  const { t } = useTranslation();
+  const { example } = bodyIn(content);
+  if (example === undefined) return null;
+  return (
+    <>
+      <p className="text-ink-3">{t('apiDocs.example')}</p>
+      <pre className="max-h-72 overflow-auto font-mono">{JSON.stringify(example, null, 2)}</pre>
+    </>
   );
 }
 

@@ -28,6 +28,8 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   const [typed, setTyped] = useState('');
   const [browsing, setBrowsing] = useState(false);
   const [busy, setBusy] = useState(false);
+  /** Why its list could not be read; '' = it could, or was not asked for. */
+  const [failed, setFailed] = useState('');
   /** What the upstream lists; null = it was not asked. */
   const [listed, setListed] = useState<readonly string[] | null>(null);
   const names = [...new Set(namesIn(value))];
@@ -44,13 +46,14 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   const fetchList = async (names: (found: readonly string[]) => readonly string[]) => {
     if (ask === null) return toast.error(t('channels.keyNeeded'));
     setBusy(true);
+    setFailed('');
     try {
       const found = await ask();
       setListed(found);
       onChange(withModels(value, names(found).join(',')).models);
       toast.success(t('channels.fetched', { count: found.length }));
     } catch (failure) {
-      toast.error(t('channels.listFailed'), { description: messageOf(failure) });
+      setFailed(messageOf(failure));
     } finally {
       setBusy(false);
     }
@@ -111,9 +114,14 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
       <div className="mb-1 flex flex-wrap gap-x-4 text-[12px]">
         {action(t('channels.fetchList'), () => void fetchList((found) => found), { disabled: busy })}
         {action(t('channels.fill'), () => onChange(common.join(',')))}
-        {action(t('channels.fillRelated'), () => onChange(related(common).join(',')))}
+        {related(common).length === 0
+          ? null
+          : action(t('channels.fillRelated'), () => onChange(related(common).join(',')))}
         {names.length === 0 ? null : action(t('channels.clearModels'), () => onChange(''), { danger: true })}
       </div>
+      <p role="status" className={failed === '' ? 'sr-only' : 'break-words text-danger'}>
+        {failed === '' ? '' : `${t('channels.listFailed')}: ${failed}`}
+      </p>
       <ModelPicker
         models={offered}
         selected={names}

@@ -69,11 +69,16 @@ function useWords({
   return t('channels.failingSince', { what, time: clock(since), count: failed, how });
 }
 
+/** A new key mends what was said about the key; not an address that nobody answers at, a limit or a fault of the upstream. */
+const isAboutKey = (words: string): boolean =>
+  !/^(unreachable|timeout|broken|invalid|empty|404|429|5\d\d)\b|\bE[A-Z]{4,}\b/.test(words);
+
 export function ChannelNote({ channel, traffic, actions, sharedReason, onTest }: ChannelNoteProps) {
   const { t } = useTranslation();
   const state = stateOf(channel, traffic);
   const words = useWords({ channel, traffic, sharedReason });
   const slow = state === 'slow';
+  const mendedByKey = !slow && isAboutKey(failureOf(channel)?.reason || traffic?.words || testErrorOf(channel) || '');
   const half = Math.floor(channel.weight / 2);
   const dot = <span className="text-ink-3">·</span>;
   return (
@@ -85,7 +90,7 @@ export function ChannelNote({ channel, traffic, actions, sharedReason, onTest }:
         <button type="button" className={act} onClick={() => onTest(channel)}>
           {t('channels.test')}
         </button>
-        {slow ? null : (
+        {!mendedByKey ? null : (
           <>
             {dot}
             <Link className={act} href={`/channel/edit/${channel.id}${location.search}#key`}>

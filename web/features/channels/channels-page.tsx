@@ -75,6 +75,7 @@ export function ChannelsPage() {
           <div className="flex flex-wrap items-center gap-2 px-5 pb-3">{bar}</div>
           <TagTable
             channels={channels}
+            traffic={state.traffic}
             list={state.list}
             actions={actions}
             onEdit={setTag}

@@ -11,17 +11,28 @@ import type { ListState } from '../../lib/read.ts';
 import type { ChannelActions } from './actions.ts';
 import { ResponseTime } from './response-time.tsx';
 import { type TagRow, tagRows } from './tag-rows.ts';
+import { type ChannelTraffic, successClass, successText } from './traffic.ts';
 
 export interface TagTableProps {
   readonly channels: readonly Channel[];
+  /** By the channel's id. */
+  readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly list: ListState;
   readonly actions: ChannelActions;
   readonly onEdit: (row: TagRow) => void;
   readonly onOpen: (row: TagRow) => void;
 }
 
-export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTableProps) {
+export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: TagTableProps) {
   const { t } = useTranslation();
+  const periodsOf = (row: TagRow) => row.channels.flatMap(({ id }) => traffic.get(id)?.period ?? []);
+  const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+  const successOf = (row: TagRow): number | null => {
+    const attempts = sumOf(periodsOf(row).map((one) => one.attempts));
+    return attempts === 0 ? null : 1 - sumOf(periodsOf(row).map((one) => one.failed)) / attempts;
+  };
+  const rateOf = (row: TagRow): number =>
+    Math.round(sumOf(row.channels.map(({ id }) => traffic.get(id)?.requests_per_minute ?? 0)) * 10) / 10;
   const columns: readonly Column<TagRow>[] = [
     {
       id: 'tag',
@@ -41,6 +52,23 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       cell: (row) => t('channels.enabledOf', { enabled: row.enabled, count: row.channels.length }),
     },
     { id: 'group', header: t('channels.group'), cell: (row) => row.groups.join(', ') },
+    {
+      id: 'success',
+      header: t('channels.success'),
+      number: true,
+      sort: (row) => successOf(row) ?? 2,
+      cell: (row) => {
+        const share = successOf(row);
+        return share === null ? null : <span className={successClass(share)}>{successText(share)}</span>;
+      },
+    },
+    {
+      id: 'rate',
+      header: t('channels.rate'),
+      number: true,
+      sort: rateOf,
+      cell: (row) => rateOf(row) || null,
+    },
     {
       id: 'response',
       header: t('channels.response'),

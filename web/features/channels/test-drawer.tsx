@@ -5,6 +5,7 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { timeText } from '../../lib/format.ts';
 import type { ChannelActions } from './actions.ts';
 
 type Result = { readonly state: 'running' } | { readonly state: 'ok' | 'failed'; readonly text: string };
@@ -29,7 +30,7 @@ export function TestDrawer({ channel, actions, onClose }: TestDrawerProps) {
     note(model, { state: 'running' });
     try {
       const { success, message, time } = await call('channel.test', { id: channel.id, model, stream });
-      note(model, success ? { state: 'ok', text: `${time.toFixed(2)} s` } : { state: 'failed', text: message });
+      note(model, success ? { state: 'ok', text: timeText(time * 1000) } : { state: 'failed', text: message });
     } catch (error) {
       note(model, { state: 'failed', text: messageOf(error) });
     }

@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Segment } from '../../components/segment.tsx';
-import { grouped, percentText } from '../../lib/format.ts';
+import { grouped, percentText, timeText } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
@@ -222,7 +222,7 @@ export function TopUsage(props: TopUsageProps) {
                       )}
                     </td>
                     <td className="number max-sm:hidden">
-                      {row.total.first_token.p95 === null ? '–' : `${(row.total.first_token.p95 / 1000).toFixed(2)} s`}
+                      {row.total.first_token.p95 === null ? '–' : timeText(row.total.first_token.p95)}
                     </td>
                     <td className="number max-sm:hidden">{grouped(row.total.tokens_in + row.total.tokens_out)}</td>
                     <td className="number">{money(row.total.charge)}</td>

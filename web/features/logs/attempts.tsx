@@ -1,7 +1,7 @@
 /** The route a request took: each channel that was asked, what it said, how long that took. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
-import { timeText } from './log-columns.tsx';
+import { timeText } from '../../lib/format.ts';
 
 interface Attempt {
   readonly channel: number;

@@ -54,8 +54,8 @@ export function FilterSidebar({ counts, url }: { readonly counts: Counts; readon
                   onClick={() => toggle(by, one.value)}
                 >
                   <span
-                    className={`min-w-0 flex-1 truncate ${by === 'model' || by === 'error' ? 'font-mono text-[12px]' : ''}`}
-                    title={nameOf(t, by, one)}
+                    className={`min-w-0 flex-1 truncate ${by === 'model' ? 'font-mono text-[12px]' : ''}`}
+                    title={by === 'error' ? `${nameOf(t, by, one)}: ${one.value}` : nameOf(t, by, one)}
                   >
                     {nameOf(t, by, one)}
                   </span>

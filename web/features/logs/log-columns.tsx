@@ -6,7 +6,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { statusOf } from '../../../server/contract/log-status.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
-import { dateTime, grouped } from '../../lib/format.ts';
+import { dateTime, grouped, secondsText, timeText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
@@ -18,12 +18,6 @@ const timeClass = (ms: number): string =>
 /** Under 3 s green, under 10 s orange, else red. */
 const firstTokenClass = (ms: number): string =>
   ms < 3000 ? 'text-success-quiet' : ms < 10_000 ? 'text-warning' : 'text-danger';
-
-/** Hundredths while they say something. */
-/** With its unit; what is short is not 0.00 s. */
-export const timeText = (ms: number): string =>
-  ms > 0 && ms < 100 ? `${Math.max(1, Math.round(ms))} ms` : `${secondsText(ms)} s`;
-export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
 
 const classes = {
   succeeded: 'status',
@@ -42,9 +36,7 @@ export function LogStatusMark({ log, t }: { readonly log: Log; readonly t: TFunc
   const words =
     status === 'event'
       ? t(`logs.t${log.type as 0 | 1 | 3 | 4}`)
-      : status === 'failed' && code !== ''
-        ? code
-        : `${status === 'refused' && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
+      : `${(status === 'refused' || status === 'failed') && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
   return <span className={`${classes[status]} text-[12px]`}>{words}</span>;
 }
 

@@ -12,7 +12,7 @@ import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime, grouped } from '../../lib/format.ts';
+import { dateTime, grouped, timeText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
@@ -22,10 +22,17 @@ import { Attempts } from './attempts.tsx';
 import { CostBreakdown } from './cost-breakdown.tsx';
 import { curlOf } from './curl.ts';
 import { eventText } from './event-text.ts';
-import { LogStatusMark, timeText } from './log-columns.tsx';
+import { LogStatusMark } from './log-columns.tsx';
+import { errorText } from './log-filters.ts';
 import { detailsOf, errorOf, firstTokenOf, type LogDetails, msOf, ruleOf, speedOf } from './row-details.ts';
 import { Timeline } from './timeline.tsx';
 import type { LogFilters } from './use-logs.ts';
+
+/** In words, with the code that filters and the API know. */
+function errorWords(t: TFunction, error: string): string {
+  const words = errorText(t, error);
+  return words === error || error.includes(' ') ? words : `${words} (${error})`;
+}
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
@@ -70,7 +77,7 @@ const requestRows = (
   [t('logs.unread'), details.unread === true ? t('logs.unreadText') : ''],
   [t('logs.upstreamModel'), typeof details.upstream_model_name === 'string' ? details.upstream_model_name : ''],
   ...labelledColumns(log, currentLanguage()),
-  [t('logs.error'), errorOf(details)],
+  [t('logs.error'), errorWords(t, errorOf(details))],
   [t('logs.unpriced'), wordsIn(details.unpriced)],
   [t('logs.usageMarks'), usageMarksIn(details.usage_marks, currentLanguage()).join('; ')],
   [

@@ -62,11 +62,17 @@ export const filterLabels = [
 /** How a value that was counted stands in the address. */
 export const addressOf = (by: LogFacet, value: string): string => (by === 'model' ? `=${value}` : value);
 
+/** What went wrong in words: a reason with the status that came with it, or the site's own code. */
+export function errorText(t: TFunction, error: string): string {
+  const [, reason = error, status] = /^([a-z]+) (\d{3})$/.exec(error) ?? [];
+  const words = t(`logs.reason.${reason as 'timeout'}`, { defaultValue: reason });
+  return status === undefined ? words : t('logs.reasonStatus', { reason: words, status });
+}
+
 /** What a value is called. */
 export function nameOf(t: TFunction, by: LogFacet, { value, name }: { readonly value: string; readonly name: string }) {
   if (by === 'status') return t(`logs.status.${value as LogStatus}`);
-  // A code of the upstream, or one of the site's own reasons.
-  if (by === 'error') return t(`logs.reason.${value as 'timeout'}`, { defaultValue: value });
+  if (by === 'error') return errorText(t, value);
   return by === 'channel' ? name || `#${value}` : value;
 }
 

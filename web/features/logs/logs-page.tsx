@@ -4,13 +4,14 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { logSorts } from '../../../server/contract/sort.ts';
+import { FailureNote } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, sizeIn } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { useWide } from '../../lib/narrow.ts';
 import { rangeQuery } from '../../lib/range.ts';
-import { useOptionalRead } from '../../lib/read.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -33,23 +34,24 @@ const countsMs = 15_000;
 const histogramHeight = 72;
 
 /** The row whose id, or whose request's id, the address names, on this page or not. */
-function useOpened(id: string, rows: readonly Log[], admin: boolean): Log | undefined {
+function useOpened(id: string, rows: readonly Log[], admin: boolean) {
   const isIt = (row: Log | undefined): row is Log =>
     row !== undefined && (String(row.id) === id || row.request_id === id);
   const here = rows.find(isIt);
   const last = useRef<Log | undefined>(undefined);
-  const read = useOptionalRead({
+  const { data: read, failure } = useList({
     queryKey: ['logs', 'one', admin, id],
     queryFn: () => call(admin ? 'log.get' : 'log.self_get', { ref: id }),
     enabled: id !== '' && here === undefined,
     staleTime: Number.POSITIVE_INFINITY,
-  }).data;
+  });
   const found = here ?? read;
   useEffect(() => {
     last.current = found;
   }, [found]);
   // A newer page may no longer hold the row that is being read.
-  return id === '' ? undefined : (found ?? (isIt(last.current) ? last.current : undefined));
+  const open = id === '' ? undefined : (found ?? (isIt(last.current) ? last.current : undefined));
+  return { open, failure: id === '' || open !== undefined ? null : failure };
 }
 
 export function LogsPage() {
@@ -93,7 +95,7 @@ export function LogsPage() {
     refetchInterval: live ? liveMs : false,
     enabled: spends,
   }).data;
-  const open = useOpened(openId, rows, admin);
+  const { open, failure } = useOpened(openId, rows, admin);
   const { show, put } = url;
   const showRow = useRef(show);
   showRow.current = show;
@@ -110,6 +112,11 @@ export function LogsPage() {
         <LiveButton on={follows} onChange={(on) => url.set('live', on ? '' : 'off')} />
         <ExportMenu admin={admin} filters={filters} />
       </PageHead>
+      {failure === null ? null : (
+        <div className="px-5 pb-3">
+          <FailureNote failure={failure} title={t('logs.noSuchRow', { id: openId })} />
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: while the pointer is over the rows they hold still */}
       <div onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}>
         <DataTable

@@ -25,10 +25,13 @@ export const msOf = (log: Log, details: LogDetails): number =>
 export const firstTokenOf = (log: Log, details: LogDetails): number | null =>
   log.is_stream && typeof details.frt === 'number' && details.frt >= 0 ? details.frt : null;
 
-/** Tokens per second while they came; null = nothing came. */
+/** What took less says nothing of a speed, in milliseconds. */
+const minSpeedMs = 50;
+
+/** Tokens per second while they came; null = nothing came, or all at once. */
 export function speedOf(log: Log, details: LogDetails): number | null {
   const ms = msOf(log, details) - (firstTokenOf(log, details) ?? 0);
-  return log.completion_tokens === 0 || ms <= 0 ? null : (log.completion_tokens * 1000) / ms;
+  return log.completion_tokens === 0 || ms < minSpeedMs ? null : (log.completion_tokens * 1000) / ms;
 }
 
 /** Share of the input that was read from a cache, 0 to 1. */

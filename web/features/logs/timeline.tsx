@@ -1,7 +1,7 @@
 /** What a request spent its time on, as far as its row says: attempts that failed, waiting, the stream. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
-import { timeText } from './log-columns.tsx';
+import { timeText } from '../../lib/format.ts';
 import { firstTokenOf, type LogDetails, type Span, spansOf } from './row-details.ts';
 
 const classes: Readonly<Record<Span['kind'], string>> = {

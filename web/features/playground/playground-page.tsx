@@ -2,12 +2,13 @@
 import { type RefObject, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { useOptionalRead, useOptionalReads } from '../../lib/read.ts';
+import { useList, useOptionalRead, useOptionalReads } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
 import { type Attachment, bodyOf, invalidSetting, messagesOf, type Turn } from './conversation.ts';
@@ -154,7 +155,11 @@ function Composer({ draft, onDraft, field, conversation, wide, onCompare, onSend
 export function PlaygroundPage() {
   const { t } = useTranslation();
   const narrow = useNarrow();
-  const { data: known, isPending } = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') });
+  const {
+    data: known,
+    pending: isPending,
+    failure,
+  } = useList({ queryKey: ['own-models'], queryFn: () => call('user.models') });
   const [selected, setSelected] = useState(() => readKept().models);
   const fallback = known === undefined || known.includes(defaultModel) ? defaultModel : (known[0] ?? '');
   const names = selected.map((name) => name || (known === undefined ? '' : fallback));
@@ -226,6 +231,11 @@ export function PlaygroundPage() {
           {t('playground.clear')}
         </button>
       </PageHead>
+      {failure === null ? null : (
+        <div className="px-5 pb-3">
+          <FailureNote failure={failure} title={t('playground.modelsFailed')} />
+        </div>
+      )}
       {narrow && settingsOpen ? (
         <Sheet title={t('settings.title')} onClose={() => setSettingsOpen(false)}>
           <div className="-mx-5 -my-4">{settings}</div>

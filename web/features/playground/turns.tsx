@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { Icon } from '../../components/icon.tsx';
 import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { timeText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { AnswerText } from './answer.tsx';
 import { type Answer, type Attachment, speedOf, type Turn } from './conversation.ts';
@@ -104,8 +105,6 @@ function Calls({
   );
 }
 
-const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
-
 /** Below a line: cost, tokens, times, the log row, and the buttons for the answer. */
 function AnswerStats({ answer, actions }: { readonly answer: Answer; readonly actions: ReactNode }) {
   const { t } = useTranslation();
@@ -120,8 +119,8 @@ function AnswerStats({ answer, actions }: { readonly answer: Answer; readonly ac
           <span className="font-medium text-ink-1">{cost === null ? '…' : money(cost, 'exact')}</span>
           {tokensOut === null ? null : <span>{t('playground.tokens', { in: tokensIn ?? 0, out: tokensOut })}</span>}
           <span>
-            {firstMs === null ? '' : `${t('playground.first', { time: inSeconds(firstMs) })} · `}
-            {inSeconds(ms)}
+            {firstMs === null ? '' : `${t('playground.first', { time: timeText(firstMs) })} · `}
+            {timeText(ms)}
           </span>
           {speed === null ? null : <span>{`${speed.toFixed(0)} tok/s`}</span>}
         </>

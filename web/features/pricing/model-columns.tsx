@@ -74,6 +74,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
               label={t('pricing.priceOf', { part: label, name: row.model })}
               value={value}
               bounds={priceBounds}
+              relative
               written={dollarText}
               onSave={(next) => onPrice(row, typed, next)}
             />

@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, timeText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { CostBreakdown } from '../logs/cost-breakdown.tsx';
 
@@ -59,7 +59,7 @@ function detailsOf(row: Log): Readonly<Record<string, unknown>> {
   }
 }
 
-const seconds = (ms: unknown): string => (typeof ms === 'number' && ms >= 0 ? `${(ms / 1000).toFixed(2)} s` : '–');
+const seconds = (ms: unknown): string => (typeof ms === 'number' && ms >= 0 ? timeText(ms) : '–');
 
 export function FirstRequest({ row }: { readonly row: Log }) {
   const { t } = useTranslation();

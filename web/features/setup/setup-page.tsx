@@ -28,9 +28,12 @@ function AccountFields() {
   return (
     <div className="grid grid-cols-3 gap-x-3 max-sm:grid-cols-1">
       <Field label={t('setup.username')}>
-        {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
+        {(ids) => (
+          // biome-ignore lint/a11y/noAutofocus: the page is this form
+          <input {...ids} name="username" className="field" autoComplete="username" autoFocus />
+        )}
       </Field>
-      <Field label={t('setup.password')}>
+      <Field label={t('setup.password')} help={t('account.passwordHelp')}>
         {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
       </Field>
       <Field label={t('setup.confirm')}>
@@ -108,7 +111,12 @@ export function SetupPage() {
         username: text('username').trim(),
         password: text('password'),
       }).catch(() => null);
-      if (entered !== null && !('ticket' in entered)) writeUser(entered);
+      if (entered !== null && !('ticket' in entered)) {
+        writeUser(entered);
+        const site = text('site').trim();
+        // It can be changed later: what went wrong here stops nobody.
+        if (site !== '') await call('option.set', { key: 'SystemName', value: site }).catch(() => null);
+      }
       setTimeout(() => location.assign(entered === null ? '/login' : '/first'), reloadMs);
     } catch (failure) {
       setPhase('open');
@@ -139,6 +147,9 @@ export function SetupPage() {
               )}
             </Field>
           ) : null}
+          <Field label={t('setup.siteName')} help={t('setup.siteNameHelp')}>
+            {(ids) => <input {...ids} name="site" className="field" maxLength={100} placeholder="New API" />}
+          </Field>
           <ModeChoice mode={mode} onMode={setMode} />
           <p className="mb-4 text-[12px] text-ink-3">
             {t('setup.changeable')} {state.database_type === 'sqlite' ? t('setup.sqlite') : null}

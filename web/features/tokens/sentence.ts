@@ -1,5 +1,6 @@
 /** What a key may do, in one sentence; what stands between `**` is emphasised. Pure. */
 import type { TFunction } from 'i18next';
+import { grouped } from '../../lib/format.ts';
 
 export interface KeySummary {
   /** '' = not named yet. */
@@ -50,7 +51,7 @@ export function sentenceOf(summary: KeySummary, t: TFunction, language: string):
     until: ends[0],
     networks: ends[1],
     rpm: ends[2],
-    about: requests === null ? '' : t('tokens.sentence.about', { count: requests }),
+    about: requests === null ? '' : t('tokens.sentence.about', { count: requests, shown: grouped(requests) }),
   });
 }
 

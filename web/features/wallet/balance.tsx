@@ -10,6 +10,8 @@ import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 
 const daySeconds = 86_400;
+/** A longer forecast says nothing. */
+const maxDays = 365;
 
 /**
  * Whole days that the balance lasts at the month's pace; null = nothing was spent.
@@ -40,7 +42,11 @@ export function Balance() {
           <div className="col-span-2 @lg:col-span-1">
             <dt className="text-[12px] text-ink-3">{t('wallet.balance')}</dt>
             <dd className="text-[36px] leading-11 font-semibold">{money(self.quota)}</dd>
-            {lasts === null ? null : <dd className="text-ink-2">{t('wallet.lasts', { count: lasts })}</dd>}
+            {lasts === null ? null : (
+              <dd className="text-ink-2">
+                {lasts > maxDays ? t('wallet.lastsLong') : t('wallet.lasts', { count: lasts })}
+              </dd>
+            )}
           </div>
           <div>
             <dt className="text-[12px] text-ink-3">{t('wallet.month')}</dt>

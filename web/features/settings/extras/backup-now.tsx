@@ -23,6 +23,7 @@ export function BackupNow() {
         {t('settings.backupNow')}
       </button>
       <div role="status" className="min-w-0 flex-1 break-all">
+        {isPending ? <p>{t('settings.backupRunning')}</p> : null}
         {last === undefined || last.made_at === 0 ? null : (
           <p>{t('settings.backupLast', { time: dateTime(last.made_at), place: `${last.place} ${last.file}` })}</p>
         )}

@@ -3,6 +3,7 @@ import type { Options } from '../use-options.ts';
 import { AlertTest } from './alert-test.tsx';
 import { BackupNow } from './backup-now.tsx';
 import { ClearLogs } from './clear-logs.tsx';
+import { MailTest } from './mail-test.tsx';
 import { OidcDiscovery } from './oidc-discovery.tsx';
 
 export interface PanelExtraProps {
@@ -13,6 +14,7 @@ export interface PanelExtraProps {
 
 export function PanelExtra({ panel, options, onSaved }: PanelExtraProps) {
   if (panel === 'logs') return <ClearLogs />;
+  if (panel === 'mail') return <MailTest unsaved={options.changed.length > 0} />;
   if (panel === 'alertTargets') return <AlertTest />;
   if (panel === 'backups') return <BackupNow />;
   if (panel === 'oidc')

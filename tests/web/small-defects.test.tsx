@@ -1,0 +1,130 @@
+// @vitest-environment happy-dom
+/** Small things that people trip over: keys, focus, prices in percent, tests of mail, remedies that do not fit. */
+import i18next from 'i18next';
+import { useState } from 'react';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import type { Channel } from '../../server/contract/entities.ts';
+import { DataTable } from '../../web/components/table/data-table.tsx';
+import type { ChannelTraffic } from '../../web/features/channels/traffic.ts';
+import { filled } from '../support/answers.ts';
+import { mounted, unmounted } from './mounted.tsx';
+import { reader } from './rendered.tsx';
+
+afterEach(unmounted);
+afterAll(() => vi.unstubAllGlobals());
+
+test('a price cell takes a change in percent, and only with a sign', async () => {
+  const { changedBy } = await import('../../web/components/inline-number.tsx');
+  expect(changedBy(0.15, '+20%')).toBe('0.18');
+  expect(changedBy(2, '-10 %')).toBe('1.8');
+  expect(changedBy(2, '−50%')).toBe('1');
+  expect(changedBy(2, '20%')).toBe('20%');
+  expect(changedBy(2, '3.5')).toBe('3.5');
+});
+
+test('Escape leaves any search field, and b goes to what can be done with the selected rows', async () => {
+  const { Shortcuts } = await import('../../web/shell/shortcuts.tsx');
+  await mounted(() => (
+    <>
+      <Shortcuts items={[]} onPalette={() => undefined} />
+      <input type="search" aria-label="any" />
+      <section data-bulk>
+        <button type="button">Disable</button>
+      </section>
+    </>
+  ));
+  const field = document.querySelector('input') as HTMLInputElement;
+  field.focus();
+  const press = (key: string) =>
+    (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  press('b');
+  expect(document.activeElement).toBe(field);
+  press('Escape');
+  expect(document.activeElement).not.toBe(field);
+  press('b');
+  expect(document.activeElement?.textContent).toBe('Disable');
+});
+
+let openRow: (id: number | undefined) => void = () => undefined;
+function Rows() {
+  const [current, setCurrent] = useState<number | undefined>(2);
+  openRow = setCurrent;
+  return (
+    <DataTable
+      caption="rows"
+      rows={[{ id: 1 }, { id: 2 }]}
+      columns={[{ id: 'id', header: 'Id', key: true, cell: (row: { id: number }) => row.id }]}
+      list={{ pending: false, failure: null }}
+      onOpen={() => undefined}
+      current={current}
+      empty={null}
+    />
+  );
+}
+
+test('the keyboard is at its row again when what was open beside the table closes', async () => {
+  const page = await mounted(() => <Rows />);
+  expect((document.activeElement as HTMLElement).dataset.row).toBeUndefined();
+  openRow(undefined);
+  await page.until(() => expect((document.activeElement as HTMLElement).dataset.row).toBe('2'));
+});
+
+test.each([
+  ['401 Incorrect API key provided', true],
+  ['unreachable connect ECONNREFUSED 127.0.0.1:9', false],
+  ['timeout', false],
+  ['503 overloaded', false],
+  ['429 too many requests', false],
+])('a new key is offered where it may help: %s', async (words, helps) => {
+  const { ChannelNote } = await import('../../web/features/channels/channel-note.tsx');
+  const [first] = filled['channel.list'] as readonly Channel[];
+  const channel = { ...(first as Channel), status: 1, other_info: '' };
+  const [traffic] = filled['traffic.channels'] as readonly ChannelTraffic[];
+  const failing = { ...(traffic as ChannelTraffic), id: channel.id, state: 'failing' as const, words };
+  const page = await mounted(
+    () => (
+      <ChannelNote channel={channel} traffic={failing} actions={{} as never} sharedReason="" onTest={() => undefined} />
+    ),
+    { user: reader(100) },
+  );
+  expect(page.text().includes(i18next.t('channels.newKey'))).toBe(helps);
+});
+
+test('a test email says where it went, or what the mail server answered', async () => {
+  const { MailTest } = await import('../../web/features/settings/extras/mail-test.tsx');
+  const answers = [
+    { to: 'root@example.com', ok: true, message: '' },
+    { to: 'root@example.com', ok: false, message: '535 Authentication failed' },
+  ];
+  const page = await mounted(() => <MailTest unsaved={false} />, {
+    user: reader(100),
+    answers: { 'alert.mail_test': () => answers.shift() },
+  });
+  await page.press(i18next.t('settings.mailTest'));
+  await page.until(() => expect(page.text()).toContain('root@example.com'));
+  await page.press(i18next.t('settings.mailTest'));
+  await page.until(() => expect(page.text()).toContain('535 Authentication failed'));
+});
+
+test('who has just signed up finds the name in the log-in form', async () => {
+  const { LoginPage } = await import('../../web/features/account/login-page.tsx');
+  const page = await mounted(
+    () => {
+      history.replaceState({ username: 'mira' }, '');
+      return <LoginPage />;
+    },
+    { answers: { 'status.get': {} } },
+  );
+  expect(page.field(i18next.t('login.username')).value).toBe('mira');
+});
+
+test('a row of the log that cannot be opened is said to be missing', async () => {
+  const { LogsPage } = await import('../../web/features/logs/logs-page.tsx');
+  const page = await mounted(() => <LogsPage />, {
+    user: reader(100),
+    path: '/log?open=999999999',
+    answers: { 'log.get': { refused: 'no such row' }, 'saved_filter.list': [] },
+  });
+  await page.until(() => expect(page.text()).toContain('no such row'));
+  expect(page.text()).toContain(i18next.t('logs.noSuchRow', { id: '999999999' }));
+});
