@@ -1,8 +1,6 @@
 /** The calls that an API key makes, for the OpenAPI document: one per route of the relay, and the list of models. */
 import type { DocumentedCall } from '../contract/openapi.ts';
-import type { ProtocolId } from '../protocols/canonical.ts';
-import { type Operation, relayRoutes } from '../relay/intake/routes.ts';
-import { relaySchema } from './relay-schemas.ts';
+import { documentedBodies, type Operation, type RelayRoute, relayRoutes } from '../relay/intake/routes.ts';
 
 type Words = DocumentedCall['summary'];
 
@@ -25,8 +23,11 @@ const words: Readonly<Record<Operation, Words>> = {
 };
 
 /** As members of a documented call. */
-function schemasOf(protocol: ProtocolId, operation: Operation): Pick<DocumentedCall, 'request' | 'response'> {
-  const found = relaySchema(protocol, operation);
+function schemasOf({
+  protocol,
+  operation,
+}: Pick<RelayRoute, 'protocol' | 'operation'>): Pick<DocumentedCall, 'request' | 'response'> {
+  const found = documentedBodies(protocol, operation);
   if (found === null) return {};
   return { ...(found.request === null ? {} : { request: found.request }), response: found.response };
 }
@@ -59,7 +60,7 @@ export const relayCalls: readonly DocumentedCall[] = [
         path,
         summary: { zh: `${zh}（${protocol}${streamed.zh}）`, en: `${en} (${protocol}${streamed.en})` },
         body: body ?? 'json',
-        ...schemasOf(protocol, operation),
+        ...schemasOf({ protocol, operation }),
       };
     }),
 ];

@@ -78,7 +78,7 @@ export function ChannelNote({ channel, traffic, actions, sharedReason, onTest }:
   const state = stateOf(channel, traffic);
   const words = useWords({ channel, traffic, sharedReason });
   const slow = state === 'slow';
-  const mendedByKey = !slow && isAboutKey(failureOf(channel)?.reason || traffic?.words || testErrorOf(channel) || '');
+  const keyHelps = !slow && isAboutKey(failureOf(channel)?.reason || traffic?.words || testErrorOf(channel) || '');
   const half = Math.floor(channel.weight / 2);
   const dot = <span className="text-ink-3">·</span>;
   return (
@@ -90,7 +90,7 @@ export function ChannelNote({ channel, traffic, actions, sharedReason, onTest }:
         <button type="button" className={act} onClick={() => onTest(channel)}>
           {t('channels.test')}
         </button>
-        {!mendedByKey ? null : (
+        {!keyHelps ? null : (
           <>
             {dot}
             <Link className={act} href={`/channel/edit/${channel.id}${location.search}#key`}>

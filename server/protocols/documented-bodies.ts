@@ -2,21 +2,20 @@
  * What a call of the relay takes and returns, for the OpenAPI document: the members that clients of each protocol begin
  * with, and an example that works as it stands. Members beyond these are passed on; the providers' own documents name them.
  */
-import type { ProtocolId } from '../protocols/canonical.ts';
-import type { Operation } from '../relay/intake/routes.ts';
+import type { ProtocolId } from './canonical.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-export interface RelayBody {
+export interface DocumentedBody {
   readonly schema: Schema;
   readonly example: Schema;
 }
 
-export interface RelaySchema {
+export interface DocumentedBodies {
   /** null = the call has no body of its own. */
-  readonly request: RelayBody | null;
+  readonly request: DocumentedBody | null;
   /** null = bytes, or events alone. */
-  readonly response: RelayBody | null;
+  readonly response: DocumentedBody | null;
 }
 
 const text: Schema = { type: 'string' };
@@ -34,12 +33,12 @@ const body = (
   properties: Readonly<Record<string, Schema>>,
   required: readonly string[],
   example: Schema,
-): RelayBody => ({
+): DocumentedBody => ({
   schema: object(properties, required),
   example,
 });
 /** An answer: every member is there. */
-const answer = (properties: Readonly<Record<string, Schema>>, example: Schema): RelayBody =>
+const answer = (properties: Readonly<Record<string, Schema>>, example: Schema): DocumentedBody =>
   body(properties, Object.keys(properties), example);
 
 const part = object({ type: text, text, image_url: object({ url: text }) }, ['type']);
@@ -49,9 +48,9 @@ const tool = object({ type: text, function: object({ name: text, description: te
 const sampling = { temperature: fraction, top_p: fraction, stream: flag };
 const usage = object({ prompt_tokens: whole, completion_tokens: whole, total_tokens: whole });
 const hello = [{ role: 'user', content: 'Hello!' }];
-const told = { prompt_tokens: 9, completion_tokens: 10, total_tokens: 19 };
+const exampleUsage = { prompt_tokens: 9, completion_tokens: 10, total_tokens: 19 };
 
-const chat: RelaySchema = {
+const chat: DocumentedBodies = {
   request: body(
     { model: text, messages: listOf(message), max_completion_tokens: whole, tools: listOf(tool), ...sampling },
     ['model', 'messages'],
@@ -66,12 +65,12 @@ const chat: RelaySchema = {
     {
       ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_790_000_000, model: 'gpt-4o-mini' },
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hello! How can I help?' }, finish_reason: 'stop' }],
-      usage: told,
+      usage: exampleUsage,
     },
   ),
 };
 
-const messages: RelaySchema = {
+const messages: DocumentedBodies = {
   request: body(
     {
       ...{ model: text, max_tokens: whole, system: text, messages: listOf(message) },
@@ -95,7 +94,7 @@ const messages: RelaySchema = {
   ),
 };
 
-const responses: RelaySchema = {
+const responses: DocumentedBodies = {
   request: body(
     {
       ...{ model: text, input: either(text, listOf(message)), instructions: text, max_output_tokens: whole },
@@ -122,7 +121,7 @@ const responses: RelaySchema = {
 };
 
 const turn = object({ role: text, parts: listOf(object({ text })) });
-const gemini: RelaySchema = {
+const gemini: DocumentedBodies = {
   request: body(
     {
       contents: listOf(turn),
@@ -145,7 +144,7 @@ const gemini: RelaySchema = {
   ),
 };
 
-const cohere: RelaySchema = {
+const cohere: DocumentedBodies = {
   request: body({ model: text, messages: listOf(message), max_tokens: whole, ...sampling }, ['model', 'messages'], {
     model: 'command-a-03-2025',
     messages: hello,
@@ -159,7 +158,7 @@ const cohere: RelaySchema = {
   ),
 };
 
-const ollama: RelaySchema = {
+const ollama: DocumentedBodies = {
   request: body({ model: text, messages: listOf(message), stream: flag, options: object({}) }, ['model', 'messages'], {
     model: 'llama3.3',
     messages: hello,
@@ -171,7 +170,7 @@ const ollama: RelaySchema = {
   ),
 };
 
-const chats: Partial<Readonly<Record<ProtocolId, RelaySchema>>> = {
+const chats: Partial<Readonly<Record<ProtocolId, DocumentedBodies>>> = {
   ...{ 'openai-chat': chat, 'openai-responses': responses, 'anthropic-messages': messages },
   ...{ 'gemini-generate': gemini, 'cohere-chat': cohere, 'ollama-chat': ollama },
 };
@@ -187,7 +186,8 @@ const recording = body({ model: text, file, language: text, response_format: tex
   file: '(bytes)',
 });
 
-const operations: Partial<Readonly<Record<Operation, RelaySchema>>> = {
+/** By the relay's operation. */
+const operations: Readonly<Record<string, DocumentedBodies | undefined>> = {
   completions: {
     request: body(
       { model: text, prompt: either(text, listOf(text)), max_tokens: whole, ...sampling },
@@ -207,7 +207,7 @@ const operations: Partial<Readonly<Record<Operation, RelaySchema>>> = {
       },
       {
         ...{ id: 'cmpl-1', object: 'text_completion', model: 'gpt-3.5-turbo-instruct' },
-        ...{ choices: [{ index: 0, text: ' there was a gateway.', finish_reason: 'stop' }], usage: told },
+        ...{ choices: [{ index: 0, text: ' there was a gateway.', finish_reason: 'stop' }], usage: exampleUsage },
       },
     ),
   },
@@ -291,12 +291,20 @@ const operations: Partial<Readonly<Record<Operation, RelaySchema>>> = {
   translations: { request: recording, response: transcript },
 };
 
+/** What a count of tokens is called. */
+const counted: Partial<Readonly<Record<ProtocolId, string>>> = {
+  'anthropic-messages': 'input_tokens',
+  'openai-responses': 'input_tokens',
+  'gemini-generate': 'totalTokens',
+};
+
 /** @returns null = only the provider's own documents describe it. */
-export function relaySchema(protocol: ProtocolId, operation: Operation): RelaySchema | null {
-  if (operation === 'count_tokens') {
-    const of = chats[protocol];
-    const counted = protocol === 'gemini-generate' ? 'totalTokens' : 'input_tokens';
-    return of === undefined ? null : { request: of.request, response: answer({ [counted]: whole }, { [counted]: 9 }) };
-  }
-  return (operation === 'chat' ? chats[protocol] : operations[operation]) ?? null;
+export function documentedBodies(protocol: ProtocolId, operation: string): DocumentedBodies | null {
+  if (operation === 'chat') return chats[protocol] ?? null;
+  if (operation !== 'count_tokens') return operations[operation] ?? null;
+  const name = counted[protocol];
+  const of = chats[protocol];
+  return name === undefined || of === undefined
+    ? null
+    : { request: of.request, response: answer({ [name]: whole }, { [name]: 9 }) };
 }
