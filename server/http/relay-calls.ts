@@ -1,6 +1,7 @@
 /** The calls that an API key makes, for the OpenAPI document: one per route of the relay, and the list of models. */
 import type { DocumentedCall } from '../contract/openapi.ts';
-import { documentedBodies, type Operation, type RelayRoute, relayRoutes } from '../relay/intake/routes.ts';
+import { type Operation, type RelayRoute, relayRoutes } from '../relay/intake/routes.ts';
+import { bodiesOf } from './relay-bodies.ts';
 
 type Words = DocumentedCall['summary'];
 
@@ -23,11 +24,8 @@ const words: Readonly<Record<Operation, Words>> = {
 };
 
 /** As members of a documented call. */
-function schemasOf({
-  protocol,
-  operation,
-}: Pick<RelayRoute, 'protocol' | 'operation'>): Pick<DocumentedCall, 'request' | 'response'> {
-  const found = documentedBodies(protocol, operation);
+function schemasOf(route: Pick<RelayRoute, 'protocol' | 'operation'>): Pick<DocumentedCall, 'request' | 'response'> {
+  const found = bodiesOf(route);
   if (found === null) return {};
   return { ...(found.request === null ? {} : { request: found.request }), response: found.response };
 }

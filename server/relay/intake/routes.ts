@@ -3,9 +3,6 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { DialectRoute } from '../../protocols/definition.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
 
-/** What a call takes and returns, for the document of the HTTP API. */
-export { documentedBodies } from '../../protocols/documented-bodies.ts';
-
 export type Operation =
   | 'chat'
   | 'count_tokens'

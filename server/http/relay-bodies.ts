@@ -2,7 +2,7 @@
  * What a call of the relay takes and returns, for the OpenAPI document: the members that clients of each protocol begin
  * with, and an example that works as it stands. Members beyond these are passed on; the providers' own documents name them.
  */
-import type { ProtocolId } from './canonical.ts';
+import type { Operation, RelayRoute } from '../relay/intake/routes.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -170,10 +170,21 @@ const ollama: DocumentedBodies = {
   ),
 };
 
-const chats: Partial<Readonly<Record<ProtocolId, DocumentedBodies>>> = {
-  ...{ 'openai-chat': chat, 'openai-responses': responses, 'anthropic-messages': messages },
-  ...{ 'gemini-generate': gemini, 'cohere-chat': cohere, 'ollama-chat': ollama },
-};
+interface DialectRow {
+  readonly protocol: RelayRoute['protocol'];
+  readonly chat: DocumentedBodies;
+  /** What a count of tokens is called; absent = none is counted. */
+  readonly counted?: string;
+}
+
+const dialects: readonly DialectRow[] = [
+  { protocol: 'openai-chat', chat },
+  { protocol: 'openai-responses', chat: responses, counted: 'input_tokens' },
+  { protocol: 'anthropic-messages', chat: messages, counted: 'input_tokens' },
+  { protocol: 'gemini-generate', chat: gemini, counted: 'totalTokens' },
+  { protocol: 'cohere-chat', chat: cohere },
+  { protocol: 'ollama-chat', chat: ollama },
+];
 
 const picture = listOf(object({ url: text, b64_json: text }));
 const pictures = answer(
@@ -186,8 +197,7 @@ const recording = body({ model: text, file, language: text, response_format: tex
   file: '(bytes)',
 });
 
-/** By the relay's operation. */
-const operations: Readonly<Record<string, DocumentedBodies | undefined>> = {
+const operations: Partial<Readonly<Record<Operation, DocumentedBodies>>> = {
   completions: {
     request: body(
       { model: text, prompt: either(text, listOf(text)), max_tokens: whole, ...sampling },
@@ -291,20 +301,12 @@ const operations: Readonly<Record<string, DocumentedBodies | undefined>> = {
   translations: { request: recording, response: transcript },
 };
 
-/** What a count of tokens is called. */
-const counted: Partial<Readonly<Record<ProtocolId, string>>> = {
-  'anthropic-messages': 'input_tokens',
-  'openai-responses': 'input_tokens',
-  'gemini-generate': 'totalTokens',
-};
-
 /** @returns null = only the provider's own documents describe it. */
-export function documentedBodies(protocol: ProtocolId, operation: string): DocumentedBodies | null {
-  if (operation === 'chat') return chats[protocol] ?? null;
+export function bodiesOf({ protocol, operation }: Pick<RelayRoute, 'protocol' | 'operation'>): DocumentedBodies | null {
+  const dialect = dialects.find((row) => row.protocol === protocol);
+  if (operation === 'chat') return dialect?.chat ?? null;
   if (operation !== 'count_tokens') return operations[operation] ?? null;
-  const name = counted[protocol];
-  const of = chats[protocol];
-  return name === undefined || of === undefined
-    ? null
-    : { request: of.request, response: answer({ [name]: whole }, { [name]: 9 }) };
+  if (dialect?.counted === undefined) return null;
+  const { chat: counts, counted } = dialect;
+  return { request: counts.request, response: answer({ [counted]: whole }, { [counted]: 9 }) };
 }
