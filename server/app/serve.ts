@@ -285,7 +285,7 @@ const receiveControl =
         relayThreads.test(data);
         break;
       case 'standing':
-        relayThreads.channels(data.id, data.ids);
+        relayThreads.channels(data.id, data.ids, data.model);
         break;
       case 'heard':
         relayThreads.received(data.healthReport);

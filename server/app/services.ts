@@ -166,7 +166,8 @@ export interface ServiceDeps {
   /** Default: as strong as logins can bear. */
   readonly passwords?: Passwords;
   /** How channels stand in the relay's eyes; absent where no server runs. */
-  readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
+  /** @param model as clients name it; absent = whatever model of each does best. */
+  readonly statusOf?: (ids: readonly number[], model?: string | null) => Promise<readonly ChannelHealthStatus[]>;
   /** State of the ledger store; healthy where no server runs. */
   readonly storage?: () => StorageStatus;
   /** Defects of the program that requests met lately. */

@@ -152,7 +152,7 @@ export class RelayCore implements Reporter {
       now: monoNow,
       random: deps.random,
       failure: deps.failure,
-      ...(reports === null ? {} : { changed: reports.channel }),
+      ...(reports === null ? {} : { changed: reports.channel, pairChanged: reports.pair }),
     });
     this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait, noteLost });
     this.planDeps = { state, health: this.health, affinity: this.affinity, random: deps.random };

@@ -40,7 +40,8 @@ export interface Relay {
   /** Writes down a defect of ours. */
   report(error: unknown, requestId: string): void;
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
-  channelStatuses(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
+  /** @param model as clients name it; null or absent = whatever model of each does best. */
+  channelStatuses(ids: readonly number[], model?: string | null): { readonly condition: string; readonly waitMs: number }[];
   /** Takes over what another relay thread knows. */
   receive(report: HealthReport): void;
   /** Requests under way. */
@@ -137,15 +138,16 @@ export function relayOver(core: RelayCore): Relay {
     },
     report: (error, requestId) => void core.report(error, requestId),
     isOutOfLeases: () => core.leaseClient?.isOutOfLeases() === true,
-    channelStatuses: (ids) =>
+    channelStatuses: (ids, model = null) =>
       ids.map((id) => {
         const channel = core.state.channel(id);
         return channel === undefined
           ? { condition: 'unknown', waitMs: 0 }
-          : { condition: core.health.condition(channel), waitMs: core.health.waitMs(channel) };
+          : { condition: core.health.condition(channel, model), waitMs: core.health.waitMs(channel, model) };
       }),
     receive(report) {
       for (const word of report.channels) core.health.receive(word);
+      for (const word of report.pairs) core.health.receivePair(word);
       core.affinity.receive(report);
     },
     open: () => core.open,

@@ -211,14 +211,14 @@ function insert<C extends Routable>(channels: C[], channel: C): void {
 /** Added to every weight so that channels of weight 0 still receive some traffic. As new-api does. */
 const smoothing = 10;
 
-/** `cooling`: each of its keys has to wait. `ejected`: its host failed again and again. */
+/** `cooling`: each of its keys has to wait. `ejected`: the model there, or its host, failed again and again. */
 export type Condition = 'up' | 'cooling' | 'ejected';
 
-/** Health of the channels: read at the moment a channel is drawn, never kept. */
+/** Health of the channels for a model: read at the moment a channel is drawn, never kept. */
 export interface ChannelHealth<C> {
-  condition(channel: C): Condition;
+  condition(channel: C, model: string): Condition;
   /** Milliseconds until a channel in trouble is tried before others again. */
-  waitMs(channel: C): number;
+  waitMs(channel: C, model: string): number;
 }
 
 /** Channels in the order in which one request tries them. */
@@ -231,12 +231,13 @@ export interface Candidates<C> {
 /** @param preferred the channel that served this conversation; it goes first within the first tier that has a healthy channel. */
 export const candidatesOf = <C extends Routable>(
   list: CandidateList<C>,
+  model: string,
   random: () => number,
   health: ChannelHealth<C>,
   preferred: number | null,
 ): Candidates<C> => {
   const [only] = list;
-  return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, random, health, preferred);
+  return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, model, random, health, preferred);
 };
 
 /** Tier by tier, inside a tier by weighted random choice; unhealthy channels come last. Each is drawn on demand: most requests need the first alone. */
@@ -247,6 +248,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
 
   constructor(
     private readonly list: CandidateList<C>,
+    private readonly model: string,
     private readonly random: () => number,
     private readonly health: ChannelHealth<C>,
     private readonly preferred: number | null,
@@ -266,7 +268,8 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
   }
 
   filter(test: (channel: C) => boolean): Candidates<C> {
-    return candidatesOf(filterCandidates(this.list, test), this.random, this.health, this.preferred);
+    const list = filterCandidates(this.list, test);
+    return candidatesOf(list, this.model, this.random, this.health, this.preferred);
   }
 
   private next(): C | null {
@@ -278,7 +281,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
   }
 
   private isReady(channel: C): boolean {
-    return !this.picked.includes(channel) && this.health.condition(channel) === 'up';
+    return !this.picked.includes(channel) && this.health.condition(channel, this.model) === 'up';
   }
 
   /** One guess among all of the tier; where it does not meet a ready channel, one among those that are ready: together the chance of each is its weight's share of the ready ones. */
@@ -317,7 +320,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
     for (const tier of this.list)
       for (const channel of tier) {
         if (this.picked.includes(channel)) continue;
-        const wait = this.health.waitMs(channel);
+        const wait = this.health.waitMs(channel, this.model);
         if (found !== null && wait >= min) continue;
         found = channel;
         min = wait;
@@ -377,6 +380,7 @@ const maxTraced = 100;
 /** The order of one request as a header line: ids only, for the names of channels are the operator's business. */
 export function traceOf<C extends Routable>(
   list: CandidateList<C>,
+  model: string,
   order: Candidates<C>,
   health: ChannelHealth<C>,
   preferred: number | null,
@@ -392,7 +396,7 @@ export function traceOf<C extends Routable>(
       steps.push(String(id));
       continue;
     }
-    const condition = health.condition(channel);
+    const condition = health.condition(channel, model);
     const marks = [condition === 'up' ? '' : condition, id === preferred ? 'same-conversation' : '']
       .filter((mark) => mark !== '')
       .join('+');

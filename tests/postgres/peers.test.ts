@@ -159,6 +159,7 @@ test('what one machine learns of a channel the others know, whatever their clock
   const coolUntil = alpha.monoNow() + 60_000;
   alpha.peers.broadcast({
     channels: [{ channelId: 4, coolUntil: [0, coolUntil], failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 }],
+    pairs: [{ id: 4 * 2 ** 32 + 7, failures: 0, ejections: 1, ejectedUntil: coolUntil, share: 0, waitUntil: 0 }],
     served: [['1:gpt:conversation', 4]],
     kept: [['resp_1', { channelId: 4, ownerId: 9 }]],
   });
@@ -169,6 +170,10 @@ test('what one machine learns of a channel the others know, whatever their clock
   expect(never).toBe(0);
   expect(cools - beta.monoNow()).toBeGreaterThan(30_000);
   expect(cools - beta.monoNow()).toBeLessThanOrEqual(60_000);
+  const [pair] = message?.pairs ?? [];
+  expect(pair).toMatchObject({ id: 4 * 2 ** 32 + 7, failures: 0, ejections: 1, share: 0, waitUntil: 0 });
+  expect((pair?.ejectedUntil ?? 0) - beta.monoNow()).toBeGreaterThan(30_000);
+  expect((pair?.ejectedUntil ?? 0) - beta.monoNow()).toBeLessThanOrEqual(60_000);
   expect(message?.served).toEqual([['1:gpt:conversation', 4]]);
   expect(message?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
   expect(alpha.received).toEqual([]);
@@ -300,10 +305,10 @@ test('a flood of conversations is sent in few messages, and what is known of cha
       wait: (_ms, done) => timers.push(done),
     });
   const [one, other] = [side('one'), side('other')];
-  const word = { channelId: 1, coolUntil: [5], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
+  const word = { channelId: 1, coolUntil: [5], spentUntil: [], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
   for (let n = 0; n < 5000; n++)
-    one.broadcast({ channels: [word], served: [[`${n}:${'ü'.repeat(100)}`, 1]], kept: [] });
-  one.broadcast({ channels: [], served: [['x'.repeat(20_000), 1]], kept: [] });
+    one.broadcast({ channels: [word], pairs: [], served: [[`${n}:${'ü'.repeat(100)}`, 1]], kept: [] });
+  one.broadcast({ channels: [], pairs: [], served: [['x'.repeat(20_000), 1]], kept: [] });
   expect(timers).toHaveLength(1);
   timers[0]?.();
   expect(messages).toHaveLength(16);

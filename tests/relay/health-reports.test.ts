@@ -18,17 +18,17 @@ test.each([
   [
     'a channel',
     (one: ReturnType<typeof listening>) => one.reports.channel(word),
-    { channels: [word], served: [], kept: [] },
+    { channels: [word], pairs: [], served: [], kept: [] },
   ],
   [
     'who served',
     (one: ReturnType<typeof listening>) => one.reports.served('c', 7),
-    { channels: [], served: [['c', 7]], kept: [] },
+    { channels: [], pairs: [], served: [['c', 7]], kept: [] },
   ],
   [
     'what is kept',
     (one: ReturnType<typeof listening>) => one.reports.kept('id', kept),
-    { channels: [], served: [], kept: [['id', kept]] },
+    { channels: [], pairs: [], served: [], kept: [['id', kept]] },
   ],
 ] as const)('%s alone is reported, once', (_name, print, report) => {
   const one = listening();
@@ -46,8 +46,8 @@ test('reports before the timer ends are sent together, later ones with the next 
   one.reports.served('c', 8);
   expect(one.timers).toHaveLength(1);
   one.passes();
-  expect(one.reported).toEqual([{ channels: [word], served: [['c', 8]], kept: [] }]);
+  expect(one.reported).toEqual([{ channels: [word], pairs: [], served: [['c', 8]], kept: [] }]);
   one.reports.kept('id', kept);
   one.passes();
-  expect(one.reported.at(-1)).toEqual({ channels: [], served: [], kept: [['id', kept]] });
+  expect(one.reported.at(-1)).toEqual({ channels: [], pairs: [], served: [], kept: [['id', kept]] });
 });

@@ -49,51 +49,51 @@ beforeEach(() => {
 
 test('five failures of a host in a row eject it, one probe tries it again', () => {
   const a = channel(1);
-  for (let n = 0; n < 4; n++) health.failed(a, 0, failure({}));
-  expect(health.condition(a)).toBe('up');
-  health.failed(a, 0, failure({}));
-  expect(health.condition(a)).toBe('ejected');
-  expect(health.waitMs(a)).toBe(30_000);
+  for (let n = 0; n < 4; n++) health.failed(a, 'm', 0, failure({}));
+  expect(health.condition(a, 'm')).toBe('up');
+  health.failed(a, 'm', 0, failure({}));
+  expect(health.condition(a, 'm')).toBe('ejected');
+  expect(health.waitMs(a, 'm')).toBe(30_000);
   now += 30_001;
-  expect(health.condition(a)).toBe('up');
-  health.begin(a);
-  expect(health.condition(a)).toBe('ejected');
-  health.failed(a, 0, failure({}));
-  expect(health.waitMs(a)).toBe(60_000);
+  expect(health.condition(a, 'm')).toBe('up');
+  health.begin(a, 'm', 0);
+  expect(health.condition(a, 'm')).toBe('ejected');
+  health.failed(a, 'm', 0, failure({}));
+  expect(health.waitMs(a, 'm')).toBe(60_000);
   now += 60_001;
-  health.begin(a);
-  health.succeeded(a, 0);
-  expect(health.condition(a)).toBe('up');
-  expect(health.waitMs(a)).toBe(0);
+  health.begin(a, 'm', 0);
+  health.succeeded(a, 'm', 0);
+  expect(health.condition(a, 'm')).toBe('up');
+  expect(health.waitMs(a, 'm')).toBe(0);
 });
 
 test('a success between failures resets the count, a client mistake does not count', () => {
   const a = channel(1);
   for (let n = 0; n < 20; n++) {
-    for (let m = 0; m < 4; m++) health.failed(a, 0, failure({}));
-    for (let m = 0; m < 12; m++) health.succeeded(a, 0);
-    health.failed(a, 0, failure({ class: 'client', status: 400 }));
+    for (let m = 0; m < 4; m++) health.failed(a, 'm', 0, failure({}));
+    for (let m = 0; m < 12; m++) health.succeeded(a, 'm', 0);
+    health.failed(a, 'm', 0, failure({ class: 'client', status: 400 }));
   }
-  expect(health.condition(a)).toBe('up');
+  expect(health.condition(a, 'm')).toBe('up');
 });
 
 test('after a success five failures eject a host again, no more and no fewer', () => {
   const a = channel(1);
-  health.failed(a, 0, failure({}));
-  for (let n = 0; n < 60; n++) health.succeeded(a, 0);
-  for (let n = 0; n < 4; n++) health.failed(a, 0, failure({}));
-  expect(health.condition(a)).toBe('up');
-  health.failed(a, 0, failure({}));
-  expect(health.condition(a)).toBe('ejected');
+  health.failed(a, 'm', 0, failure({}));
+  for (let n = 0; n < 60; n++) health.succeeded(a, 'm', 0);
+  for (let n = 0; n < 4; n++) health.failed(a, 'm', 0, failure({}));
+  expect(health.condition(a, 'm')).toBe('up');
+  health.failed(a, 'm', 0, failure({}));
+  expect(health.condition(a, 'm')).toBe('ejected');
 });
 
 test('a host that keeps failing its probes is reported once', () => {
   const a = channel(1);
-  for (let n = 0; n < 5; n++) health.failed(a, 0, failure({}));
+  for (let n = 0; n < 5; n++) health.failed(a, 'm', 0, failure({}));
   for (let n = 0; n < 8; n++) {
     now += 600_000;
-    health.begin(a);
-    health.failed(a, 0, failure({}));
+    health.begin(a, 'm', 0);
+    health.failed(a, 'm', 0, failure({}));
   }
   expect(failures.map(({ kind }) => kind)).toEqual(['host']);
 });
@@ -104,9 +104,9 @@ test.each([
   ['an absurd one', { retryAfter: 1e9 }, 3_600_000],
 ])('429 with %s cools the key down and is no trouble', (_name, more, wait) => {
   const a = channel(1);
-  health.failed(a, 0, failure({ class: 'key', status: 429, ...more }));
-  expect(health.condition(a)).toBe('cooling');
-  expect(health.waitMs(a)).toBe(wait);
+  health.failed(a, 'm', 0, failure({ class: 'key', status: 429, ...more }));
+  expect(health.condition(a, 'm')).toBe('cooling');
+  expect(health.waitMs(a, 'm')).toBe(wait);
   expect(failures).toEqual([]);
 });
 
@@ -116,40 +116,40 @@ test('where keys are drawn, each has its share', () => {
   const drawing = new Health({ now: () => now, random: () => drawn, failure: () => undefined });
   const keyAt = (chance: number) => {
     drawn = chance;
-    return drawing.pickKey(a).key;
+    return drawing.pickKey(a, 'm').key;
   };
   expect([0, 0.24, 0.25, 0.5, 0.99].map(keyAt)).toEqual(['k0', 'k0', 'k1', 'k2', 'k3']);
 });
 
 test('keys take turns, those that cool down are left out, the channel waits only when all do', () => {
   const a = channel(1, { keys: ['k0', 'k1', 'k2'] });
-  expect([1, 2, 3, 4].map(() => health.pickKey(a).key)).toEqual(['k0', 'k1', 'k2', 'k0']);
-  health.failed(a, 1, failure({ class: 'key', status: 401 }));
+  expect([1, 2, 3, 4].map(() => health.pickKey(a, 'm').key)).toEqual(['k0', 'k1', 'k2', 'k0']);
+  health.failed(a, 'm', 1, failure({ class: 'key', status: 401 }));
   expect(failures).toMatchObject([{ keyIndex: 1, lastKey: false, status: 401 }]);
-  expect(new Set([1, 2, 3, 4].map(() => health.pickKey(a).index))).toEqual(new Set([0, 2]));
-  expect(health.hasSpareKey(a)).toBe(true);
-  expect(health.condition(a)).toBe('up');
-  health.failed(a, 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
-  health.failed(a, 2, failure({ class: 'key', status: 401 }));
+  expect(new Set([1, 2, 3, 4].map(() => health.pickKey(a, 'm').index))).toEqual(new Set([0, 2]));
+  expect(health.hasSpareKey(a, 'm')).toBe(true);
+  expect(health.condition(a, 'm')).toBe('up');
+  health.failed(a, 'm', 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
+  health.failed(a, 'm', 2, failure({ class: 'key', status: 401 }));
   expect(failures.at(-1)).toMatchObject({ keyIndex: 2, lastKey: true });
-  expect(health.condition(a)).toBe('cooling');
-  expect(health.hasSpareKey(a)).toBe(false);
+  expect(health.condition(a, 'm')).toBe('cooling');
+  expect(health.hasSpareKey(a, 'm')).toBe(false);
   // The one that is ready first.
-  expect(health.pickKey(a).index).toBe(0);
+  expect(health.pickKey(a, 'm').index).toBe(0);
   health.reset(1);
-  expect(health.condition(a)).toBe('up');
+  expect(health.condition(a, 'm')).toBe('up');
 });
 
 function choose(route: readonly (readonly ChannelSnapshot[])[], random = () => 0.5, preferred: number | null = null) {
-  const candidates = candidatesOf(route, random, health, preferred);
+  const candidates = candidatesOf(route, 'm', random, health, preferred);
   return Array.from({ length: candidates.length }, (_, at) => candidates.at(at)?.id);
 }
 
 test('channels in trouble come last, the one that is ready first before the others', () => {
   const [a, b, c] = [channel(1, { priority: 5 }), channel(2, { priority: 5 }), channel(3)];
-  health.failed(a, 0, failure({ class: 'key', status: 429, retryAfter: 60 }));
+  health.failed(a, 'm', 0, failure({ class: 'key', status: 429, retryAfter: 60 }));
   expect(choose([[a, b], [c]])).toEqual([2, 3, 1]);
-  health.failed(b, 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
+  health.failed(b, 'm', 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
   expect(choose([[a, b], [c]])).toEqual([3, 2, 1]);
 });
 
@@ -184,10 +184,10 @@ test('what one thread learns of channels and conversations reaches the others in
       due = done;
     },
   );
-  const one = new Health({ now: () => now, random: () => 0, failure: () => undefined, changed: reports.channel });
+  const one = new Health({ now: () => now, random: () => 0, failure: () => undefined, changed: reports.channel, pairChanged: reports.pair });
   const remembering = createAffinity(() => now, reports);
   const a = channel(1);
-  for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));
+  for (let n = 0; n < 5; n++) one.failed(a, 'm', 0, failure({}));
   for (let n = 0; n < 3; n++) remembering.store('talk', 7);
   remembering.storeItem('resp_1', { channelId: 7, ownerId: 2 });
   due();
@@ -195,9 +195,10 @@ test('what one thread learns of channels and conversations reaches the others in
   const there = createAffinity(() => now);
   for (const report of reported) {
     for (const word of report.channels) health.receive(word);
+    for (const word of report.pairs) health.receivePair(word);
     there.receive(report);
   }
-  expect([health.condition(a), health.waitMs(a)]).toEqual(['ejected', 30_000]);
+  expect([health.condition(a, 'm'), health.waitMs(a, 'm')]).toEqual(['ejected', 30_000]);
   expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
   // A fact is not reported again before others may have forgotten it.
   due = () => undefined;
@@ -205,10 +206,10 @@ test('what one thread learns of channels and conversations reaches the others in
   due();
   expect(reported).toHaveLength(1);
   now += 30_001;
-  one.begin(a);
-  one.succeeded(a, 0);
-  one.succeeded(a, 0);
+  one.begin(a, 'm', 0);
+  one.succeeded(a, 'm', 0);
+  one.succeeded(a, 'm', 0);
   due();
-  for (const word of reported[1]?.channels ?? []) health.receive(word);
-  expect([reported.length, health.condition(a), health.waitMs(a)]).toEqual([2, 'up', 0]);
+  for (const word of reported[1]?.pairs ?? []) health.receivePair(word);
+  expect([reported.length, health.condition(a, 'm'), health.waitMs(a, 'm')]).toEqual([2, 'up', 0]);
 });

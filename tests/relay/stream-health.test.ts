@@ -63,14 +63,14 @@ test.each([
   expect(bad.requests.length).toBeLessThanOrEqual(3);
   expect(bad.requests.length + good.requests.length).toBe(60);
   // A single talk leaves at its first break, before anything is known of others.
-  const [status] = gateway.relay.channelStatuses([broken]);
+  const [status] = gateway.relay.channelStatuses([broken], 'gpt-4o-mini');
   expect(['ejected', 'up']).toContain(status?.condition);
 });
 
 test('gathered streams that break count as well', async () => {
   const broken = await gateway.channel(bad.url, { type: 199 });
   for (let n = 0; n < 3; n++) expect(await ask(`talk ${n}`, false)).toBe(false);
-  expect(gateway.relay.channelStatuses([broken])).toMatchObject([{ condition: 'ejected' }]);
+  expect(gateway.relay.channelStatuses([broken], 'gpt-4o-mini')).toMatchObject([{ condition: 'ejected' }]);
 });
 
 test('an error inside of a stream that is the request’s own does not harm its channel', async () => {
@@ -80,7 +80,7 @@ test('an error inside of a stream that is the request’s own does not harm its 
     response.end(frame({ error: { message: 'no', type: 'invalid_request_error', code: 'content_filter' } }));
   });
   for (let n = 0; n < 6; n++) expect(await ask(`talk ${n}`)).toBe(false);
-  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel], 'gpt-4o-mini')).toMatchObject([{ condition: 'up' }]);
 });
 
 test('clients that leave do not harm a channel, and a stream that ended well heals it', async () => {
@@ -91,7 +91,7 @@ test('clients that leave do not harm a channel, and a stream that ended well hea
     bad.script(wholly);
     expect(await ask(`whole ${turn}`)).toBe(true);
   }
-  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel], 'gpt-4o-mini')).toMatchObject([{ condition: 'up' }]);
   bad.script((response) => fourChunks(response));
   for (let n = 0; n < 6; n++) {
     const leave = new AbortController();
@@ -101,7 +101,7 @@ test('clients that leave do not harm a channel, and a stream that ended well hea
     leave.abort();
     await expect.poll(() => gateway.relay.open()).toBe(0);
   }
-  expect(gateway.relay.channelStatuses([channel])).toMatchObject([{ condition: 'up' }]);
+  expect(gateway.relay.channelStatuses([channel], 'gpt-4o-mini')).toMatchObject([{ condition: 'up' }]);
 });
 
 test('a conversation leaves a channel that refused it, and finds another by itself', async () => {
@@ -115,7 +115,7 @@ test('a conversation leaves a channel that refused it, and finds another by itse
   expect(bad.requests.length + good.requests.length).toBeLessThanOrEqual(44);
 });
 
-const channel = { id: 1, keys: ['k'], setting: {} } as unknown as ChannelSnapshot;
+const channel = { id: 1, keys: ['k'], models: ['m'], modelMapping: {}, setting: {} } as unknown as ChannelSnapshot;
 const failure: UpstreamFailure = { class: 'host', status: 502, error: null, retryAfter: null, reason: 'status' };
 const withClock = () => {
   const clock = { now: 0 };
@@ -126,47 +126,47 @@ const withClock = () => {
 
 test('a probe whose client left, or that never ended, does not exclude a channel for ever', () => {
   const { clock, health } = withClock();
-  for (let n = 0; n < 5; n++) health.failed(channel, 0, failure);
+  for (let n = 0; n < 5; n++) health.failed(channel, 'm', 0, failure);
   clock.now = 30_000;
-  health.begin(channel);
-  expect(health.condition(channel)).toBe('ejected');
-  health.released(channel);
-  expect(health.condition(channel)).toBe('up');
-  health.begin(channel);
-  expect(health.condition(channel)).toBe('ejected');
+  health.begin(channel, 'm', 0);
+  expect(health.condition(channel, 'm')).toBe('ejected');
+  health.released(channel, 'm');
+  expect(health.condition(channel, 'm')).toBe('up');
+  health.begin(channel, 'm', 0);
+  expect(health.condition(channel, 'm')).toBe('ejected');
   clock.now += 60_000;
-  expect(health.condition(channel)).toBe('up');
+  expect(health.condition(channel, 'm')).toBe('up');
   // Nothing good was seen of it since: one failure is enough.
-  health.failed(channel, 0, failure);
-  expect(health.waitMs(channel)).toBe(60_000);
+  health.failed(channel, 'm', 0, failure);
+  expect(health.waitMs(channel, 'm')).toBe(60_000);
 });
 
 test('what was under way when a host was ejected does not eject it again', () => {
   const { health, troubles: failures } = withClock();
-  for (let n = 0; n < 200; n++) health.failed(channel, 0, failure);
-  expect(health.waitMs(channel)).toBe(30_000);
+  for (let n = 0; n < 200; n++) health.failed(channel, 'm', 0, failure);
+  expect(health.waitMs(channel, 'm')).toBe(30_000);
   expect(failures).toEqual([]);
 });
 
 test('a host that fails every other time is ejected though it never fails in a row; one that fails rarely is not', () => {
   const { health } = withClock();
   for (let n = 0; n < 600; n++) {
-    if (n % 20 === 0) health.failed(channel, 0, failure);
-    else health.succeeded(channel, 0);
+    if (n % 20 === 0) health.failed(channel, 'm', 0, failure);
+    else health.succeeded(channel, 'm', 0);
   }
-  expect(health.condition(channel)).toBe('up');
+  expect(health.condition(channel, 'm')).toBe('up');
   for (let n = 0; n < 40; n++) {
-    health.failed(channel, 0, failure);
-    if (health.condition(channel) === 'up') health.succeeded(channel, 0);
+    health.failed(channel, 'm', 0, failure);
+    if (health.condition(channel, 'm') === 'up') health.succeeded(channel, 'm', 0);
   }
-  expect(health.condition(channel)).toBe('ejected');
+  expect(health.condition(channel, 'm')).toBe('ejected');
   // One that was under way all the while.
-  health.succeeded(channel, 0);
-  expect(health.condition(channel)).toBe('ejected');
+  health.succeeded(channel, 'm', 0);
+  expect(health.condition(channel, 'm')).toBe('ejected');
   // The last channel left is tried all the same, and may recover.
-  health.begin(channel);
-  health.succeeded(channel, 0);
-  expect(health.condition(channel)).toBe('up');
+  health.begin(channel, 'm', 0);
+  health.succeeded(channel, 'm', 0);
+  expect(health.condition(channel, 'm')).toBe('up');
 });
 
 test('a busy key gives way to another key, a missing model to another channel; a caller’s mistake is returned at once', async () => {

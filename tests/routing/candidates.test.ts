@@ -103,7 +103,7 @@ test('every channel is drawn once: healthy ones tier by tier, then those in trou
     const waits = new Map(channels.map(({ id }) => [id, random() < 0.4 ? Math.ceil(random() * 90) : 0]));
     const waitMs = ({ id }: Routable) => waits.get(id) ?? 0;
     const health = { waitMs, condition: (one: Routable): Condition => (waitMs(one) > 0 ? 'cooling' : 'up') };
-    const candidates = candidatesOf(candidateList(channels), random, health, null);
+    const candidates = candidatesOf(candidateList(channels), 'm', random, health, null);
     const order = Array.from({ length: candidates.length }, (_, at) => candidates.at(at) as Routable);
     expect(candidates.at(candidates.length)).toBeUndefined();
     expect(order.map(({ id }) => id).sort((a, b) => a - b)).toEqual(channels.map(({ id }) => id));
@@ -130,7 +130,7 @@ test('among the healthy channels of a tier the probability follows the weights, 
   const seen = new Map<string, number>();
   const draws = 20_000;
   for (let n = 0; n < draws; n++) {
-    const candidates = candidatesOf(candidateList(tier), random, health, null);
+    const candidates = candidatesOf(candidateList(tier), 'm', random, health, null);
     const key = `${candidates.at(0)?.id} ${candidates.at(1)?.id}`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
   }
@@ -149,7 +149,7 @@ test('among the healthy channels of a tier the probability follows the weights, 
 test('a conversation is no reason to try its channel early in a lower tier', () => {
   const health = { waitMs: () => 0, condition: (): Condition => 'up' };
   const list = candidateList([routable(1, 5), routable(2), routable(3), routable(4)]);
-  const candidates = candidatesOf(list, () => 0, health, 4);
+  const candidates = candidatesOf(list, 'm', () => 0, health, 4);
   expect([0, 1, 2, 3].map((at) => candidates.at(at)?.id)).toEqual([1, 2, 3, 4]);
 });
 
@@ -169,11 +169,11 @@ test('the first of thousands of channels is drawn without a look at the others',
     return 0.5;
   };
   const list = candidateList(tier);
-  const first = candidatesOf(list, random, health, null).at(0);
+  const first = candidatesOf(list, 'm', random, health, null).at(0);
   expect([requested, drawn]).toEqual([1, 1]);
   expect(Math.abs((first?.id ?? 0) - 2500)).toBeLessThan(10);
   // The channel that served the conversation is asked itself, and nothing is drawn.
-  expect(candidatesOf(list, random, health, 4711).at(0)?.id).toBe(4711);
+  expect(candidatesOf(list, 'm', random, health, 4711).at(0)?.id).toBe(4711);
   expect([requested, drawn]).toEqual([2, 1]);
 });
 
@@ -181,7 +181,7 @@ test('a trace names the first hundred channels', () => {
   const tier = Array.from({ length: 130 }, (_, at) => routable(at + 1));
   const health = { waitMs: () => 0, condition: ({ id }: Routable): Condition => (id === 7 ? 'cooling' : 'up') };
   const list = candidateList(tier);
-  const trace = traceOf(list, candidatesOf(list, randomOf(3), health, 9), health, 9);
+  const trace = traceOf(list, 'm', candidatesOf(list, 'm', randomOf(3), health, 9), health, 9);
   expect(trace).toMatch(/^order=9 p0 1% same-conversation > \d+ p0 1% > .* > and 30 more$/);
   expect(trace.split(' > ')).toHaveLength(101);
 });

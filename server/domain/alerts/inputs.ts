@@ -42,7 +42,7 @@ export interface AlertInputs {
 export interface AlertInputsDeps {
   readonly database: Database;
   readonly options: OptionsService;
-  readonly statusOf?: (ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>;
+  readonly statusOf?: (ids: readonly number[], model?: string | null) => Promise<readonly ChannelHealthStatus[]>;
   readonly storage?: () => StorageStatus;
   readonly defects?: () => RecentDefects | null;
   readonly stall?: () => RelayStall | null;

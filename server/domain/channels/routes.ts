@@ -17,7 +17,7 @@ export interface RoutesDeps {
   /** @returns the group a token's requests use. @throws AppError not_found */
   readonly groupOfToken: (name: string, userId: number) => Promise<string>;
   /** Asks the relay; null where no server runs. */
-  readonly statusOf: ((ids: readonly number[]) => Promise<readonly ChannelHealthStatus[]>) | null;
+  readonly statusOf: ((ids: readonly number[], model: string | null) => Promise<readonly ChannelHealthStatus[]>) | null;
 }
 
 function reasonAgainst(row: ChannelRow, model: string, group: string): string | null {
@@ -60,7 +60,9 @@ export function createRoutes(deps: RoutesDeps) {
       const serving = list.flatMap((tier) =>
         [...tier].sort((a, b) => b.weight - a.weight || a.id - b.id).map((row) => ({ row, share: shareOf(row, tier) })),
       );
-      const limits = (await deps.statusOf?.(serving.map(({ row }) => row.id))) ?? [];
+      const limits = (await deps.statusOf?.(serving.map(({ row }) => row.id),
+        model,
+      )) ?? [];
       return {
         model,
         group,

@@ -64,7 +64,7 @@ function respond(
     case 'failed':
       return reject(core, reservation, outcome, disconnect);
     case 'stream':
-      return releasing(core, outcome, () =>
+      return releasing(core, reservation, outcome, () =>
         isCollected(reservation.parsed)
           ? collected(core, reservation, outcome, disconnect)
           : streamed(core, reservation, outcome, disconnect),
@@ -72,20 +72,21 @@ function respond(
     case 'whole':
       return whole(core, reservation, outcome);
     case 'bytes':
-      return releasing(core, outcome, () => bytes(core, reservation, outcome, disconnect));
+      return releasing(core, reservation, outcome, () => bytes(core, reservation, outcome, disconnect));
   }
 }
 
 /** What goes wrong before the response was handed over says nothing about the channel. */
 async function releasing(
   { health }: StreamDeps,
+  reservation: Reservation,
   { prepared }: StreamedOutcome,
   respond: () => Response | Promise<Response>,
 ): Promise<Response> {
   try {
     return await respond();
   } catch (error) {
-    health.released(prepared.channel);
+    health.released(prepared.channel, reservation.parsed.model);
     throw error;
   }
 }
@@ -154,7 +155,7 @@ function bytes(
     idleMs: core.idleMs(),
     report: (error) => core.report(error, reservation.parsed.requestId),
     async abandon() {
-      core.health.released(prepared.channel);
+      core.health.released(prepared.channel, reservation.parsed.model);
       await closeUnfinished(core, reservation);
     },
     async finish(end) {
@@ -163,7 +164,7 @@ function bytes(
         await closeRequest(core, reservation, { prepared, attempts }, end);
       } catch (error) {
         core.report(error, reservation.parsed.requestId);
-        core.health.released(prepared.channel);
+        core.health.released(prepared.channel, reservation.parsed.model);
         await closeUnfinished(core, reservation);
       }
     },

@@ -414,14 +414,14 @@ export function reportOutcome(
   const { channel, keyIndex } = outcome.prepared;
   const { attempts } = outcome;
   if (endReason === 'completed') {
-    health.succeeded(channel, keyIndex);
+    health.succeeded(channel, parsed.model, keyIndex);
     return attempts;
   }
   const failure = endReason === 'upstream_broken' ? breakOf(outcome) : null;
   // What the request itself caused is not the upstream's fault.
-  if (failure === null || !mayRetry(failure)) health.released(channel);
+  if (failure === null || !mayRetry(failure)) health.released(channel, parsed.model);
   else {
-    health.failed(channel, keyIndex, { ...failure, delivered: true });
+    health.failed(channel, parsed.model, keyIndex, { ...failure, delivered: true });
     affinity.evict(plan.conversation, channel.id);
   }
   if (failure === null) return attempts;

@@ -336,7 +336,7 @@ export class ResponseStream implements Looking {
     const { requestId } = reservation.parsed;
     const channel = this.channel ?? ('prepared' in Object(opening) ? (opening as Streamed).prepared.channel : null);
     if (outcome === null || channel === null || !this.hasWritten) {
-      if (channel !== null) deps.health.released(channel);
+      if (channel !== null) deps.health.released(channel, reservation.parsed.model);
       return reservation.isFinished ? undefined : finishBroken(reservation, error);
     }
     try {
@@ -345,7 +345,7 @@ export class ResponseStream implements Looking {
     } catch (another) {
       deps.report(another, requestId);
     }
-    deps.health.released(channel);
+    deps.health.released(channel, reservation.parsed.model);
     try {
       await finishRoughly(reservation, channel, outcome.stream.frameRelay.words().units);
     } catch (another) {

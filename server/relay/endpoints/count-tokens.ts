@@ -99,8 +99,8 @@ export class TokenCounts {
   private preparedFor(parsed: ParsedRequest, { group, pinnedChannel }: Principal): Prepared | null {
     for (const channel of this.core.state.candidates(group, parsed.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
-      if (this.core.health.condition(channel) !== 'up') continue;
-      const prepared = prepare(parsed, channel, this.core.health.pickKey(channel), this.core.state.settings);
+      if (this.core.health.condition(channel, parsed.model) !== 'up') continue;
+      const prepared = prepare(parsed, channel, this.core.health.pickKey(channel, parsed.model), this.core.state.settings);
       if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }

@@ -5,18 +5,32 @@ export interface Kept {
   readonly ownerId: number;
 }
 
-/** Health of a channel, without its place in the rotation and its probe. */
+/** Health of a channel's host and keys, without its place in the rotation and its probe. */
 export interface ChannelReport {
   readonly channelId: number;
   readonly coolUntil: readonly number[];
+  /** Absent in reports of older nodes. */
+  readonly spentUntil?: readonly number[];
   readonly failures: number;
   readonly ejections: number;
   readonly ejectedUntil: number;
   readonly share: number;
 }
 
+/** One model of a channel, or one key at one. It is well again where it neither fails nor waits. */
+export interface PairReport {
+  /** Names channel and upstream model, and the key where it is one's. */
+  readonly id: number;
+  readonly failures: number;
+  readonly ejections: number;
+  readonly ejectedUntil: number;
+  readonly share: number;
+  readonly waitUntil: number;
+}
+
 export interface HealthReport {
   readonly channels: readonly ChannelReport[];
+  readonly pairs: readonly PairReport[];
   readonly served: readonly (readonly [conversation: string, channelId: number])[];
   readonly kept: readonly (readonly [id: string, kept: Kept])[];
 }
@@ -30,13 +44,15 @@ export function createHealthReports(
   wait: (ms: number, done: () => void) => unknown,
 ) {
   let channels = new Map<number, ChannelReport>();
+  let pairs = new Map<number, PairReport>();
   let served = new Map<string, number>();
   let kept = new Map<string, Kept>();
   let waiting = false;
   const flush = () => {
     waiting = false;
-    send({ channels: [...channels.values()], served: [...served], kept: [...kept] });
+    send({ channels: [...channels.values()], pairs: [...pairs.values()], served: [...served], kept: [...kept] });
     channels = new Map();
+    pairs = new Map();
     served = new Map();
     kept = new Map();
   };
@@ -48,6 +64,10 @@ export function createHealthReports(
   return {
     channel(word: ChannelReport): void {
       channels.set(word.channelId, word);
+      schedule();
+    },
+    pair(word: PairReport): void {
+      pairs.set(word.id, word);
       schedule();
     },
     served(conversation: string, channelId: number): void {

@@ -1,10 +1,13 @@
-/** How channels and their keys are doing: cool-downs, ejection with half-open probes, which key is next. Memory only; decisions follow from failure classes alone. */
+/**
+ * How upstreams are doing: each model of a channel, each key, and the host behind it; which key is next. Decisions follow from
+ * failure classes alone, and what one model does says nothing about another.
+ */
 
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
-import type { Condition } from '../../routing/candidates.ts';
+import { type Condition, mapModel } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelReport } from './health-report.ts';
+import type { ChannelReport, PairReport } from './health-report.ts';
 
 export interface KeyChoice {
   readonly key: string;
@@ -16,33 +19,48 @@ export interface HealthDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly failure: (failure: ChannelFailure) => void;
-  /** Called when a channel's state changes. */
+  /** Called when the state of a channel's host or keys changes. */
   readonly changed?: (word: ChannelReport) => void;
+  /** Called when the state of one of its models changes. */
+  readonly pairChanged?: (word: PairReport) => void;
 }
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
 const failuresToEject = 5;
 /** A broken stream reaches its client, since no other channel could be tried any more: it counts for more than one failure. */
 const brokenStream = 2;
-/** Of the last outcomes, the latest count most: a host that fails so often is no use even if it never fails in a row. */
+/** Of the last outcomes, the latest count most: what fails so often is no use even if it never fails in a row. */
 const shareToEject = 0.5;
 const latestCounts = 0.1;
+/** What is left of a share after some sixteen answers says nothing any more. */
+const shareForgotten = 0.02;
 /** A probe without a result is over after that long. */
 const probeMs = 60_000;
 const ejectionMs = 30_000;
 const maxEjectionMs = 300_000;
-/** A host that failed its probes so often, some five minutes, needs an operator. */
+/** What failed its probes so often, some five minutes, needs an operator. */
 const sustainedEjections = 5;
-/** A 429 without Retry-After, and the longest wait an upstream may ask for. */
+const sustainedMs = 300_000;
+/** A host is ejected when half of the models that were tried within a minute fail, so many at least. */
+const failingModels = 3;
+const triedMs = 60_000;
+/** Models of a channel that were tried lately, as many as are remembered. */
+const triedKept = 16;
+/** The same model is noted again after so long. */
+const triedAgainMs = 5000;
+/** A 429 without Retry-After. */
 const rateLimitMs = 10_000;
 const missing = 404;
-const maxWaitMs = 3_600_000;
+/** The longest wait an upstream may ask for, and how often it is looked whether it is over: plans are renewed before their time. */
+const maxWaitMs = 7 * 86_400_000;
+const lookAgainMs = 3_600_000;
 /** Wrong or exhausted keys. */
 const keyFailureMs = 60_000;
+/** Models of channels, and keys at them, that are remembered; those that failed longest ago leave. */
+const maxPairs = 20_000;
 
-interface State {
-  /** Until when each key waits. */
-  readonly coolUntil: number[];
+/** What may be ejected and probed. */
+interface Ejectable {
   failures: number;
   ejections: number;
   ejectedUntil: number;
@@ -52,127 +70,392 @@ interface State {
   wasTried: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;
-  turn: number;
 }
 
+/** A channel's host and keys. */
+interface Host extends Ejectable {
+  /** When each key is tried again. */
+  readonly coolUntil: number[];
+  /** When the upstream lets a key work again, where it is looked at before. */
+  readonly spentUntil: number[];
+  turn: number;
+  /** Pairs and keys at models that are remembered of it. */
+  pairs: number;
+  /** When any of its models answered last. */
+  answeredAt: number;
+  /** The model that was noted last, and when. */
+  tried: string;
+  triedAt: number;
+  /** Hashes of models, then second x 2 + whether it failed. */
+  lately: Int32Array | null;
+}
+
+/** One model of a channel; or one key at one model, of which `ejectedUntil` and `waitUntil` are used alone. */
+interface Pair extends Ejectable {
+  /** When the upstream's own wait is over, where it is looked at before. */
+  waitUntil: number;
+}
+
+/** Stands for whatever model of the channel does best. */
+export type ModelOrAny = string | null;
+
+const idBase = 2 ** 32;
+const keyMix = 0x9e3779b1;
+
 export class Health {
-  private readonly states = new Map<number, State>();
+  private readonly hosts = new Map<number, Host>();
+  /** By channel and hash of the upstream's model. The one that failed last is last. */
+  private readonly pairs = new Map<number, Pair>();
 
   constructor(private readonly deps: HealthDeps) {}
 
-  condition(channel: ChannelSnapshot): Condition {
-    const state = this.states.get(channel.id);
-    if (state === undefined) return 'up';
+  /** @param model as clients name it; null = the best of them. */
+  condition(channel: ChannelSnapshot, model: ModelOrAny): Condition {
+    const host = this.hosts.get(channel.id);
+    if (host === undefined) return 'up';
     const now = this.deps.now();
-    if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probingUntil > now)) return 'ejected';
-    return minKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
+    if (isOut(host, now)) return 'ejected';
+    if (host.pairs === 0) return minKeyWait(channel, host, now) > 0 ? 'cooling' : 'up';
+    if (model !== null) return this.pairCondition(channel, host, model, now);
+    let best: Condition = 'ejected';
+    for (const one of channel.models) {
+      const found = this.pairCondition(channel, host, one, now);
+      if (found === 'up') return found;
+      if (found === 'cooling') best = found;
+    }
+    return channel.models.length === 0 ? 'up' : best;
   }
 
-  /** Milliseconds until something may be tried again; 0 = now. */
-  waitMs(channel: ChannelSnapshot): number {
-    const state = this.states.get(channel.id);
-    if (state === undefined) return 0;
+  /** Milliseconds until something may be tried again; 0 = now. @param model as clients name it; null = the best of them. */
+  waitMs(channel: ChannelSnapshot, model: ModelOrAny): number {
+    const host = this.hosts.get(channel.id);
+    if (host === undefined) return 0;
     const now = this.deps.now();
-    return Math.max(state.ejectedUntil - now, minKeyWait(channel, state, now), 0);
+    const ofHost = Math.max(host.ejectedUntil - now, 0);
+    if (host.pairs === 0) return Math.max(ofHost, minKeyWait(channel, host, now));
+    if (model !== null) return Math.max(ofHost, this.pairWait(channel, host, model, now));
+    let best = channel.models.length === 0 ? 0 : Number.POSITIVE_INFINITY;
+    for (const one of channel.models) best = Math.min(best, this.pairWait(channel, host, one, now));
+    return Math.max(ofHost, best);
   }
 
   /** The key of the next attempt: in turn or by chance, those that cool down last. */
-  pickKey(channel: ChannelSnapshot): KeyChoice {
+  pickKey(channel: ChannelSnapshot, model: string): KeyChoice {
     if (channel.keys.length <= 1) return { key: channel.keys[0] ?? '', index: 0 };
-    const state = this.stateOf(channel);
+    const host = this.hostOf(channel);
     const now = this.deps.now();
-    const ready = channel.keys.flatMap((_, index) => (keyWait(state, index, now) === 0 ? [index] : []));
-    const pool = ready.length > 0 ? ready : [soonest(state, channel.keys.length)];
+    const hash = host.pairs === 0 ? 0 : hashOf(channel, model);
+    const ready = channel.keys.flatMap((_, index) => (this.keyWait(channel, host, hash, index, now) === 0 ? [index] : []));
+    const pool = ready.length > 0 ? ready : [this.soonest(channel, host, hash, now)];
     const random = channel.setting.key_mode === 'random';
-    const index = pool[random ? Math.floor(this.deps.random() * pool.length) : state.turn++ % pool.length] ?? 0;
+    const index = pool[random ? Math.floor(this.deps.random() * pool.length) : host.turn++ % pool.length] ?? 0;
     return { key: channel.keys[index] ?? '', index };
   }
 
   /** Another key than those that failed in this request is ready. */
-  hasSpareKey(channel: ChannelSnapshot): boolean {
+  hasSpareKey(channel: ChannelSnapshot, model: string): boolean {
     if (channel.keys.length <= 1) return false;
-    return minKeyWait(channel, this.stateOf(channel), this.deps.now()) === 0;
+    const host = this.hostOf(channel);
+    const hash = host.pairs === 0 ? 0 : hashOf(channel, model);
+    return this.minWait(channel, host, hash, this.deps.now()) === 0;
   }
 
-  /** An attempt starts; of an ejected channel it is the one probe. */
-  begin(channel: ChannelSnapshot): void {
-    const state = this.states.get(channel.id);
-    if (state === undefined || state.ejectedUntil === 0) return;
+  /** An attempt starts; of what was ejected, and of a key that waits for days, it is the one probe. */
+  begin(channel: ChannelSnapshot, model: string, keyIndex: number): void {
+    const host = this.hosts.get(channel.id);
+    if (host === undefined) return;
     const now = this.deps.now();
-    state.wasTried = true;
-    if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
+    probe(host, now);
+    if ((host.spentUntil[keyIndex] ?? 0) > now && (host.coolUntil[keyIndex] ?? 0) <= now)
+      host.coolUntil[keyIndex] = now + probeMs;
+    if (host.pairs === 0) return;
+    const hash = hashOf(channel, model);
+    const pair = this.pairs.get(pairId(channel.id, hash));
+    if (pair !== undefined) probe(pair, now);
+    const limit = this.pairs.get(limitId(channel.id, hash, keyIndex));
+    if (limit !== undefined && limit.waitUntil > now && limit.ejectedUntil <= now) limit.ejectedUntil = now + probeMs;
   }
 
   /** An attempt ended without a result for its channel: the client left, or we ended it. */
-  released(channel: ChannelSnapshot): void {
-    const state = this.states.get(channel.id);
-    if (state !== undefined) state.probingUntil = 0;
+  released(channel: ChannelSnapshot, model: string): void {
+    const host = this.hosts.get(channel.id);
+    if (host === undefined) return;
+    host.probingUntil = 0;
+    const pair = host.pairs === 0 ? undefined : this.pairs.get(pairId(channel.id, hashOf(channel, model)));
+    if (pair !== undefined) pair.probingUntil = 0;
   }
 
   /** An answer ended well. */
-  succeeded(channel: ChannelSnapshot, keyIndex: number): void {
-    const state = this.states.get(channel.id);
-    if (state === undefined) return;
-    const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
+  succeeded(channel: ChannelSnapshot, model: string, keyIndex: number): void {
+    let host = this.hosts.get(channel.id);
+    if (host === undefined) {
+      // The few models of others cannot speak for a host.
+      if (channel.models.length < failingModels) return;
+      host = this.hostOf(channel);
+    }
+    const now = this.deps.now();
+    this.tried(channel, host, model, false, now);
+    host.answeredAt = now;
+    if (host.pairs > 0) this.pairSucceeded(channel, host, model, keyIndex, now);
+    const isWell = host.failures === 0 && host.ejectedUntil === 0 && host.share === 0;
+    if (isWell && (host.coolUntil[keyIndex] ?? 0) === 0) return;
     // Attempts from before the ejection add no information.
-    if (state.ejectedUntil > this.deps.now() && !state.wasTried) return;
-    state.failures = 0;
-    state.ejections = 0;
-    state.ejectedUntil = 0;
-    state.probingUntil = 0;
-    state.share *= 1 - latestCounts;
-    state.coolUntil[keyIndex] = 0;
-    if (!wasWell) this.report(channel.id, state);
+    if (host.ejectedUntil > now && !host.wasTried) return;
+    const wasWell = host.failures === 0 && host.ejectedUntil === 0 && (host.coolUntil[keyIndex] ?? 0) === 0;
+    recover(host);
+    host.coolUntil[keyIndex] = 0;
+    host.spentUntil[keyIndex] = 0;
+    if (!wasWell) this.report(channel.id, host);
   }
 
-  failed(channel: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void {
-    const state = this.stateOf(channel);
-    state.probingUntil = 0;
-    if (failure.class === 'key') {
-      const retryMs = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, maxWaitMs);
-      const limited = failure.status === 429;
-      const ms = retryMs ?? (limited && failure.named !== true ? rateLimitMs : keyFailureMs);
-      state.coolUntil[keyIndex] = Math.max(state.coolUntil[keyIndex] ?? 0, this.deps.now() + ms);
-      this.report(channel.id, state);
-      if (!limited || failure.named === true) this.reportFailure(channel, state, keyIndex, failure);
-      return;
-    }
-    if (failure.class !== 'host') return;
+  failed(channel: ChannelSnapshot, model: string, keyIndex: number, failure: UpstreamFailure): void {
+    const host = this.hostOf(channel);
     const now = this.deps.now();
-    if (state.ejectedUntil > now) return;
-    state.failures += failure.delivered === true ? brokenStream : 1;
-    // A missing model is no evidence against the host.
-    if (failure.status !== missing) state.share += (1 - state.share) * latestCounts;
-    const onProbation = state.ejectedUntil > 0;
-    if (!onProbation && state.failures < failuresToEject && state.share < shareToEject) {
-      this.report(channel.id, state);
+    host.probingUntil = 0;
+    if (failure.status !== null) reached(host);
+    if (failure.class === 'key') return this.keyFailed(channel, host, model, keyIndex, failure, now);
+    if (failure.class !== 'host') return this.released(channel, model);
+    const onProbation = host.ejectedUntil > 0 && host.ejectedUntil <= now;
+    if (failure.reason === 'unreachable') {
+      this.released(channel, model);
+      if (host.ejectedUntil > now) return;
+      const ejected = fail(host, failure, now);
+      this.report(channel.id, host);
+      if (ejected) this.ejected(channel, host, model, keyIndex, failure);
       return;
     }
-    state.ejections++;
-    state.wasTried = false;
-    state.share = 0;
-    state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, maxEjectionMs);
-    state.failures = 0;
-    this.report(channel.id, state);
-    if (state.ejections === sustainedEjections) this.reportFailure(channel, state, keyIndex, failure);
+    this.pairFailed(channel, host, model, keyIndex, failure, now);
+    // A missing model is no evidence against the host.
+    if (failure.status === missing) return;
+    this.tried(channel, host, model, true, now);
+    if (host.ejectedUntil > now || !(onProbation || mostFail(host, now))) return;
+    eject(host, now);
+    host.lately?.fill(0);
+    this.report(channel.id, host);
+    this.ejected(channel, host, model, keyIndex, failure);
   }
 
   /** Forgets what was known, when a channel was edited or passed a test. */
   reset(channelId: number): void {
-    this.states.delete(channelId);
+    const host = this.hosts.get(channelId);
+    if (host === undefined) return;
+    this.hosts.delete(channelId);
+    if (host.pairs === 0) return;
+    for (const id of this.pairs.keys()) if (channelOf(id) === channelId) this.pairs.delete(id);
   }
 
-  /** Takes over what another thread knows. */
+  /** Takes over what another thread knows of a host and its keys. */
   receive({ channelId, ...word }: ChannelReport): void {
-    const known = this.states.get(channelId) ?? { probingUntil: 0, wasTried: false, turn: 0 };
-    this.states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
+    const host = this.hostFor(channelId);
+    host.failures = word.failures;
+    host.ejections = word.ejections;
+    host.ejectedUntil = word.ejectedUntil;
+    host.share = word.share;
+    for (const [index, until] of word.coolUntil.entries()) host.coolUntil[index] = until;
+    for (const [index, until] of (word.spentUntil ?? []).entries()) host.spentUntil[index] = until;
   }
 
-  private stateOf(channel: ChannelSnapshot): State {
-    const known = this.states.get(channel.id);
+  /** Takes over what another thread knows of a model. */
+  receivePair({ id, failures, ejections, ejectedUntil, share, waitUntil }: PairReport): void {
+    if (failures === 0 && ejectedUntil === 0) return this.forget(id);
+    const pair = this.pairFor(id, this.hostFor(channelOf(id)));
+    pair.failures = failures;
+    pair.ejections = ejections;
+    pair.ejectedUntil = ejectedUntil;
+    pair.share = share;
+    pair.waitUntil = waitUntil;
+  }
+
+  /** What would be missed after a restart. */
+  remembered(): { readonly channels: readonly ChannelReport[]; readonly pairs: readonly PairReport[] } {
+    const now = this.deps.now();
+    const waits = (until: number) => until > now;
+    return {
+      channels: [...this.hosts].flatMap(([id, host]) =>
+        host.failures > 0 || host.ejectedUntil > 0 || host.coolUntil.some(waits) || host.spentUntil.some(waits)
+          ? [reportOf(id, host)]
+          : [],
+      ),
+      pairs: [...this.pairs].flatMap(([id, pair]) =>
+        pair.failures > 0 || pair.ejections > 0 || waits(pair.ejectedUntil) || waits(pair.waitUntil)
+          ? [pairReportOf(id, pair)]
+          : [],
+      ),
+    };
+  }
+
+  // --- one model of a channel
+
+  private pairCondition(channel: ChannelSnapshot, host: Host, model: string, now: number): Condition {
+    const hash = hashOf(channel, model);
+    const pair = this.pairs.get(pairId(channel.id, hash));
+    if (pair !== undefined && isOut(pair, now)) return 'ejected';
+    return this.minWait(channel, host, hash, now) > 0 ? 'cooling' : 'up';
+  }
+
+  private pairWait(channel: ChannelSnapshot, host: Host, model: string, now: number): number {
+    const hash = hashOf(channel, model);
+    const pair = this.pairs.get(pairId(channel.id, hash));
+    return Math.max((pair?.ejectedUntil ?? 0) - now, this.minWait(channel, host, hash, now), 0);
+  }
+
+  private pairSucceeded(channel: ChannelSnapshot, host: Host, model: string, keyIndex: number, now: number): void {
+    const hash = hashOf(channel, model);
+    this.recovered(limitId(channel.id, hash, keyIndex));
+    const id = pairId(channel.id, hash);
+    const pair = this.pairs.get(id);
+    if (pair === undefined || (pair.ejectedUntil > now && !pair.wasTried)) return;
+    const wasWell = pair.failures === 0 && pair.ejectedUntil === 0;
+    recover(pair);
+    if (!wasWell) this.deps.pairChanged?.(pairReportOf(id, pair));
+    if (pair.share < shareForgotten) this.drop(id, host);
+  }
+
+  private pairFailed(
+    channel: ChannelSnapshot,
+    host: Host,
+    model: string,
+    keyIndex: number,
+    failure: UpstreamFailure,
+    now: number,
+  ): void {
+    const id = pairId(channel.id, hashOf(channel, model));
+    const pair = this.pairFor(id, host);
+    pair.probingUntil = 0;
+    if (pair.ejectedUntil > now) return;
+    const ejected = fail(pair, failure, now);
+    this.deps.pairChanged?.(pairReportOf(id, pair));
+    // Where no other model answers either, it is the channel that needs an operator.
+    if (ejected && pair.ejections === sustainedEjections && now - host.answeredAt >= sustainedMs)
+      this.reportFailure(channel, host, model, keyIndex, failure);
+  }
+
+  private keyFailed(
+    channel: ChannelSnapshot,
+    host: Host,
+    model: string,
+    keyIndex: number,
+    failure: UpstreamFailure,
+    now: number,
+  ): void {
+    this.released(channel, model);
+    const { status, named, refusal, retryAfter } = failure;
+    const isLimited = status === 429 && named !== true;
+    const askedMs = retryAfter === null ? null : Math.min(retryAfter * 1000, maxWaitMs);
+    const ms = askedMs ?? (isLimited ? rateLimitMs : keyFailureMs);
+    const until = now + Math.min(ms, lookAgainMs);
+    if (isLimited && refusal?.reason !== 'spent') {
+      // Upstreams count requests of each model by itself.
+      const id = limitId(channel.id, hashOf(channel, model), keyIndex);
+      const limit = this.pairFor(id, host);
+      limit.ejectedUntil = Math.max(limit.ejectedUntil, until);
+      limit.waitUntil = now + ms;
+      this.deps.pairChanged?.(pairReportOf(id, limit));
+      return;
+    }
+    host.coolUntil[keyIndex] = Math.max(host.coolUntil[keyIndex] ?? 0, until);
+    host.spentUntil[keyIndex] = now + ms;
+    this.report(channel.id, host);
+    if (!isLimited) this.reportFailure(channel, host, model, keyIndex, failure);
+  }
+
+  /** A new one takes the place of the one that failed longest ago. */
+  private pairFor(id: number, host: Host): Pair {
+    const known = this.pairs.get(id);
+    if (known !== undefined) {
+      this.pairs.delete(id);
+      this.pairs.set(id, known);
+      return known;
+    }
+    if (this.pairs.size >= maxPairs) {
+      const oldest = this.pairs.keys().next().value;
+      if (oldest !== undefined) this.forget(oldest);
+    }
+    const fresh = { failures: 0, ejections: 0, ejectedUntil: 0, probingUntil: 0, wasTried: false, share: 0, waitUntil: 0 };
+    this.pairs.set(id, fresh);
+    host.pairs++;
+    return fresh;
+  }
+
+  private recovered(id: number): void {
+    const limit = this.pairs.get(id);
+    if (limit === undefined) return;
+    limit.ejectedUntil = 0;
+    limit.waitUntil = 0;
+    this.deps.pairChanged?.(pairReportOf(id, limit));
+    this.forget(id);
+  }
+
+  private forget(id: number): void {
+    const host = this.hosts.get(channelOf(id));
+    if (host !== undefined) this.drop(id, host);
+    else this.pairs.delete(id);
+  }
+
+  private drop(id: number, host: Host): void {
+    if (this.pairs.delete(id)) host.pairs--;
+  }
+
+  // --- keys
+
+  private keyWait(channel: ChannelSnapshot, host: Host, hash: number, index: number, now: number): number {
+    const own = (host.coolUntil[index] ?? 0) - now;
+    const limit = host.pairs === 0 ? undefined : this.pairs.get(limitId(channel.id, hash, index));
+    return Math.max(0, own, (limit?.ejectedUntil ?? 0) - now);
+  }
+
+  private minWait(channel: ChannelSnapshot, host: Host, hash: number, now: number): number {
+    let min = channel.keys.length === 0 ? 0 : Number.POSITIVE_INFINITY;
+    for (let index = 0; index < channel.keys.length && min > 0; index++)
+      min = Math.min(min, this.keyWait(channel, host, hash, index, now));
+    return min;
+  }
+
+  private soonest(channel: ChannelSnapshot, host: Host, hash: number, now: number): number {
+    let best = 0;
+    let min = this.keyWait(channel, host, hash, 0, now);
+    for (let index = 1; index < channel.keys.length; index++) {
+      const wait = this.keyWait(channel, host, hash, index, now);
+      if (wait >= min) continue;
+      best = index;
+      min = wait;
+    }
+    return best;
+  }
+
+  // --- the host
+
+  /** Notes the outcome among those of the models that were tried lately. */
+  private tried(channel: ChannelSnapshot, host: Host, model: string, failed: boolean, now: number): void {
+    if (channel.models.length < failingModels) return;
+    if (!failed && host.tried === model && now - host.triedAt < triedAgainMs) return;
+    host.tried = failed ? '' : model;
+    host.triedAt = now;
+    host.lately ??= new Int32Array(2 * triedKept);
+    const { lately } = host;
+    const hash = hashOf(channel, model) | 0;
+    let place = 0;
+    for (let at = 0; at < triedKept; at++) {
+      if (lately[at] === hash && lately[triedKept + at] !== 0) {
+        place = at;
+        break;
+      }
+      if ((lately[triedKept + at] ?? 0) < (lately[triedKept + place] ?? 0)) place = at;
+    }
+    lately[place] = hash;
+    lately[triedKept + place] = secondOf(now) * 2 + (failed ? 1 : 0);
+  }
+
+  private hostOf(channel: ChannelSnapshot): Host {
+    return this.hosts.get(channel.id) ?? this.hostFor(channel.id);
+  }
+
+  private hostFor(channelId: number): Host {
+    const known = this.hosts.get(channelId);
     if (known !== undefined) return known;
-    const fresh = {
+    const fresh: Host = {
       coolUntil: [],
+      spentUntil: [],
       failures: 0,
       ejections: 0,
       ejectedUntil: 0,
@@ -180,23 +463,45 @@ export class Health {
       wasTried: false,
       share: 0,
       turn: 0,
+      pairs: 0,
+      answeredAt: Number.NEGATIVE_INFINITY,
+      tried: '',
+      triedAt: 0,
+      lately: null,
     };
-    this.states.set(channel.id, fresh);
+    this.hosts.set(channelId, fresh);
     return fresh;
   }
 
+  private ejected(
+    channel: ChannelSnapshot,
+    host: Host,
+    model: string,
+    keyIndex: number,
+    failure: UpstreamFailure,
+  ): void {
+    if (host.ejections === sustainedEjections) this.reportFailure(channel, host, model, keyIndex, failure);
+  }
+
   /** To other threads. */
-  private report(channelId: number, { coolUntil, failures, ejections, ejectedUntil, share }: State): void {
-    this.deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil, share });
+  private report(channelId: number, host: Host): void {
+    this.deps.changed?.(reportOf(channelId, host));
   }
 
   /** Reported to the code that may disable the channel or the key. */
-  private reportFailure(channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure): void {
+  private reportFailure(
+    channel: ChannelSnapshot,
+    host: Host,
+    model: string,
+    keyIndex: number,
+    failure: UpstreamFailure,
+  ): void {
     const now = this.deps.now();
+    const hash = hashOf(channel, model);
     this.deps.failure({
       channelId: channel.id,
       keyIndex,
-      lastKey: channel.keys.every((_, index) => index === keyIndex || (state.coolUntil[index] ?? 0) > now),
+      lastKey: channel.keys.every((_, index) => index === keyIndex || this.keyWait(channel, host, hash, index, now) > 0),
       kind: failure.class === 'key' ? 'key' : 'host',
       status: failure.status,
       type: failure.error?.type ?? '',
@@ -206,19 +511,96 @@ export class Health {
   }
 }
 
-const keyWait = (state: State, index: number, now: number): number => Math.max(0, (state.coolUntil[index] ?? 0) - now);
+/** Of the model's name at the upstream: several names may lead to one model. */
+const hashOf = ({ modelMapping }: ChannelSnapshot, model: string): number =>
+  Bun.hash.xxHash32(mapModel(modelMapping, model));
 
-function minKeyWait({ keys }: ChannelSnapshot, state: State, now: number): number {
-  if (keys.length === 0) return 0;
-  let min = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < keys.length; index++) min = Math.min(min, keyWait(state, index, now));
-  return min;
+const pairId = (channelId: number, hash: number): number => channelId * idBase + hash;
+const limitId = (channelId: number, hash: number, keyIndex: number): number =>
+  channelId * idBase + ((hash ^ Math.imul(keyIndex + 1, keyMix)) >>> 0);
+const channelOf = (id: number): number => Math.floor(id / idBase);
+
+/** Of a monotonic clock that begins with the process; 0 = never. */
+const secondOf = (now: number): number => Math.floor(now / 1000) + 1;
+
+const isOut = ({ ejectedUntil, probingUntil }: Ejectable, now: number): boolean =>
+  ejectedUntil > now || (ejectedUntil > 0 && probingUntil > now);
+
+function probe(one: Ejectable, now: number): void {
+  if (one.ejectedUntil === 0) return;
+  one.wasTried = true;
+  if (one.ejectedUntil <= now) one.probingUntil = now + probeMs;
 }
 
-function soonest(state: State, count: number): number {
-  let best = 0;
-  for (let index = 1; index < count; index++) {
-    if ((state.coolUntil[index] ?? 0) < (state.coolUntil[best] ?? 0)) best = index;
+/** Whoever answers was reached, whatever the answer. */
+function reached(host: Host): void {
+  host.failures = 0;
+  host.share *= 1 - latestCounts;
+}
+
+function recover(one: Ejectable): void {
+  one.failures = 0;
+  one.ejections = 0;
+  one.ejectedUntil = 0;
+  one.probingUntil = 0;
+  one.share *= 1 - latestCounts;
+  if (one.share < shareForgotten) one.share = 0;
+}
+
+/** @returns whether it is ejected by that. */
+function fail(one: Ejectable, failure: UpstreamFailure, now: number): boolean {
+  one.failures += failure.delivered === true ? brokenStream : 1;
+  if (failure.status !== missing) one.share += (1 - one.share) * latestCounts;
+  if (one.ejectedUntil === 0 && one.failures < failuresToEject && one.share < shareToEject) return false;
+  eject(one, now);
+  return true;
+}
+
+function eject(one: Ejectable, now: number): void {
+  one.ejections++;
+  one.wasTried = false;
+  one.share = 0;
+  one.failures = 0;
+  one.ejectedUntil = now + Math.min(ejectionMs * one.ejections, maxEjectionMs);
+}
+
+/** Half of the models that were tried within a minute fail, and no few. */
+function mostFail({ lately }: Host, now: number): boolean {
+  if (lately === null) return false;
+  const since = secondOf(now - triedMs);
+  let tried = 0;
+  let failing = 0;
+  for (let at = 0; at < triedKept; at++) {
+    const word = lately[triedKept + at] ?? 0;
+    if (word === 0 || word >> 1 < since) continue;
+    tried++;
+    failing += word & 1;
   }
-  return best;
+  return failing >= failingModels && 2 * failing >= tried;
+}
+
+const reportOf = (channelId: number, host: Host): ChannelReport => ({
+  channelId,
+  coolUntil: [...host.coolUntil],
+  spentUntil: [...host.spentUntil],
+  failures: host.failures,
+  ejections: host.ejections,
+  ejectedUntil: host.ejectedUntil,
+  share: host.share,
+});
+
+const pairReportOf = (id: number, { failures, ejections, ejectedUntil, share, waitUntil }: Pair): PairReport => ({
+  id,
+  failures,
+  ejections,
+  ejectedUntil,
+  share,
+  waitUntil,
+});
+
+function minKeyWait({ keys }: ChannelSnapshot, { coolUntil }: Host, now: number): number {
+  if (keys.length === 0) return 0;
+  let min = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < keys.length; index++) min = Math.min(min, Math.max(0, (coolUntil[index] ?? 0) - now));
+  return min;
 }

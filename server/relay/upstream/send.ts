@@ -121,7 +121,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
       let again = true;
       while (again && this.mayGoOn()) {
-        const key = core.health.pickKey(channel);
+        const key = core.health.pickKey(channel, parsed.model);
         const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
@@ -129,24 +129,24 @@ export abstract class Sender<T extends { readonly kind: string }> {
         this.last = channel;
         const requestedMs = core.now();
         const call = disconnect.begin(channel);
-        core.health.begin(channel);
+        core.health.begin(channel, parsed.model, key.index);
         let reached: T | FailedAttempt;
         try {
           reached = await this.attempt(prepared, call);
         } catch (error) {
           // No channel is to blame for it, and the next one would meet the same.
           call.abort();
-          core.health.released(channel);
+          core.health.released(channel, parsed.model);
           return this.failed(asAppError(error));
         }
         if ('kind' in reached) {
           core.firstBytes.note(channel.id, prepared.upstreamModel, parsed.stream, core.now() - requestedMs);
-          if (!goesOn.has(reached.kind)) core.health.succeeded(channel, key.index);
+          if (!goesOn.has(reached.kind)) core.health.succeeded(channel, parsed.model, key.index);
           if (plan.candidates.length > 1) core.affinity.store(plan.conversation, channel.id);
           return reached;
         }
         if (disconnect.upstream.aborted) {
-          core.health.released(channel);
+          core.health.released(channel, parsed.model);
           if (this.isOwed(reached, prepared, requestedMs))
             this.left = { prepared, usage: reached.failure.usage ?? null, answered: reached.hasResponse };
         }
@@ -200,7 +200,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       failed: failedAttempt(failure, ms),
     };
     this.allPermanent &&= isPermanent(failure);
-    core.health.failed(channel, keyIndex, failure);
+    core.health.failed(channel, parsed.model, keyIndex, failure);
     const retries = mayRetry(failure);
     if (retries) core.affinity.evict(plan.conversation, channel.id);
     // A conversation that was begun elsewhere goes on without its thoughts, once.
@@ -210,7 +210,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       return 'same channel';
     }
     if (!retries) return 'end';
-    this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel);
+    this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel, parsed.model);
     this.allowExtra();
     return this.hasSpareKey ? 'same channel' : 'next channel';
   }
@@ -252,7 +252,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       failure?.class === 'host' &&
       failure.reason !== 'timeout' &&
       failure.status !== missing &&
-      this.core.health.condition(channel) === 'up'
+      this.core.health.condition(channel, this.reservation.parsed.model) === 'up'
     );
   }
 
@@ -265,9 +265,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   /** A healthy channel has not been tried yet. Those are drawn first. */
   private anotherIsUp(): boolean {
-    const { candidates } = this.reservation.plan;
+    const { plan, parsed } = this.reservation;
+    const { candidates } = plan;
     const other = this.position < candidates.length ? candidates.at(this.position) : undefined;
-    return other !== undefined && this.core.health.condition(other) === 'up';
+    return other !== undefined && this.core.health.condition(other, parsed.model) === 'up';
   }
 }
 
@@ -326,19 +327,20 @@ export function firstByteTimeout(
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // An unknown model is assumed to think.
   const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';
-  return !isThinkingExpected && isAnotherUp(health, plan.candidates, attempts) ? limit : Number.POSITIVE_INFINITY;
+  return !isThinkingExpected && isAnotherUp(health, plan.candidates, parsed.model, attempts) ? limit : Number.POSITIVE_INFINITY;
 }
 
 /** Healthy channels are picked first: the first one that was not tried yet decides. */
 function isAnotherUp(
   health: Pick<Health, 'condition'>,
   candidates: Candidates<ChannelSnapshot>,
+  model: string,
   attempts: readonly AttemptSummary[],
 ): boolean {
   for (let at = 0; at < candidates.length; at++) {
     const other = candidates.at(at);
     if (other === undefined) return false;
-    if (!attempts.some(({ channelId }) => channelId === other.id)) return health.condition(other) === 'up';
+    if (!attempts.some(({ channelId }) => channelId === other.id)) return health.condition(other, model) === 'up';
   }
   return false;
 }

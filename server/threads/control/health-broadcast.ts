@@ -2,7 +2,7 @@
  * What relays have learnt of channels and conversations, sent to other nodes: collected for a moment, in pieces that a
  * notice can carry. Each node has its own clock, so waits travel as how long they last.
  */
-import type { ChannelReport, HealthReport, Kept } from '../../relay/routing/health-report.ts';
+import type { ChannelReport, HealthReport, Kept, PairReport } from '../../relay/routing/health-report.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const maxBytes = 7900;
@@ -13,6 +13,7 @@ const maxNotifications = 16;
 
 type Item =
   | readonly [kind: 'c', word: ChannelReport]
+  | readonly [kind: 'p', word: PairReport]
   | readonly [kind: 's', conversation: string, channelId: number]
   | readonly [kind: 'k', id: string, kept: Kept];
 
@@ -21,11 +22,20 @@ interface Notice {
   readonly items: readonly Item[];
 }
 
+/** 0 = it never was; that stays. */
+const moved = (at: number, by: number): number => (at ? Math.max(1, at + by) : 0);
+
 const shifted = (word: ChannelReport, by: number): ChannelReport => ({
   ...word,
-  // 0 = it never was; that stays.
-  coolUntil: word.coolUntil.map((at) => (at ? Math.max(1, at + by) : 0)),
-  ejectedUntil: word.ejectedUntil === 0 ? 0 : Math.max(1, word.ejectedUntil + by),
+  coolUntil: word.coolUntil.map((at) => moved(at, by)),
+  spentUntil: (word.spentUntil ?? []).map((at) => moved(at, by)),
+  ejectedUntil: moved(word.ejectedUntil, by),
+});
+
+const shiftedPair = (word: PairReport, by: number): PairReport => ({
+  ...word,
+  ejectedUntil: moved(word.ejectedUntil, by),
+  waitUntil: moved(word.waitUntil, by),
 });
 
 /** In pieces of so many bytes; an item that fits into none is left out. */
@@ -69,6 +79,7 @@ export interface HealthBroadcastDeps {
 
 export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcast {
   let channels = new Map<number, ChannelReport>();
+  let pairs = new Map<number, PairReport>();
   let kept = new Map<string, Kept>();
   let served = new Map<string, number>();
   let waiting = false;
@@ -78,11 +89,13 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
     const now = deps.monoNow();
     const items: Item[] = [
       ...[...channels.values()].map((word): Item => ['c', shifted(word, -now)]),
+      ...[...pairs.values()].map((word): Item => ['p', shiftedPair(word, -now)]),
       ...[...kept].map(([id, one]): Item => ['k', id, one]),
       // The newest first: they are the ones that come back soon.
       ...[...served].reverse().map(([key, channelId]): Item => ['s', key, channelId]),
     ];
     channels = new Map();
+    pairs = new Map();
     kept = new Map();
     served = new Map();
     // reason: other machines that hear nothing learn by themselves.
@@ -92,6 +105,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
   return {
     broadcast(healthReport) {
       for (const word of healthReport.channels) channels.set(word.channelId, word);
+      for (const word of healthReport.pairs) pairs.set(word.id, word);
       for (const [id, one] of healthReport.kept) kept.set(id, one);
       for (const [key, channelId] of healthReport.served) served.set(key, channelId);
       if (waiting) return;
@@ -104,6 +118,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       const now = deps.monoNow();
       return {
         channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
+        pairs: items.flatMap((item) => (item[0] === 'p' ? [shiftedPair(item[1], now)] : [])),
         kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),
         served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2]] as const] : [])),
       };

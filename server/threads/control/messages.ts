@@ -61,7 +61,7 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
     }
-  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[]; readonly model: string | null }
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
   /** From the relays of other machines. */

@@ -98,11 +98,11 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'test', id, ...channelTest });
       });
     },
-    statusOf: (ids) =>
+    statusOf: (ids, model = null) =>
       new Promise((resolve) => {
         const id = nextTest++;
         limits.set(id, resolve);
-        self.postMessage({ kind: 'standing', id, ids });
+        self.postMessage({ kind: 'standing', id, ids, model });
       }),
     version,
     report,

@@ -95,7 +95,7 @@ export type ToRelay =
   | RelayUpdate
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
   | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
-  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[]; readonly model: string | null }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
   | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }

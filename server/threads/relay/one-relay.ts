@@ -27,7 +27,7 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
     open: serving.open,
     update: () => Promise.resolve(),
     test: (order) => serving.receive({ kind: 'test', ...order }),
-    channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
+    channels: (id, ids, model) => serving.receive({ kind: 'standing', id, ids, model }),
     received: (healthReport) => serving.receive({ kind: 'heard', healthReport }),
     traffic: () => serving.receive({ kind: 'traffic' }),
     taskResponded: (answer) => serving.receive({ kind: 'taskAnswered', ...answer }),

@@ -19,7 +19,7 @@ export interface RelayPool {
   /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
   update(update: Snapshot | SnapshotDelta): Promise<void>;
   test(order: ChannelTestOrder & { readonly id: number }): void;
-  channels(id: number, ids: readonly number[]): void;
+  channels(id: number, ids: readonly number[], model: string | null): void;
   /** What relays of other machines have learnt. */
   received(update: HealthReport): void;
   /** Each hands what it has counted to the control thread. */

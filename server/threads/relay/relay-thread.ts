@@ -46,7 +46,7 @@ export class RelayThread {
   /** Tests of channels that it was ordered and has not reported. */
   readonly tests = new Set<number>();
   /** Questions for the health of channels that it has not answered, and which channels. */
-  readonly healthQuestions = new Map<number, readonly number[]>();
+  readonly healthQuestions = new Map<number, { readonly ids: readonly number[]; readonly model: string | null }>();
 
   constructor({ number, worker, memory, rows, receive, died }: RelayThreadDeps) {
     this.number = number;

@@ -109,10 +109,10 @@ export class RelayThreads implements RelayPool {
     else thread.post({ kind: 'test', ...order });
   }
 
-  channels(id: number, ids: readonly number[]): void {
+  channels(id: number, ids: readonly number[], model: string | null): void {
     const thread = this.#first();
-    thread?.healthQuestions.set(id, ids);
-    if (thread !== undefined) thread.post({ kind: 'standing', id, ids });
+    thread?.healthQuestions.set(id, { ids, model });
+    if (thread !== undefined) thread.post({ kind: 'standing', id, ids, model });
     else this.#deps.control({ kind: 'stood', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
   }
 
@@ -305,7 +305,7 @@ export class RelayThreads implements RelayPool {
     forgetPulse(this.#pulseOf(thread.number));
     thread.onDeath(reason);
     for (const id of thread.tests) this.#reportFailedTest(id, 'the relay thread died');
-    for (const [id, ids] of thread.healthQuestions) this.channels(id, ids);
+    for (const [id, { ids, model }] of thread.healthQuestions) this.channels(id, ids, model);
     this.#past.late += thread.status.late;
     this.#past.rejected += thread.status.rejected;
     const { settled, voided } = await this.#recover(thread);

@@ -160,7 +160,7 @@ export function createServing(deps: ServingDeps): Serving {
             send({ kind: 'tested', id: message.id, result }),
           );
         case 'standing':
-          return send({ kind: 'stood', id: message.id, statuses: relay.channelStatuses(message.ids) });
+          return send({ kind: 'stood', id: message.id, statuses: relay.channelStatuses(message.ids, message.model) });
         case 'taskAnswered':
           return tasks.answered(message);
         case 'tasksLost':

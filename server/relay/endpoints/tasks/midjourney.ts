@@ -105,7 +105,7 @@ export async function seedOf(
   }
   const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
   const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
-  const key = core.health.pickKey(channel);
+  const key = core.health.pickKey(channel, requested.model);
   const prepared = prepare(requested, channel, key, core.state.settings);
   if (prepared instanceof AppError) throw prepared;
   const response = prepared === null ? null : await askForTask(core, prepared, new AbortController());

@@ -1,0 +1,214 @@
+/** What a failure speaks of: one model of a channel, one key, or the host; and what is forgotten first. */
+import { beforeEach, expect, test } from 'vitest';
+import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
+import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
+import { Health } from '../../server/relay/routing/health.ts';
+import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
+
+const channel = (more: Partial<ChannelSnapshot> = {}): ChannelSnapshot =>
+  ({ id: 1, keys: ['k0'], models: ['a', 'b', 'c'], modelMapping: {}, setting: {}, ...more }) as ChannelSnapshot;
+const failure = (more: Partial<UpstreamFailure> = {}): UpstreamFailure => ({
+  class: 'host',
+  status: 500,
+  error: null,
+  retryAfter: null,
+  reason: 'status',
+  ...more,
+});
+const timeout = failure({ status: null, reason: 'timeout' });
+const missing = failure({ status: 404 });
+const refused = failure({ status: null, reason: 'unreachable' });
+const limited = failure({ class: 'key', status: 429 });
+
+let now: number;
+let failures: ChannelFailure[];
+let health: Health;
+beforeEach(() => {
+  now = 1_000_000;
+  failures = [];
+  health = new Health({ now: () => now, random: () => 0, failure: (one) => failures.push(one) });
+});
+const times = (count: number, act: (n: number) => void) => {
+  for (let n = 0; n < count; n++) act(n);
+};
+
+test.each([
+  ['500', failure(), 'ejected'],
+  ['404', missing, 'ejected'],
+  ['a timeout', timeout, 'ejected'],
+  ['a broken stream', failure({ status: 200, reason: 'broken' }), 'ejected'],
+  ['429', limited, 'cooling'],
+] as const)('a hundred times %s of one model changes nothing for another, and disables nothing', (_name, one, condition) => {
+  const at = channel();
+  times(100, (n) => {
+    health.failed(at, 'a', 0, one);
+    health.succeeded(at, 'b', 0);
+    now += n * 100;
+  });
+  health.failed(at, 'a', 0, one);
+  expect([health.condition(at, 'a'), health.condition(at, 'b'), health.condition(at, null)]).toEqual([
+    condition,
+    'up',
+    'up',
+  ]);
+  expect([health.waitMs(at, 'b'), health.waitMs(at, null), failures]).toEqual([0, 0, []]);
+});
+
+test('names that lead to one model upstream share its state', () => {
+  const at = channel({ modelMapping: { a: 'x', b: 'x', c: 'y' } });
+  times(5, () => health.failed(at, 'a', 0, failure()));
+  expect(['a', 'b', 'c'].map((model) => health.condition(at, model))).toEqual(['ejected', 'ejected', 'up']);
+});
+
+test('five refused connections eject the host with all its models, an answer between them starts anew', () => {
+  const models = Array.from({ length: 300 }, (_, n) => `m${n}`);
+  const at = channel({ models });
+  times(4, (n) => health.failed(at, models[n] ?? '', 0, refused));
+  times(12, (n) => health.failed(at, models[10 + n] ?? '', 0, [missing, limited][n % 2] ?? missing));
+  times(4, (n) => health.failed(at, models[n] ?? '', 0, refused));
+  expect(health.condition(at, 'm299')).toBe('up');
+  health.failed(at, 'm4', 0, refused);
+  expect(models.every((model) => health.condition(at, model) === 'ejected')).toBe(true);
+  expect(health.waitMs(at, 'm299')).toBe(30_000);
+  now += 30_000;
+  health.begin(at, 'm7', 0);
+  health.succeeded(at, 'm7', 0);
+  expect(health.condition(at, 'm299')).toBe('up');
+});
+
+test.each([
+  ['500', failure()],
+  ['timeouts', timeout],
+])('a host with 300 models that answers %s alone is out after three of them', (_name, one) => {
+  const models = Array.from({ length: 300 }, (_, n) => `m${n}`);
+  const at = channel({ models });
+  let calls = 0;
+  while (health.condition(at, models[calls] ?? '') === 'up') health.failed(at, models[calls++] ?? '', 0, one);
+  expect(calls).toBe(3);
+  expect(health.condition(at, 'm299')).toBe('ejected');
+});
+
+test('three failing models of seven eject nothing else, of six they eject the host, and what was tried a minute ago does not count', () => {
+  const models = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  const at = channel({ models });
+  const tryOthers = (count: number) => times(count, (n) => health.succeeded(at, models[3 + n] ?? '', 0));
+  tryOthers(4);
+  times(3, (n) => health.failed(at, models[n] ?? '', 0, failure()));
+  expect(health.condition(at, 'h')).toBe('up');
+  now += 61_000;
+  tryOthers(3);
+  times(2, (n) => health.failed(at, models[n] ?? '', 0, failure()));
+  expect(health.condition(at, 'h')).toBe('up');
+  health.failed(at, 'c', 0, failure());
+  expect(health.condition(at, 'h')).toBe('ejected');
+});
+
+test('missing and limited models are no evidence against a host', () => {
+  const models = ['a', 'b', 'c', 'd'];
+  const at = channel({ models });
+  for (const model of ['a', 'b', 'c']) {
+    health.failed(at, model, 0, missing);
+    health.failed(at, model, 0, limited);
+  }
+  expect(health.condition(at, 'd')).toBe('up');
+});
+
+test('a client’s mistake ends a probe and harms nothing', () => {
+  const at = channel();
+  times(5, () => health.failed(at, 'a', 0, failure()));
+  now += 30_000;
+  health.begin(at, 'a', 0);
+  expect(health.condition(at, 'a')).toBe('ejected');
+  health.failed(at, 'a', 0, failure({ class: 'client', status: 400 }));
+  expect([health.condition(at, 'a'), health.condition(at, 'b')]).toEqual(['up', 'up']);
+});
+
+test('a wrong key waits for every model, a limited one for its model alone', () => {
+  const at = channel({ keys: ['k0', 'k1'] });
+  health.failed(at, 'a', 0, limited);
+  expect([health.pickKey(at, 'a').index, health.condition(at, 'a')]).toEqual([1, 'up']);
+  expect(new Set([health.pickKey(at, 'b').index, health.pickKey(at, 'b').index])).toEqual(new Set([0, 1]));
+  health.failed(at, 'a', 1, failure({ class: 'key', status: 401 }));
+  expect(failures).toMatchObject([{ keyIndex: 1, lastKey: true, kind: 'key' }]);
+  expect([health.condition(at, 'a'), health.condition(at, 'b')]).toEqual(['cooling', 'up']);
+  expect(health.pickKey(at, 'b').index).toBe(0);
+  expect(health.hasSpareKey(at, 'a')).toBe(false);
+  expect(health.hasSpareKey(at, 'b')).toBe(true);
+});
+
+test.each([
+  ['a key', { refusal: { reason: 'spent' } as UpstreamFailure['refusal'] }],
+  ['a key at one model', {}],
+])('%s that is spent for days is looked at once an hour, at most seven days', (_name, more) => {
+  const at = channel();
+  const spent = failure({ class: 'key', status: 429, retryAfter: 30 * 86_400, ...more });
+  health.failed(at, 'a', 0, spent);
+  expect(health.waitMs(at, 'a')).toBe(3_600_000);
+  now += 3_600_000;
+  expect(health.condition(at, 'a')).toBe('up');
+  health.begin(at, 'a', 0);
+  expect(health.condition(at, 'a')).toBe('cooling');
+  health.failed(at, 'a', 0, spent);
+  expect(health.waitMs(at, 'a')).toBe(3_600_000);
+  now += 7 * 86_400_000;
+  health.begin(at, 'a', 0);
+  // It is over by itself: nobody has to look first.
+  expect(health.condition(at, 'a')).toBe('up');
+});
+
+test('a channel whose models all fail their probes is reported, one of which another model answers is not', () => {
+  const alone = channel({ models: ['a', 'b'] });
+  const probeAll = () => {
+    times(5, () => health.failed(alone, 'a', 0, failure()));
+    times(5, () => {
+      now += 301_000;
+      health.begin(alone, 'a', 0);
+      health.failed(alone, 'a', 0, failure());
+    });
+  };
+  probeAll();
+  expect(failures.map(({ kind }) => kind)).toEqual(['host']);
+  health.reset(1);
+  failures.length = 0;
+  times(5, () => health.failed(alone, 'a', 0, failure()));
+  times(5, () => {
+    now += 150_000;
+    health.succeeded(alone, 'b', 0);
+    now += 151_000;
+    health.begin(alone, 'a', 0);
+    health.failed(alone, 'a', 0, failure());
+  });
+  expect(failures).toEqual([]);
+});
+
+test('of 20,000 pairs the one that failed longest ago is forgotten first', () => {
+  const models = Array.from({ length: 100 }, (_, n) => `m${n}`);
+  const channels = Array.from({ length: 201 }, (_, n) => channel({ id: n + 1, models }));
+  const [first] = channels as [ChannelSnapshot];
+  times(5, () => health.failed(first, 'm0', 0, failure()));
+  times(5, () => health.failed(first, 'm1', 0, missing));
+  for (const at of channels.slice(1)) for (const model of models) health.failed(at, model, 0, missing);
+  const { pairs } = health.remembered();
+  expect(pairs).toHaveLength(20_000);
+  expect([health.condition(first, 'm0'), health.condition(first, 'm1')]).toEqual(['up', 'up']);
+  // Nothing of it is left that a reset had to look for.
+  health.reset(1);
+  expect(health.remembered().pairs).toHaveLength(20_000);
+});
+
+test('what is remembered puts another one in the same state', () => {
+  const at = channel({ keys: ['k0', 'k1'] });
+  times(5, () => health.failed(at, 'a', 0, failure()));
+  health.failed(at, 'b', 0, limited);
+  health.failed(at, 'c', 1, failure({ class: 'key', status: 402, retryAfter: 86_400 }));
+  const other = new Health({ now: () => now, random: () => 0, failure: () => undefined });
+  const { channels, pairs } = health.remembered();
+  for (const word of channels) other.receive(word);
+  for (const word of pairs) other.receivePair(word);
+  for (const model of ['a', 'b', 'c', null])
+    expect([other.condition(at, model), other.waitMs(at, model)]).toEqual([
+      health.condition(at, model),
+      health.waitMs(at, model),
+    ]);
+  expect(other.condition(at, 'b')).toBe('cooling');
+});
