@@ -26,6 +26,8 @@ export interface DataDirFiles {
   readonly dir: string;
   readonly database: string;
   readonly secretKey: string;
+  /** How upstreams were doing. */
+  readonly health: string;
   readonly lock: string;
   /** Folders and file name prefixes for settlements that could not be written to the database, the likeliest first. */
   readonly pending: readonly PendingOutbox[];
@@ -118,6 +120,7 @@ export function dataDirFiles(dir: string, env: Environment = process.env): DataD
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
+    health: join(dir, 'health.json'),
     lock: join(dir, 'gateway.lock'),
     pending: [ownPending, ...otherPlaces(hash, env)],
     ownPending,

@@ -25,9 +25,11 @@ import type { TraceSettings } from '../observability/traces/settings.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { newBodyCells } from '../relay/intake/body-memory.ts';
 import { createRelayState, type RelayState } from '../relay/state/state.ts';
+import { keptHealth } from '../threads/control/health-file.ts';
 import type { FromControl } from '../threads/control/messages.ts';
 import { type ControlThread, createControlThread } from '../threads/control/thread.ts';
 import { type LedgerThread, startLedger } from '../threads/ledger/thread.ts';
+import { threadTimers } from '../threads/relay/clock.ts';
 import type { ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
 import { newPulse, stallsIn } from '../threads/relay/pulse.ts';
@@ -151,6 +153,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
     await before?.reserve({ balances, ledger, control: sendToControl, now: Date.now });
     const openPort = await relayThreads.open();
+    const health = keptHealth(files.health, threadTimers());
+    if (health !== null) relayThreads.received(health);
     const monitors = createMonitors(metrics, {
       env,
       relayThreads,
@@ -292,6 +296,9 @@ const receiveControl =
         break;
       case 'traffic':
         relayThreads.traffic();
+        break;
+      case 'keepHealth':
+        relayThreads.keepHealth();
         break;
       case 'taskAnswered':
         // Numbers below zero are those of the server before this one.

@@ -16,7 +16,7 @@ import { plainId } from './intake/request-id.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
-import type { HealthReport } from './routing/health-report.ts';
+import type { HealthReport, KeptHealth } from './routing/health-report.ts';
 import { clientError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import type { RelayStats } from './shared/stats.ts';
 
@@ -41,9 +41,14 @@ export interface Relay {
   report(error: unknown, requestId: string): void;
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
   /** @param model as clients name it; null or absent = whatever model of each does best. */
-  channelStatuses(ids: readonly number[], model?: string | null): { readonly condition: string; readonly waitMs: number }[];
+  channelStatuses(
+    ids: readonly number[],
+    model?: string | null,
+  ): { readonly condition: string; readonly waitMs: number }[];
   /** Takes over what another relay thread knows. */
   receive(report: HealthReport): void;
+  /** How upstreams are doing, for the next start; null = as it was. */
+  healthToKeep(): KeptHealth | null;
   /** Requests under way. */
   open(): number;
   /** What is leased covers no request, and the ledger cannot be asked for more. */
@@ -150,6 +155,7 @@ export function relayOver(core: RelayCore): Relay {
       for (const word of report.pairs) core.health.receivePair(word);
       core.affinity.receive(report);
     },
+    healthToKeep: () => core.health.news(),
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
     stats: () => ({ ...core.stats.read(), open: core.open, defects: core.defectsMet }),

@@ -4,6 +4,7 @@ import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { Health } from '../../server/relay/routing/health.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
+import { readHealth, writeHealth } from '../../server/threads/control/health-file.ts';
 
 const channel = (more: Partial<ChannelSnapshot> = {}): ChannelSnapshot =>
   ({ id: 1, keys: ['k0'], models: ['a', 'b', 'c'], modelMapping: {}, setting: {}, ...more }) as ChannelSnapshot;
@@ -38,21 +39,24 @@ test.each([
   ['a timeout', timeout, 'ejected'],
   ['a broken stream', failure({ status: 200, reason: 'broken' }), 'ejected'],
   ['429', limited, 'cooling'],
-] as const)('a hundred times %s of one model changes nothing for another, and disables nothing', (_name, one, condition) => {
-  const at = channel();
-  times(100, (n) => {
+] as const)(
+  'a hundred times %s of one model changes nothing for another, and disables nothing',
+  (_name, one, condition) => {
+    const at = channel();
+    times(100, (n) => {
+      health.failed(at, 'a', 0, one);
+      health.succeeded(at, 'b', 0);
+      now += n * 100;
+    });
     health.failed(at, 'a', 0, one);
-    health.succeeded(at, 'b', 0);
-    now += n * 100;
-  });
-  health.failed(at, 'a', 0, one);
-  expect([health.condition(at, 'a'), health.condition(at, 'b'), health.condition(at, null)]).toEqual([
-    condition,
-    'up',
-    'up',
-  ]);
-  expect([health.waitMs(at, 'b'), health.waitMs(at, null), failures]).toEqual([0, 0, []]);
-});
+    expect([health.condition(at, 'a'), health.condition(at, 'b'), health.condition(at, null)]).toEqual([
+      condition,
+      'up',
+      'up',
+    ]);
+    expect([health.waitMs(at, 'b'), health.waitMs(at, null), failures]).toEqual([0, 0, []]);
+  },
+);
 
 test('names that lead to one model upstream share its state', () => {
   const at = channel({ modelMapping: { a: 'x', b: 'x', c: 'y' } });
@@ -188,27 +192,62 @@ test('of 20,000 pairs the one that failed longest ago is forgotten first', () =>
   times(5, () => health.failed(first, 'm0', 0, failure()));
   times(5, () => health.failed(first, 'm1', 0, missing));
   for (const at of channels.slice(1)) for (const model of models) health.failed(at, model, 0, missing);
-  const { pairs } = health.remembered();
-  expect(pairs).toHaveLength(20_000);
+  expect(health.remembered().pairs).toHaveLength(6 * 20_000);
   expect([health.condition(first, 'm0'), health.condition(first, 'm1')]).toEqual(['up', 'up']);
   // Nothing of it is left that a reset had to look for.
   health.reset(1);
-  expect(health.remembered().pairs).toHaveLength(20_000);
+  expect(health.remembered().pairs).toHaveLength(6 * 20_000);
 });
 
-test('what is remembered puts another one in the same state', () => {
+/** The wall clock and the monotonic one of a process. */
+const clockAt = (wall: number, mono: number) => ({ now: () => wall, monoNow: () => mono });
+
+test('what is kept puts the next process in the same state, whatever its monotonic clock says', () => {
   const at = channel({ keys: ['k0', 'k1'] });
   times(5, () => health.failed(at, 'a', 0, failure()));
   health.failed(at, 'b', 0, limited);
   health.failed(at, 'c', 1, failure({ class: 'key', status: 402, retryAfter: 86_400 }));
-  const other = new Health({ now: () => now, random: () => 0, failure: () => undefined });
-  const { channels, pairs } = health.remembered();
-  for (const word of channels) other.receive(word);
-  for (const word of pairs) other.receivePair(word);
+  const text = writeHealth(health.remembered(), clockAt(1.7e12, now));
+  const next = new Health({ now: () => 500, random: () => 0, failure: () => undefined });
+  // It starts four seconds later.
+  const report = readHealth(text, clockAt(1.7e12 + 4000, 500));
+  for (const word of report?.channels ?? []) next.receive(word);
+  for (const word of report?.pairs ?? []) next.receivePair(word);
   for (const model of ['a', 'b', 'c', null])
-    expect([other.condition(at, model), other.waitMs(at, model)]).toEqual([
+    expect([next.condition(at, model), next.waitMs(at, model)]).toEqual([
       health.condition(at, model),
-      health.waitMs(at, model),
+      Math.max(0, health.waitMs(at, model) - 4000),
     ]);
-  expect(other.condition(at, 'b')).toBe('cooling');
+  expect([next.condition(at, 'a'), next.condition(at, 'b')]).toEqual(['ejected', 'cooling']);
+});
+
+test('a file of nonsense is no reason not to start', () => {
+  const clock = clockAt(1.7e12, 500);
+  const good = JSON.parse(writeHealth(health.remembered(), clock)) as Record<string, unknown>;
+  const bad = { channelId: 1, coolUntil: ['x'], spentUntil: [], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
+  const late = [2 ** 32, 1, 1, 1e300, 0, 0];
+  for (const text of [
+    '',
+    '[]',
+    'null',
+    '{"format":2,"channels":[],"pairs":[]}',
+    JSON.stringify({ ...good, pairs: ['1'] }),
+  ])
+    expect(readHealth(text, clock)).toBeNull();
+  expect(readHealth(JSON.stringify({ ...good, channels: [null, bad], pairs: late }), clock)).toEqual({
+    channels: [],
+    pairs: [],
+    served: [],
+    kept: [],
+  });
+});
+
+test('there is something to keep after a change alone', () => {
+  const at = channel();
+  expect(health.news()).toBeNull();
+  health.succeeded(at, 'a', 0);
+  expect(health.news()).toBeNull();
+  health.failed(at, 'a', 0, failure());
+  expect(health.news()?.pairs).toHaveLength(6);
+  expect(health.news()).toBeNull();
 });

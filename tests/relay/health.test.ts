@@ -184,7 +184,13 @@ test('what one thread learns of channels and conversations reaches the others in
       due = done;
     },
   );
-  const one = new Health({ now: () => now, random: () => 0, failure: () => undefined, changed: reports.channel, pairChanged: reports.pair });
+  const one = new Health({
+    now: () => now,
+    random: () => 0,
+    failure: () => undefined,
+    changed: reports.channel,
+    pairChanged: reports.pair,
+  });
   const remembering = createAffinity(() => now, reports);
   const a = channel(1);
   for (let n = 0; n < 5; n++) one.failed(a, 'm', 0, failure({}));

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dataDirFiles, lockOwner } from '../../server/app/data-dir.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
 import { chat, createSite, type ReceivedStream, type Serving, type Site } from './support.ts';
 
@@ -224,4 +224,28 @@ test('a health check by the executable: ready, draining, gone', async () => {
   expect(await serving.ended()).toBe(0);
   const gone = await site.run(['service', 'check'], '', { GATEWAY_PORT: new URL(serving.url).port });
   expect([gone.code, gone.err]).toEqual([7, expect.stringContaining('127.0.0.1')]);
+});
+
+test.each(['1', '2'])('what %s relay threads know of upstreams outlasts a restart', async (threads) => {
+  const first = await site.serve(['--relays', threads]);
+  upstream.script((response) => sendJson(response, { error: { message: 'down' } }, 500));
+  const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = () => fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers, body });
+  for (let n = 0; n < 10; n++) expect((await ask()).status).toBe(502);
+  const explained = async () => {
+    const { channels } = JSON.parse(await site.ok(['route', 'explain', 'gpt-4o-mini', '--json'])) as {
+      channels: { condition: string; wait_ms: number }[];
+    };
+    return channels[0];
+  };
+  expect(await explained()).toMatchObject({ condition: 'ejected' });
+  first.child.kill('SIGTERM');
+  expect(await first.ended()).toBe(0);
+  expect(statSync(join(site.dataDir, 'health.json')).mode & 0o077).toBe(0);
+  await site.serve(['--relays', threads]);
+  const after = await explained();
+  expect(after?.condition).toBe('ejected');
+  expect(after?.wait_ms).toBeGreaterThan(0);
+  expect(after?.wait_ms).toBeLessThan(30_000);
 });

@@ -223,11 +223,11 @@ test('a wall clock that is put back a day does not keep a key cooling', async ()
     const channel = await gateway.channel(upstream.url);
     const { key } = await gateway.token();
     await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
-    expect(gateway.relay.channelStatuses([channel])[0]?.condition).toBe('cooling');
+    expect(gateway.relay.channelStatuses([channel], 'gpt-4o-mini')[0]?.condition).toBe('cooling');
     const wall = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => wall - 86_400_000);
     await expect
-      .poll(() => gateway.relay.channelStatuses([channel])[0], { timeout: 5000 })
+      .poll(() => gateway.relay.channelStatuses([channel], 'gpt-4o-mini')[0], { timeout: 5000 })
       .toEqual({ condition: 'up', waitMs: 0 });
   } finally {
     vi.restoreAllMocks();

@@ -125,6 +125,7 @@ const relay: Relay = {
   isOutOfLeases: () => false,
   unbilled: () => core.unbilled,
   stats: () => ({ ...core.stats.read(), open: 0, defects: 0 }),
+  healthToKeep: () => null,
   takeTraffic: core.stats.takeTraffic,
   close: () => undefined,
   cut: () => undefined,

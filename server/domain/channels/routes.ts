@@ -60,9 +60,11 @@ export function createRoutes(deps: RoutesDeps) {
       const serving = list.flatMap((tier) =>
         [...tier].sort((a, b) => b.weight - a.weight || a.id - b.id).map((row) => ({ row, share: shareOf(row, tier) })),
       );
-      const limits = (await deps.statusOf?.(serving.map(({ row }) => row.id),
-        model,
-      )) ?? [];
+      const limits =
+        (await deps.statusOf?.(
+          serving.map(({ row }) => row.id),
+          model,
+        )) ?? [];
       return {
         model,
         group,

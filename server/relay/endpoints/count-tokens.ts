@@ -100,7 +100,12 @@ export class TokenCounts {
     for (const channel of this.core.state.candidates(group, parsed.model).flat()) {
       if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
       if (this.core.health.condition(channel, parsed.model) !== 'up') continue;
-      const prepared = prepare(parsed, channel, this.core.health.pickKey(channel, parsed.model), this.core.state.settings);
+      const prepared = prepare(
+        parsed,
+        channel,
+        this.core.health.pickKey(channel, parsed.model),
+        this.core.state.settings,
+      );
       if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }

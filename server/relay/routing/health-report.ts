@@ -28,6 +28,13 @@ export interface PairReport {
   readonly waitUntil: number;
 }
 
+/** What outlasts a restart. */
+export interface KeptHealth {
+  readonly channels: readonly ChannelReport[];
+  /** Members of `PairReport` in their order, pair by pair: thousands are handed over at once. */
+  readonly pairs: Float64Array;
+}
+
 export interface HealthReport {
   readonly channels: readonly ChannelReport[];
   readonly pairs: readonly PairReport[];

@@ -7,7 +7,7 @@ import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Condition, mapModel } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
-import type { ChannelReport, PairReport } from './health-report.ts';
+import type { ChannelReport, KeptHealth, PairReport } from './health-report.ts';
 
 export interface KeyChoice {
   readonly key: string;
@@ -99,6 +99,8 @@ interface Pair extends Ejectable {
 /** Stands for whatever model of the channel does best. */
 export type ModelOrAny = string | null;
 
+/** Of `PairReport`. */
+export const pairMembers = 6;
 const idBase = 2 ** 32;
 const keyMix = 0x9e3779b1;
 
@@ -106,13 +108,15 @@ export class Health {
   private readonly hosts = new Map<number, Host>();
   /** By channel and hash of the upstream's model. The one that failed last is last. */
   private readonly pairs = new Map<number, Pair>();
+  /** Something changed since it was asked for what to keep. */
+  private hasNews = false;
 
   constructor(private readonly deps: HealthDeps) {}
 
   /** @param model as clients name it; null = the best of them. */
   condition(channel: ChannelSnapshot, model: ModelOrAny): Condition {
     const host = this.hosts.get(channel.id);
-    if (host === undefined) return 'up';
+    if (host === undefined || isQuiet(host)) return 'up';
     const now = this.deps.now();
     if (isOut(host, now)) return 'ejected';
     if (host.pairs === 0) return minKeyWait(channel, host, now) > 0 ? 'cooling' : 'up';
@@ -129,7 +133,7 @@ export class Health {
   /** Milliseconds until something may be tried again; 0 = now. @param model as clients name it; null = the best of them. */
   waitMs(channel: ChannelSnapshot, model: ModelOrAny): number {
     const host = this.hosts.get(channel.id);
-    if (host === undefined) return 0;
+    if (host === undefined || isQuiet(host)) return 0;
     const now = this.deps.now();
     const ofHost = Math.max(host.ejectedUntil - now, 0);
     if (host.pairs === 0) return Math.max(ofHost, minKeyWait(channel, host, now));
@@ -145,7 +149,9 @@ export class Health {
     const host = this.hostOf(channel);
     const now = this.deps.now();
     const hash = host.pairs === 0 ? 0 : hashOf(channel, model);
-    const ready = channel.keys.flatMap((_, index) => (this.keyWait(channel, host, hash, index, now) === 0 ? [index] : []));
+    const ready = channel.keys.flatMap((_, index) =>
+      this.keyWait(channel, host, hash, index, now) === 0 ? [index] : [],
+    );
     const pool = ready.length > 0 ? ready : [this.soonest(channel, host, hash, now)];
     const random = channel.setting.key_mode === 'random';
     const index = pool[random ? Math.floor(this.deps.random() * pool.length) : host.turn++ % pool.length] ?? 0;
@@ -163,7 +169,7 @@ export class Health {
   /** An attempt starts; of what was ejected, and of a key that waits for days, it is the one probe. */
   begin(channel: ChannelSnapshot, model: string, keyIndex: number): void {
     const host = this.hosts.get(channel.id);
-    if (host === undefined) return;
+    if (host === undefined || isQuiet(host)) return;
     const now = this.deps.now();
     probe(host, now);
     if ((host.spentUntil[keyIndex] ?? 0) > now && (host.coolUntil[keyIndex] ?? 0) <= now)
@@ -213,8 +219,14 @@ export class Health {
     const now = this.deps.now();
     host.probingUntil = 0;
     if (failure.status !== null) reached(host);
-    if (failure.class === 'key') return this.keyFailed(channel, host, model, keyIndex, failure, now);
-    if (failure.class !== 'host') return this.released(channel, model);
+    if (failure.class === 'key') {
+      this.keyFailed(channel, host, model, keyIndex, failure, now);
+      return;
+    }
+    if (failure.class !== 'host') {
+      this.released(channel, model);
+      return;
+    }
     const onProbation = host.ejectedUntil > 0 && host.ejectedUntil <= now;
     if (failure.reason === 'unreachable') {
       this.released(channel, model);
@@ -240,12 +252,14 @@ export class Health {
     const host = this.hosts.get(channelId);
     if (host === undefined) return;
     this.hosts.delete(channelId);
+    this.hasNews = true;
     if (host.pairs === 0) return;
     for (const id of this.pairs.keys()) if (channelOf(id) === channelId) this.pairs.delete(id);
   }
 
   /** Takes over what another thread knows of a host and its keys. */
   receive({ channelId, ...word }: ChannelReport): void {
+    this.hasNews = true;
     const host = this.hostFor(channelId);
     host.failures = word.failures;
     host.ejections = word.ejections;
@@ -257,7 +271,11 @@ export class Health {
 
   /** Takes over what another thread knows of a model. */
   receivePair({ id, failures, ejections, ejectedUntil, share, waitUntil }: PairReport): void {
-    if (failures === 0 && ejectedUntil === 0) return this.forget(id);
+    this.hasNews = true;
+    if (failures === 0 && ejectedUntil === 0) {
+      this.forget(id);
+      return;
+    }
     const pair = this.pairFor(id, this.hostFor(channelOf(id)));
     pair.failures = failures;
     pair.ejections = ejections;
@@ -266,21 +284,35 @@ export class Health {
     pair.waitUntil = waitUntil;
   }
 
-  /** What would be missed after a restart. */
-  remembered(): { readonly channels: readonly ChannelReport[]; readonly pairs: readonly PairReport[] } {
+  /** What would be missed after a restart; null = nothing changed since the last call. */
+  news(): KeptHealth | null {
+    if (!this.hasNews) return null;
+    this.hasNews = false;
+    return this.remembered();
+  }
+
+  /** All that would be missed after a restart. */
+  remembered(): KeptHealth {
     const now = this.deps.now();
     const waits = (until: number) => until > now;
+    const flat = new Float64Array(pairMembers * this.pairs.size);
+    let length = 0;
+    for (const [id, { failures, ejections, ejectedUntil, share, waitUntil }] of this.pairs) {
+      if (failures === 0 && ejections === 0 && !waits(ejectedUntil) && !waits(waitUntil)) continue;
+      flat[length++] = id;
+      flat[length++] = failures;
+      flat[length++] = ejections;
+      flat[length++] = ejectedUntil;
+      flat[length++] = share;
+      flat[length++] = waitUntil;
+    }
     return {
       channels: [...this.hosts].flatMap(([id, host]) =>
         host.failures > 0 || host.ejectedUntil > 0 || host.coolUntil.some(waits) || host.spentUntil.some(waits)
           ? [reportOf(id, host)]
           : [],
       ),
-      pairs: [...this.pairs].flatMap(([id, pair]) =>
-        pair.failures > 0 || pair.ejections > 0 || waits(pair.ejectedUntil) || waits(pair.waitUntil)
-          ? [pairReportOf(id, pair)]
-          : [],
-      ),
+      pairs: flat.subarray(0, length),
     };
   }
 
@@ -307,7 +339,7 @@ export class Health {
     if (pair === undefined || (pair.ejectedUntil > now && !pair.wasTried)) return;
     const wasWell = pair.failures === 0 && pair.ejectedUntil === 0;
     recover(pair);
-    if (!wasWell) this.deps.pairChanged?.(pairReportOf(id, pair));
+    if (!wasWell) this.reportPair(id, pair);
     if (pair.share < shareForgotten) this.drop(id, host);
   }
 
@@ -324,7 +356,7 @@ export class Health {
     pair.probingUntil = 0;
     if (pair.ejectedUntil > now) return;
     const ejected = fail(pair, failure, now);
-    this.deps.pairChanged?.(pairReportOf(id, pair));
+    this.reportPair(id, pair);
     // Where no other model answers either, it is the channel that needs an operator.
     if (ejected && pair.ejections === sustainedEjections && now - host.answeredAt >= sustainedMs)
       this.reportFailure(channel, host, model, keyIndex, failure);
@@ -350,7 +382,7 @@ export class Health {
       const limit = this.pairFor(id, host);
       limit.ejectedUntil = Math.max(limit.ejectedUntil, until);
       limit.waitUntil = now + ms;
-      this.deps.pairChanged?.(pairReportOf(id, limit));
+      this.reportPair(id, limit);
       return;
     }
     host.coolUntil[keyIndex] = Math.max(host.coolUntil[keyIndex] ?? 0, until);
@@ -371,7 +403,15 @@ export class Health {
       const oldest = this.pairs.keys().next().value;
       if (oldest !== undefined) this.forget(oldest);
     }
-    const fresh = { failures: 0, ejections: 0, ejectedUntil: 0, probingUntil: 0, wasTried: false, share: 0, waitUntil: 0 };
+    const fresh = {
+      failures: 0,
+      ejections: 0,
+      ejectedUntil: 0,
+      probingUntil: 0,
+      wasTried: false,
+      share: 0,
+      waitUntil: 0,
+    };
     this.pairs.set(id, fresh);
     host.pairs++;
     return fresh;
@@ -382,7 +422,7 @@ export class Health {
     if (limit === undefined) return;
     limit.ejectedUntil = 0;
     limit.waitUntil = 0;
-    this.deps.pairChanged?.(pairReportOf(id, limit));
+    this.reportPair(id, limit);
     this.forget(id);
   }
 
@@ -485,7 +525,13 @@ export class Health {
 
   /** To other threads. */
   private report(channelId: number, host: Host): void {
+    this.hasNews = true;
     this.deps.changed?.(reportOf(channelId, host));
+  }
+
+  private reportPair(id: number, pair: Pair): void {
+    this.hasNews = true;
+    this.deps.pairChanged?.(pairReportOf(id, pair));
   }
 
   /** Reported to the code that may disable the channel or the key. */
@@ -501,7 +547,9 @@ export class Health {
     this.deps.failure({
       channelId: channel.id,
       keyIndex,
-      lastKey: channel.keys.every((_, index) => index === keyIndex || this.keyWait(channel, host, hash, index, now) > 0),
+      lastKey: channel.keys.every(
+        (_, index) => index === keyIndex || this.keyWait(channel, host, hash, index, now) > 0,
+      ),
       kind: failure.class === 'key' ? 'key' : 'host',
       status: failure.status,
       type: failure.error?.type ?? '',
@@ -522,6 +570,10 @@ const channelOf = (id: number): number => Math.floor(id / idBase);
 
 /** Of a monotonic clock that begins with the process; 0 = never. */
 const secondOf = (now: number): number => Math.floor(now / 1000) + 1;
+
+/** Nothing of it waits or is being proved: most channels, most of the time. */
+const isQuiet = ({ ejectedUntil, pairs, coolUntil }: Host): boolean =>
+  ejectedUntil === 0 && pairs === 0 && coolUntil.length === 0;
 
 const isOut = ({ ejectedUntil, probingUntil }: Ejectable, now: number): boolean =>
   ejectedUntil > now || (ejectedUntil > 0 && probingUntil > now);

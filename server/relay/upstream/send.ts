@@ -327,7 +327,9 @@ export function firstByteTimeout(
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // An unknown model is assumed to think.
   const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';
-  return !isThinkingExpected && isAnotherUp(health, plan.candidates, parsed.model, attempts) ? limit : Number.POSITIVE_INFINITY;
+  return !isThinkingExpected && isAnotherUp(health, plan.candidates, parsed.model, attempts)
+    ? limit
+    : Number.POSITIVE_INFINITY;
 }
 
 /** Healthy channels are picked first: the first one that was not tried yet decides. */

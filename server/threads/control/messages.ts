@@ -10,7 +10,7 @@ import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport } from '../../relay/routing/health-report.ts';
+import type { HealthReport, KeptHealth } from '../../relay/routing/health-report.ts';
 import type { ClockReading } from '../relay/clock.ts';
 
 export interface ControlStart {
@@ -46,6 +46,8 @@ export type ToControl =
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   /** What a relay of this machine has counted since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
+  /** How upstreams are doing, for the next start. */
+  | { readonly kind: 'health'; readonly health: KeptHealth }
   /** Every relay thread has applied the changes up to `seq`. */
   | { readonly kind: 'applied'; readonly seq: number }
   | { readonly kind: 'close' };
@@ -64,6 +66,8 @@ export type FromControl =
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[]; readonly model: string | null }
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
+  /** Asks a relay of this machine how upstreams are doing. */
+  | { readonly kind: 'keepHealth' }
   /** From the relays of other machines. */
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }

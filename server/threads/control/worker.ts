@@ -1,4 +1,5 @@
 /** Thread entry: services, repositories and the HTTP API behind two unix sockets. */
+
 import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -35,6 +36,7 @@ import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { threadTimers } from '../relay/clock.ts';
 import { stallLimits, watchStalls } from '../relay/pulse.ts';
 import { backupInThread } from './backup-thread.ts';
+import { createHealthFile } from './health-file.ts';
 import type { Isolation } from './isolation.ts';
 import { startJobs } from './jobs.ts';
 import { watchKey } from './key-watch.ts';
@@ -154,6 +156,8 @@ async function start(order: ControlStart) {
     timers,
   });
   const traffic = keepTraffic(services, timers, report);
+  const healthFile = createHealthFile(files.health, timers);
+  const healthTimer = timers.every(() => self.postMessage({ kind: 'keepHealth' }), healthMs);
   // This thread lives on whatever the relays do, and the only relay is the main thread.
   const stopWatchingRelays = watchStalls({
     pulses: order.pulses,
@@ -197,13 +201,15 @@ async function start(order: ControlStart) {
     },
     broadcastHealth: (healthReport: HealthReport) => peers?.broadcast(healthReport),
     traffic: traffic.take,
+    health: healthFile.keep,
     defect: defects.note,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
     close: async () => {
       stopWatchingRelays();
       stopJobs();
-      await traffic.stop();
+      healthTimer.close();
+      await Promise.all([traffic.stop(), healthFile.done()]);
       stopWatchingKey();
       peers?.stop();
       isolation?.stop();
@@ -223,6 +229,8 @@ async function start(order: ControlStart) {
 
 /** Between two questions; what was counted since the last one is lost when a relay thread or this one dies. */
 const trafficMs = 5000;
+/** What was learnt of upstreams in so long is learnt again after a crash. */
+const healthMs = 10_000;
 
 /** Asks the relays for what they have counted, and has it written. One refusal of the database is reported, not each. */
 function keepTraffic({ trafficRecorder: keeper }: Services, timers: Timers, report: (error: unknown) => void) {
@@ -372,6 +380,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'storage') control.stands(message.status);
         if (message.kind === 'heard') control.broadcastHealth(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
+        if (message.kind === 'health') control.health(message.health);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
         if (message.kind === 'defect') control.defect(message.requestId, message.message);

@@ -14,7 +14,7 @@ import type { CountRequest } from '../../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport } from '../../relay/routing/health-report.ts';
+import type { HealthReport, KeptHealth } from '../../relay/routing/health-report.ts';
 import type { RelayStats } from '../../relay/shared/stats.ts';
 import type { ClockReading } from './clock.ts';
 
@@ -104,6 +104,8 @@ export type ToRelay =
   | { readonly kind: 'figures'; readonly id: number }
   /** What was counted since the last time is for the control thread. */
   | { readonly kind: 'traffic' }
+  /** How upstreams are doing is for the control thread, if that changed. */
+  | { readonly kind: 'keepHealth' }
   /** The ledger writes, and nothing is sold all the same. */
   | { readonly kind: 'suspend'; readonly reason: string }
   /** `withOthers`: its connections stay until `allEnded`, however little goes on in this thread. */
@@ -130,6 +132,8 @@ export type FromRelay =
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'heard'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
+  /** How upstreams are doing, for the next start. */
+  | { readonly kind: 'health'; readonly health: KeptHealth }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
   | { readonly kind: 'figured'; readonly id: number; readonly stats: ThreadStats }
   /** It has few rows left. */

@@ -29,6 +29,7 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
     test: (order) => serving.receive({ kind: 'test', ...order }),
     channels: (id, ids, model) => serving.receive({ kind: 'standing', id, ids, model }),
     received: (healthReport) => serving.receive({ kind: 'heard', healthReport }),
+    keepHealth: () => serving.receive({ kind: 'keepHealth' }),
     traffic: () => serving.receive({ kind: 'traffic' }),
     taskResponded: (answer) => serving.receive({ kind: 'taskAnswered', ...answer }),
     tasksLost: () => serving.receive({ kind: 'tasksLost' }),

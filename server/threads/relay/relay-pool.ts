@@ -24,6 +24,8 @@ export interface RelayPool {
   received(update: HealthReport): void;
   /** Each hands what it has counted to the control thread. */
   traffic(): void;
+  /** One of them, since all know nearly the same. */
+  keepHealth(): void;
   taskResponded(answer: TaskCallAnswer): void;
   /** The thread that keeps tasks is gone. */
   tasksLost(): void;
@@ -77,6 +79,7 @@ export function passOn(
     case 'defect':
     case 'heard':
     case 'traffic':
+    case 'health':
       control(message);
       return true;
     case 'say':

@@ -124,6 +124,10 @@ export class RelayThreads implements RelayPool {
     this.#postAll({ kind: 'traffic' });
   }
 
+  keepHealth(): void {
+    this.#first()?.post({ kind: 'keepHealth' });
+  }
+
   taskResponded(answer: TaskCallAnswer): void {
     const id = Math.floor(answer.id / threadsBits);
     this.#threads.get(answer.id % threadsBits)?.post({ kind: 'taskAnswered', ...answer, id });

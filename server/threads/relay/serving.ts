@@ -128,8 +128,13 @@ export function createServing(deps: ServingDeps): Serving {
     const windows = relay.takeTraffic();
     if (windows.length > 0) send({ kind: 'traffic', windows });
   };
+  const reportHealth = () => {
+    const health = relay.healthToKeep();
+    if (health !== null) send({ kind: 'health', health });
+  };
   const leave = async () => {
     reportTraffic();
+    reportHealth();
     await within(observers.stop(), lastSpansMs, timers);
     send({ kind: 'stopped' });
   };
@@ -173,6 +178,8 @@ export function createServing(deps: ServingDeps): Serving {
           return send({ kind: 'figured', id: message.id, stats: stats() });
         case 'traffic':
           return reportTraffic();
+        case 'keepHealth':
+          return reportHealth();
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':

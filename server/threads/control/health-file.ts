@@ -1,0 +1,112 @@
+/** How upstreams are doing, kept in a file for the next start. It holds numbers alone: waits, counts, ids of channels and hashes of models. */
+import { readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import type { Timers } from '../../contract/timers.ts';
+import { pairMembers } from '../../relay/routing/health.ts';
+import type { ChannelReport, HealthReport, KeptHealth, PairReport } from '../../relay/routing/health-report.ts';
+
+type Clock = Pick<Timers, 'now' | 'monoNow'>;
+
+const format = 1;
+/** Waits are at most so long, and a clock may have been wrong. */
+const longestMs = 8 * 86_400_000;
+
+/** Waits end at a moment of the wall clock in the file, and at one of the monotonic clock in a report. 0 = there is none. */
+const shifted = (at: number, by: number): number => (at === 0 ? 0 : Math.max(1, Math.round(at + by)));
+
+const shiftedChannel = (word: ChannelReport, by: number): ChannelReport => ({
+  ...word,
+  coolUntil: word.coolUntil.map((at) => shifted(at ?? 0, by)),
+  spentUntil: (word.spentUntil ?? []).map((at) => shifted(at ?? 0, by)),
+  ejectedUntil: shifted(word.ejectedUntil, by),
+});
+
+/** `ejectedUntil` and `waitUntil` among the members of a pair. */
+const pairTimes: readonly number[] = [3, 5];
+
+const shiftedPairs = (pairs: KeptHealth['pairs'], by: number): number[] =>
+  Array.from(pairs, (value, at) => (pairTimes.includes(at % pairMembers) ? shifted(value, by) : value));
+
+const pairAt = ([id = 0, failures = 0, ejections = 0, ejectedUntil = 0, share = 0, waitUntil = 0]: readonly number[]) =>
+  ({ id, failures, ejections, ejectedUntil, share, waitUntil }) satisfies PairReport;
+
+export function writeHealth({ channels, pairs }: KeptHealth, { now, monoNow }: Clock): string {
+  const by = now() - monoNow();
+  return JSON.stringify({
+    format,
+    channels: channels.map((word) => shiftedChannel(word, by)),
+    pairs: shiftedPairs(pairs, by),
+  });
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const areNumbers = (value: unknown): value is readonly number[] => Array.isArray(value) && value.every(isNumber);
+
+/** @returns null where the text is none of ours. */
+export function readHealth(text: string, { now, monoNow }: Clock): HealthReport | null {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const kept = Object(read) as { readonly format?: unknown; readonly channels?: unknown; readonly pairs?: unknown };
+  if (kept.format !== format || !Array.isArray(kept.channels) || !areNumbers(kept.pairs)) return null;
+  const by = monoNow() - now();
+  const latest = now() + longestMs;
+  const channels = kept.channels.map(Object) as ChannelReport[];
+  const numbers = shiftedPairs(new Float64Array(kept.pairs), by);
+  const pairs = Array.from({ length: Math.floor(numbers.length / pairMembers) }, (_, n) =>
+    pairAt(numbers.slice(n * pairMembers, (n + 1) * pairMembers)),
+  );
+  return {
+    channels: channels
+      .filter(
+        ({ channelId, coolUntil, spentUntil, failures, ejections, ejectedUntil, share }) =>
+          areNumbers([channelId, failures, ejections, ejectedUntil, share]) &&
+          areNumbers(coolUntil) &&
+          areNumbers(spentUntil) &&
+          [ejectedUntil, ...coolUntil, ...spentUntil].every((at) => at <= latest),
+      )
+      .map((word) => shiftedChannel(word, by)),
+    pairs: pairs.filter(({ ejectedUntil, waitUntil }) => Math.max(ejectedUntil, waitUntil) <= latest + by),
+    served: [],
+    kept: [],
+  };
+}
+
+/** @returns what was kept; null where nothing was. */
+export function keptHealth(file: string, clock: Clock): HealthReport | null {
+  try {
+    return readHealth(readFileSync(file, 'utf8'), clock);
+  } catch {
+    // A first start has none, and without it everything is tried.
+    return null;
+  }
+}
+
+/** Writes the latest, one after the other. What cannot be written is learnt again after a start. */
+export function createHealthFile(file: string, clock: Clock) {
+  let waiting: KeptHealth | null = null;
+  let writing: Promise<void> | null = null;
+  const write = async () => {
+    while (waiting !== null) {
+      const text = writeHealth(waiting, clock);
+      waiting = null;
+      try {
+        await writeFile(`${file}.new`, text, { mode: 0o600 });
+        await rename(`${file}.new`, file);
+      } catch {
+        // reason: the disk's state has a watch of its own.
+      }
+    }
+    writing = null;
+  };
+  return {
+    keep(health: KeptHealth): void {
+      waiting = health;
+      writing ??= write();
+    },
+    done: (): Promise<void> => writing ?? Promise.resolve(),
+  };
+}
