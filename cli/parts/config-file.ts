@@ -84,7 +84,10 @@ export function stateOf(home: string, { paths }: AgentPatch): FileState {
 const invalid = (path: string): never => refuse(path, '无法解析，未作改动', 'it cannot be parsed, and stays as it is');
 
 /** @returns the text with the members set, and others gone. @throws AppError usage where it cannot be read. */
-export async function patched({ path, bytes }: FileState, { format, set, drop = [] }: AgentPatch): Promise<string> {
+export async function patched(
+  { path, bytes }: FileState,
+  { format, set, drop = [], text: whole = '' }: AgentPatch,
+): Promise<string> {
   const text = bytes?.toString('utf8') ?? '';
   if (bytes !== null && !Buffer.from(text, 'utf8').equals(bytes)) invalid(path);
   switch (format) {
@@ -96,6 +99,8 @@ export async function patched({ path, bytes }: FileState, { format, set, drop = 
       return patchedYaml(path, text, set);
     case 'env':
       return patchedEnv(text, set, drop);
+    case 'text':
+      return whole;
   }
 }
 

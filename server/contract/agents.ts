@@ -22,7 +22,9 @@ export interface AgentFile {
 export interface AgentPatch {
   /** The first of them that exists is changed, else the first is made. */
   readonly paths: readonly string[];
-  readonly format: 'json' | 'toml' | 'yaml' | 'env';
+  readonly format: 'json' | 'toml' | 'yaml' | 'env' | 'text';
+  /** Of the format `text`: the whole file, which is the gateway's own. */
+  readonly text?: string;
   readonly set: readonly (readonly [path: readonly string[], value: string | readonly string[] | object])[];
   /** Members that would lead past the gateway, or win over what is set. */
   readonly drop?: readonly (readonly string[])[];
@@ -115,7 +117,7 @@ const opencodeModels = ({ model }: Pick<AgentSettings, 'model'>): Readonly<Recor
 const opencodeProvider = ({ url, key, model, models }: AgentSettings) => ({
   npm: '@ai-sdk/openai-compatible',
   name: 'gateway',
-  options: { baseURL: `${url}/v1`, apiKey: key },
+  options: { baseURL: `${url}/v1`, ...ifSet('apiKey', key) },
   models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
 });
 const opencodeConfig = (settings: AgentSettings): string =>
@@ -124,6 +126,38 @@ const opencodeConfig = (settings: AgentSettings): string =>
     ...opencodeModels(settings),
     provider: { gateway: opencodeProvider(settings) },
   });
+
+/**
+ * It keeps a key and runs no command for one, but loads every program in this folder with itself. A provider with a key of its own is
+ * left alone, so that the file harms nobody who connects by a key later. https://opencode.ai/docs/plugins
+ */
+const opencodePlugin = (
+  command: string,
+  words: readonly string[],
+): string => `// Written by gateway connect: the token of whoever is signed in, asked for at most once a minute.
+import { execFile } from 'node:child_process';
+
+const ask = () =>
+  new Promise((resolve, reject) =>
+    execFile(${JSON.stringify(command)}, ${JSON.stringify(words)}, (error, out, words) =>
+      error ? reject(new Error(words.trim() || error.message)) : resolve(out.trim()),
+    ),
+  );
+let asked = 0;
+let token;
+
+export const Gateway = async () => ({
+  'chat.headers': async ({ model, provider }, output) => {
+    if (model.providerID !== 'gateway' || provider?.options?.apiKey) return;
+    if (Date.now() - asked > 60_000) {
+      asked = Date.now();
+      token = ask();
+      token.catch(() => (asked = 0));
+    }
+    output.headers.Authorization = \`Bearer \${await token}\`;
+  },
+});
+`;
 
 const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   OPENAI_API_BASE: `${url}/v1`,
@@ -271,6 +305,7 @@ export const agents: readonly Agent[] = [
       ],
     }),
     always: (settings) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(settings) }] }),
+    asksCommand: true,
     connects: (settings, credential) => [
       {
         paths: ['~/.config/opencode/opencode.json', '~/.config/opencode/opencode.jsonc'],
@@ -280,6 +315,16 @@ export const agents: readonly Agent[] = [
           [['provider', 'gateway'], opencodeProvider({ ...settings, key: keyOf(credential) })],
         ],
       },
+      ...('key' in credential
+        ? []
+        : [
+            {
+              paths: ['~/.config/opencode/plugin/gateway.js'],
+              format: 'text' as const,
+              text: opencodePlugin(credential.command, credential.arguments),
+              set: [],
+            },
+          ]),
     ],
   },
   {

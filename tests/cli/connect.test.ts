@@ -44,6 +44,10 @@ async function write(patch: AgentPatch): Promise<string> {
   return state.path;
 }
 
+type Structured = Exclude<AgentPatch['format'], 'text'>;
+const isStructured = (patch: AgentPatch): patch is AgentPatch & { readonly format: Structured } =>
+  patch.format !== 'text';
+
 const readers = {
   json: (text: string) => parseJsonc(text),
   toml: (text: string) => Bun.TOML.parse(text),
@@ -74,7 +78,9 @@ const broken = {
 
 const patchesOf = (agent: Agent, credential: AgentCredential = keyed) => agent.connects(settings, credential);
 const cases = agents.flatMap((agent) =>
-  patchesOf(agent).map((patch) => [`${agent.name} ${patch.paths[0]}`, patch] as const),
+  patchesOf(agent)
+    .filter(isStructured)
+    .map((patch) => [`${agent.name} ${patch.paths[0]}`, patch] as const),
 );
 
 const valueAt = (tree: unknown, path: readonly string[]): unknown =>
@@ -158,14 +164,64 @@ test('what was changed since is not undone, unless that is given up', async () =
   expect(backup.undo(false)).toEqual([]);
 });
 
-test('who is signed in has no key in a file: Claude Code and Codex ask the command for it', () => {
+test('who is signed in has no key in a file: Claude Code, Codex and opencode ask the command for it', () => {
   const patches = agents.filter(({ asksCommand }) => asksCommand === true).flatMap((agent) => patchesOf(agent, asked));
   expect(JSON.stringify(patches.map(({ set }) => set))).not.toContain('TOKEN');
-  const [claude, codex] = patches;
+  const [claude, codex, opencode, plugin] = patches;
   expect(claude?.set).toContainEqual([['apiKeyHelper'], "'/opt/my gateway' token print --for x"]);
   expect(codex?.set.at(-1)?.[1]).toMatchObject({
     auth: { command: '/opt/my gateway', args: ['token', 'print', '--for', 'x'] },
   });
+  expect(opencode?.set.at(-1)?.[1]).toMatchObject({ options: { baseURL: 'https://site/v1' } });
+  expect(plugin?.paths).toEqual(['~/.config/opencode/plugin/gateway.js']);
+});
+
+test('opencode sends what the command prints, asks at most once a minute, and leaves other providers and keys alone', async () => {
+  const counter = put('asked', '');
+  const command = put('gateway', `#!/bin/sh\necho x >> ${counter}\necho "gas_$1"\n`, 0o755);
+  const opencode = agents.find(({ name }) => name === 'opencode') as Agent;
+  const plugin = patchesOf(opencode, { command, arguments: ['one'] }).at(-1) as AgentPatch;
+  const path = await write(plugin);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const { Gateway } = (await import(path)) as {
+    Gateway: () => Promise<
+      Record<string, (input: object, output: { headers: Record<string, string> }) => Promise<void>>
+    >;
+  };
+  const hooks = await Gateway();
+  const headersFor = async (providerID: string, options: object) => {
+    const output = { headers: {} as Record<string, string> };
+    await hooks['chat.headers']?.({ model: { providerID }, provider: { options } }, output);
+    return output.headers;
+  };
+  const [one, two] = await Promise.all([headersFor('gateway', {}), headersFor('gateway', {})]);
+  expect([one, two]).toEqual([{ Authorization: 'Bearer gas_one' }, { Authorization: 'Bearer gas_one' }]);
+  expect(await headersFor('other', {})).toEqual({});
+  expect(await headersFor('gateway', { apiKey: 'sk-mine' })).toEqual({});
+  expect(readFileSync(counter, 'utf8')).toBe('x\n');
+  expect(backup().undo(false)).toEqual([path]);
+  expect(existsSync(path)).toBe(false);
+});
+
+test('opencode says why there is no token, and asks anew afterwards', async () => {
+  const command = put(
+    'gateway',
+    '#!/bin/sh\n[ -e "$0.in" ] && echo gas_1 && exit 0\necho "Signed out" >&2\nexit 4\n',
+    0o755,
+  );
+  const opencode = agents.find(({ name }) => name === 'opencode') as Agent;
+  const path = await write(patchesOf(opencode, { command, arguments: [] }).at(-1) as AgentPatch);
+  const { Gateway } = (await import(path)) as {
+    Gateway: () => Promise<
+      Record<string, (input: object, output: { headers: Record<string, string> }) => Promise<void>>
+    >;
+  };
+  const ask = (await Gateway())['chat.headers'];
+  const output = { headers: {} as Record<string, string> };
+  await expect(ask?.({ model: { providerID: 'gateway' } }, output)).rejects.toThrow('Signed out');
+  put('gateway.in', '');
+  await ask?.({ model: { providerID: 'gateway' } }, output);
+  expect(output.headers).toEqual({ Authorization: 'Bearer gas_1' });
 });
 
 const patchNamed = (path: string, credential: AgentCredential = keyed): AgentPatch =>

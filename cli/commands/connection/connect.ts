@@ -8,6 +8,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { isCompiled } from '../../bench/process.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { currentContext } from '../../contexts.ts';
 import { addressOf } from '../../parts/access.ts';
 import { settingsFor } from '../../parts/agent-run.ts';
 import { Backup, type FileState, patched, stateOf, writeFile } from '../../parts/config-file.ts';
@@ -54,6 +55,12 @@ function signedIn(agent: Agent, { env }: Context): string | null {
   return status === 0 && stdout.trim() !== '' ? stdout.trim() : null;
 }
 
+/** Whether there is neither a server here nor an access token, but a sign-in for programs, which makes no keys. */
+function hasNoKeys({ url, env, flags }: Context): boolean {
+  const stored = url === '' ? null : currentContext(env, flags.context);
+  return stored?.url === url && stored.signedIn !== undefined && stored.token === '';
+}
+
 interface Change {
   readonly state: FileState;
   readonly patch: AgentPatch;
@@ -91,8 +98,9 @@ async function changesFor(context: Context, flags: FlagValues, agent: Agent, { k
 }
 
 const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
-  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [] } }) => [
+  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [], text: whole } }) => [
     path,
+    ...(whole ?? '').split('\n').flatMap((line) => (line === '' ? [] : [`  + ${line}`])),
     ...set.map(([members, value]) => `  + ${members.join('.')} = ${shown(value, key)}`),
     ...drop.filter((members) => bytes?.includes(members.at(-1) ?? '')).map((members) => `  - ${members.join('.')}`),
   ]);
@@ -137,6 +145,11 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
     });
   const rows = [];
   for (const agent of selected) {
+    if (names.length === 0 && agent.asksCommand !== true && hasNoKeys(context)) {
+      const test = context.say('需要自己的密钥，跳过', 'left out: it takes a key of its own');
+      rows.push({ name: agent.name, files: [], test, lines: [] });
+      continue;
+    }
     const credential = await credentialFor(context, flags, agent);
     const changes = await changesFor(context, flags, agent, credential);
     const lines = linesOf(changes, credential.key);

@@ -385,6 +385,19 @@ export const signInOptions = {
     },
     role: 100,
   }),
+  'agents.token_minutes': option({
+    kind: integer(1, 1440),
+    fallback: '60',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: '程序令牌有效分钟数', en: 'Minutes a program’s token works' },
+    help: {
+      zh: '程序自行续期；结束登录无论如何立即生效。',
+      en: 'Programs renew it by themselves; the end of a sign-in holds at once in any case.',
+    },
+    role: 100,
+    dependsOn: 'agents.sign_in',
+  }),
   EmailDomainRestrictionEnabled: option({
     kind: toggle,
     fallback: 'false',

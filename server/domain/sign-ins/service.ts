@@ -34,8 +34,6 @@ const maxAskedPerNetwork = 300;
 /** Wrong codes that a user, or a network, may type in a window. */
 const maxGuesses = 10;
 export const maxSignIns = 20;
-/** Seconds an access token lives. */
-const accessSeconds = 3600;
 /** Two terminals may renew at once: so long the former refresh token is refused and harms nobody. */
 const graceSeconds = 60;
 /** RFC 8628 6.1: consonants, which neither make words nor look like digits. */
@@ -135,13 +133,16 @@ export function createProgramSignIns(deps: SignInDeps) {
     return { code, device: device.device, request };
   }
 
-  const issue = (row: { id: number; key_hmac: string }, refresh: string, user: { id: number; username: string }) => ({
-    access_token: signAgentToken(vault.keyHmac, row.id, seconds() + accessSeconds, row.key_hmac),
-    token_type: 'Bearer' as const,
-    expires_in: accessSeconds,
-    refresh_token: refresh,
-    user: { id: user.id, username: user.username },
-  });
+  const issue = (row: { id: number; key_hmac: string }, refresh: string, user: { id: number; username: string }) => {
+    const life = deps.options.get('agents.token_minutes') * 60;
+    return {
+      access_token: signAgentToken(vault.keyHmac, row.id, seconds() + life, row.key_hmac),
+      token_type: 'Bearer' as const,
+      expires_in: life,
+      refresh_token: refresh,
+      user: { id: user.id, username: user.username },
+    };
+  };
 
   const nameFor = ({ client, host }: SignInRequest): string =>
     `${clients[client] ?? client} on ${host}`.slice(0, maxTokenNameLength);
