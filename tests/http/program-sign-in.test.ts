@@ -35,6 +35,7 @@ interface Words {
   readonly user_code: string;
   readonly verification_uri: string;
   readonly access_token: string;
+  readonly expires_in: number;
   readonly refresh_token: string;
 }
 const post = async (path: string, form: Record<string, string>, headers: Headers = {}) => {
@@ -208,6 +209,16 @@ test('an access token ends after an hour and is known by its signature alone', a
   aheadMs += 3_600_000;
   expect(await withToken(token)).toBe(401);
   expect(await withToken((await renew(refresh)).words.access_token)).toBe(200);
+});
+
+test('the site says how many minutes a token works', async () => {
+  await api.gateway.option('agents.token_minutes', '1');
+  const { access_token: token, expires_in: life } = await signIn();
+  expect(life).toBe(60);
+  aheadMs += 59_000;
+  expect(await withToken(token)).toBe(200);
+  aheadMs += 1_000;
+  expect(await withToken(token)).toBe(401);
 });
 
 test.each<[string, (keyId: number) => Promise<unknown>]>([
