@@ -179,6 +179,8 @@ export interface ChatRequest {
   /** The longest answer, thoughts included, that no translation may raise; absent = a thought that is asked for gets its room beside the answer. */
   readonly ceiling?: number;
   readonly user: string | null;
+  /** Sources that the client gives beside the conversation: words, or members with a name each. */
+  readonly documents?: readonly (string | Readonly<Record<string, unknown>>)[];
   readonly candidates: number;
   /** Kinds of answer that are wanted besides text: audio, image. */
   readonly modalities?: readonly string[];

@@ -652,3 +652,52 @@ test.each(['openai-chat', 'openai-responses'] as const)(
     expect(own).toEqual([]);
   },
 );
+
+const sources = [
+  { id: 'doc-1', data: { title: 'Penguins', text: 'They live in the south.', pages: 3 } },
+  { data: 'They cannot fly.' },
+  'They swim.',
+];
+const sourceTexts = [
+  'Document: doc-1\ntitle: Penguins\ntext: They live in the south.\npages: 3',
+  'Document: 1\nThey cannot fly.',
+  'Document: 2\nThey swim.',
+];
+
+test.each<[ProtocolId, (made: { [name: string]: { content: never; parts: never }[] }) => unknown]>([
+  ['openai-chat', (made) => [made.messages?.[2]?.content].map((text) => ({ text }))],
+  ['openai-responses', (made) => made.input?.[2]?.content],
+  ['anthropic-messages', (made) => made.messages?.[2]?.content],
+  ['gemini-generate', (made) => made.contents?.[2]?.parts],
+  ['ollama-chat', (made) => [made.messages?.[2]?.content].map((text) => ({ text }))],
+])('documents of a Cohere client are words in front of the last question for %s', (to, read) => {
+  const conversation = [
+    { role: 'user', content: 'hello' },
+    { role: 'assistant', content: 'hi' },
+    { role: 'user', content: 'where?' },
+  ];
+  const { made, dropped } = translated('cohere-chat', to, { model: 'm', messages: conversation, documents: sources });
+  const said = (read(made) as { text: string }[]).map(({ text }) => text);
+  expect(said.join('\n').replaceAll('\n\n', '\n')).toBe([...sourceTexts, 'where?'].join('\n'));
+  expect(JSON.stringify(made)).not.toContain('"documents"');
+  expect(dropped).toEqual(['/documents: sent as text in front of the question']);
+});
+
+test('documents without anybody who asks are the user’s word', () => {
+  const messages = [{ role: 'system', content: 'Sum up.' }];
+  const { made } = translated('cohere-chat', 'openai-chat', { model: 'm', messages, documents: ['They swim.'] });
+  expect(made.messages).toEqual([
+    { role: 'system', content: 'Sum up.' },
+    { role: 'user', content: 'Document: 0\nThey swim.' },
+  ]);
+});
+
+test('documents stay documents in their own dialect, and what is no list of them is declared as lost elsewhere', () => {
+  const base = { model: 'm', messages: [{ role: 'user', content: 'where?' }] };
+  const own = translated('cohere-chat', 'cohere-chat', { ...base, documents: sources });
+  expect([own.made.documents, own.made.messages, own.dropped]).toEqual([sources, base.messages, []]);
+  for (const documents of [['a', 7], 'a', { a: 1 }])
+    expect(translated('cohere-chat', 'openai-chat', { ...base, documents }).dropped).toEqual([
+      '/documents: not known to the upstream',
+    ]);
+});

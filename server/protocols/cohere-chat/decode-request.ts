@@ -24,12 +24,14 @@ const known = new Set([
   'response_format',
   'thinking',
 ]);
+const knownWithDocuments = new Set([...known, 'documents']);
 
 /** @throws AppError body_invalid naming the field. */
 export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
+  const documents = documentsIn(body.documents);
   return {
     model: path.model ?? String(body.model),
     messages: turnsOf(body).map(decodeMessage),
@@ -48,11 +50,19 @@ export function decodeRequest(
     responseFormat: decodeFormat(record(body.response_format)),
     reasoning: decodeReasoning(body),
     user: null,
+    ...(documents === null ? {} : { documents }),
     candidates: 1,
     dialect: 'cohere-chat',
-    extra: extraFieldsOf(body, known),
+    extra: extraFieldsOf(body, documents === null ? known : knownWithDocuments),
     unread: unreadMembers(body, requestShape),
   };
+}
+
+/** @returns null where there are none, or what stands there is no list of them. */
+function documentsIn(value: unknown): NonNullable<ChatRequest['documents']> | null {
+  const documents = list(value);
+  const isDocument = (one: unknown): one is string | Json => typeof one === 'string' || record(one) !== null;
+  return documents.length > 0 && documents.every(isDocument) ? documents : null;
 }
 
 function decodeFormat(format: Json | null): ChatRequest['responseFormat'] {

@@ -28,7 +28,7 @@ const penalty = (value: number | null): number | null => (value === null ? null 
 const maxStops = 5;
 
 export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
-  const request = withinLimits(requested, target, dropped);
+  const request = withinLimits(requested, target, dropped, { documents: true });
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {
@@ -65,6 +65,7 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped, target: 
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, dropped),
     response_format: encodeFormat(request.responseFormat),
     thinking: encodeThinking(request, dropped),
+    documents: request.documents,
     ...(own ? request.extra : copyExtraFields(request, sharedFields, dropped)),
   });
 }

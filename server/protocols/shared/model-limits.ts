@@ -3,6 +3,7 @@ import type { ChatRequest, Message, Part, ProtocolId, Reasoning, Tool } from '..
 import type { Dropped } from '../codec.ts';
 import { type ModelParameter, type Target, unknownTarget } from '../target.ts';
 import { inOrder } from './conversation-order.ts';
+import { withDocuments } from './documents.ts';
 import { budgetOf, closestEffort, effortOf } from './effort.ts';
 import { inWords } from './format-words.ts';
 import { hasRootUnion, objectSchema, offeredOnce, portableName, withoutRootUnion } from './tools.ts';
@@ -22,11 +23,17 @@ export interface Forms {
   readonly json?: false;
   /** A union at the root of a tool's schema is refused in this dialect. */
   readonly unions?: false;
+  /** Sources have a member of their own in this dialect. */
+  readonly documents?: true;
 }
 
 /** @returns the same request where nothing had to be changed. */
 export function withinLimits(requested: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
-  const messages = inOrder(requested.messages, dropped);
+  const messages = withDocuments(
+    inOrder(requested.messages, dropped),
+    forms.documents ? [] : requested.documents,
+    dropped,
+  );
   const tools = offeredOnce(
     requested.tools,
     ({ kind, name }) => (kind === 'provider' ? null : portableName(name)),
