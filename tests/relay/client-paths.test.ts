@@ -3,6 +3,7 @@ import { GoogleGenAI } from '@google/genai';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { HttpServer } from '../../server/http/http-server.ts';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { forgivenPath, isUnimplemented, relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -36,6 +37,13 @@ afterAll(async () => {
 });
 beforeEach(() => upstream.script(fallback));
 
+/** With the prices that are shipped, where others pay. */
+async function freshSite() {
+  const fresh = await createTestGateway();
+  const own = (await fresh.token()).key;
+  return { gateway: fresh, post: (path: string, body: object) => fresh.send(own, path, body) };
+}
+
 const base = () => `http://127.0.0.1:${door.port}`;
 const messages = [{ role: 'user' as const, content: 'hi' }];
 
@@ -61,6 +69,19 @@ test("Azure's client, deployments with dots and all", async () => {
   });
   expect(data[0]?.embedding).toEqual([0.5]);
   expect((await gateway.logs())[0]).toMatchObject({ model_name: 'text-embedding-3-small' });
+});
+
+test('moderation without a model is what OpenAI takes for it, and free where nobody priced it', async () => {
+  const { gateway: fresh, post } = await freshSite();
+  const models = String(providerBySlug('openai')?.models.join(','));
+  await fresh.channel(upstream.url, { type: 1, models });
+  upstream.script((response) => sendJson(response, { id: 'modr', model: 'omni-moderation-latest', results: [{}] }));
+  const answer = await post('/v1/moderations', { input: 'hi' });
+  expect(answer.status).toBe(200);
+  await answer.text();
+  expect(JSON.parse(String(upstream.requests.at(-1)?.body))).toMatchObject({ input: 'hi' });
+  expect((await fresh.logs())[0]).toMatchObject({ model_name: 'omni-moderation-latest', quota: 0 });
+  await fresh.close();
 });
 
 test('a deployment is the model, whatever the body says or leaves out', async () => {

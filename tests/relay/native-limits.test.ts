@@ -1,6 +1,7 @@
 /** The endpoint follows from the model, and an upstream of the client's own dialect gets no member or tool that it is known to refuse. */
 import { beforeEach, expect, test } from 'vitest';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { makeServiceAccount } from '../doubles/doubles/vertex.ts';
 import { sendEvents } from '../providers/bench.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 import { completion, sendJson } from '../support/upstream.ts';
@@ -351,6 +352,40 @@ test('a wrong label of a picture is corrected for clients of Gemini and Anthropi
   };
   await ask('/v1/messages', messages('image/jpeg'));
   expect(sent().body).toEqual(messages('image/png'));
+});
+
+test('the clouds that host these models compare pictures with their labels, too', async () => {
+  const { json } = makeServiceAccount(`${bench.upstream.url}/token`);
+  await open('aws', 'claude-opus-4-5', { key: 'ak|sk|us-east-1' });
+  await open('vertex', 'claude-opus-4-8,gemini-3-flash-preview', { key: json });
+  bench.upstream.script((out, { path }) =>
+    path === '/token'
+      ? sendJson(out, { access_token: 'bought', expires_in: 3600 })
+      : path.includes('generateContent')
+        ? sendJson(out, { candidates: [{ content: { parts: [{ text: 'yes' }] }, finishReason: 'STOP' }] })
+        : sendJson(out, {
+            type: 'message',
+            role: 'assistant',
+            content: [{ type: 'text', text: 'yes' }],
+            stop_reason: 'end_turn',
+            usage: { input_tokens: 1, output_tokens: 1 },
+          }),
+  );
+  const { data } = label('');
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data } };
+  const content = [image, { type: 'tool_result', tool_use_id: 't', content: [image] }];
+  for (const model of ['claude-opus-4-5', 'claude-opus-4-8']) {
+    await ask('/v1/messages', { model, max_tokens: 9, messages: [{ role: 'user', content }] });
+    expect(sent().text.match(/image\/\w+/g)).toEqual(['image/png', 'image/png']);
+  }
+  for (const [member, type] of [
+    ['inlineData', 'mimeType'],
+    ['inline_data', 'mime_type'],
+  ] as const) {
+    const parts = [{ [member]: { [type]: 'image/jpg', data } }];
+    await ask('/v1beta/models/gemini-3-flash-preview:generateContent', { contents: [{ role: 'user', parts }] });
+    expect(sent().body).toMatchObject({ contents: [{ parts: [{ [member]: { [type]: 'image/png', data } }] }] });
+  }
 });
 
 test('members that the makers refuse or require are seen to for clients of the same dialect', async () => {

@@ -348,16 +348,20 @@ const markedCaches = [
 
 const pictured: Demand = { kind: 'pictured', data: 'data' };
 const wrongLabel = 'https://github.com/NousResearch/hermes-agent/issues/55432';
-/** Both compare a picture with its label. */
+/** Both makers compare a picture with its label, wherever their models are hosted. */
 const pictures = [
-  ...of('anthropic', 'anthropic-messages', [
-    ['messages[].content[].source.media_type', pictured, wrongLabel],
-    ['messages[].content[].content[].source.media_type', pictured, wrongLabel],
-  ]),
-  ...of('gemini', 'gemini-generate', [
-    ['contents[].parts[].inlineData.mimeType', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
-    ['contents[].parts[].inline_data.mime_type', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
-  ]),
+  ...['anthropic', 'aws', 'vertex'].flatMap((provider) =>
+    of(provider, 'anthropic-messages', [
+      ['messages[].content[].source.media_type', pictured, wrongLabel],
+      ['messages[].content[].content[].source.media_type', pictured, wrongLabel],
+    ]),
+  ),
+  ...['gemini', 'vertex'].flatMap((provider) =>
+    of(provider, 'gemini-generate', [
+      ['contents[].parts[].inlineData.mimeType', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
+      ['contents[].parts[].inline_data.mime_type', pictured, 'https://github.com/BerriAI/litellm/issues/24900'],
+    ]),
+  ),
 ];
 
 const aliChat = 'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions';

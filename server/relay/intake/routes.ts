@@ -52,7 +52,8 @@ export const relayRoutes: readonly RelayRoute[] = [
     definition.routes.map(({ path, operation, ...more }) => row(path, id, operation, more)),
   ),
   row('/v1/completions', commonProtocol, 'completions'),
-  row('/v1/moderations', commonProtocol, 'moderations', { defaultModel: 'text-moderation-stable' }),
+  // Source: `model` in `ModerationCreateParams` of openai 7.59
+  row('/v1/moderations', commonProtocol, 'moderations', { defaultModel: 'omni-moderation-latest' }),
   row('/v1/rerank', commonProtocol, 'rerank'),
   row('/rerank', commonProtocol, 'rerank'),
   row('/v2/rerank', commonProtocol, 'rerank'),
