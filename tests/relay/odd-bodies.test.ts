@@ -213,3 +213,41 @@ test('what is neither JSON nor events is refused, and the log names its content 
     expect(attemptsOf(row)).toContain('text/html');
   }
 });
+
+test.each([201, 203, 206, 226])('a whole and a streamed answer under %i reach the client as 200', async (code) => {
+  for (const streamed of [false, true]) {
+    upstream.script((response) => {
+      response.writeHead(code, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
+      response.end(streamed ? stream : JSON.stringify(completion(3, 2)));
+    });
+    const { status, row } = await send(streamed);
+    expect([status, row?.end_reason, row?.usage_source]).toEqual([200, 'completed', 'reported']);
+  }
+});
+
+test.each([204, 205])('an answer that says with %i that there is none is empty, not broken off', async (code) => {
+  upstream.script((response) => {
+    response.writeHead(code);
+    response.end();
+  });
+  for (const stream of [false, true]) {
+    const { status, text, row } = await send(stream);
+    expect(status).toBe(502);
+    expect(text).toContain('upstream_invalid');
+    expect(row).toMatchObject({ quota: 0, end_reason: 'upstream_failed' });
+    expect(attemptsOf(row)).toContain('"reason":"empty"');
+  }
+});
+
+test('a byte order mark in front of a request is no part of it', async () => {
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(completion(3, 2)));
+  });
+  const body = '{"model":"gpt-4o-mini",  "messages":[{"role":"user","content":"\uFEFFhi"}]}';
+  const answer = await gateway.send(key, '/v1/chat/completions', `\uFEFF${body}`);
+  expect(answer.status).toBe(200);
+  await answer.text();
+  expect(upstream.requests.at(-1)?.body.toString('utf8')).toBe(body);
+  expect((await gateway.send(key, '/v1/chat/completions', `\uFEFF\uFEFF${body}`)).status).toBe(400);
+});

@@ -147,7 +147,8 @@ describe('JSON', () => {
   test.each(jsonBodies.map((item) => [item.name, item] as const))('%s', async (_, item) => {
     const parsed = await ask(item);
     if (parsed === null) return;
-    expect(Buffer.from(parsed.json?.bytes ?? []).toString()).toBe(item.body);
+    // A byte order mark goes no further.
+    expect(Buffer.from(parsed.json?.bytes ?? []).toString()).toBe(item.body.replace(/^\u{feff}/u, ''));
     const views = recordings.json[item.name] ?? {};
     expect(Object.keys(views).sort()).toEqual(['go', 'python']);
     const others = Object.entries(views).filter(([, view]) => !agreesOn(view, parsed));
@@ -168,6 +169,7 @@ describe('JSON', () => {
       'n 4e0',
       'n -0',
       'max_tokens beyond 2^64',
+      'byte order mark',
       'trailing blanks',
       // Taken out of the request before it goes upstream.
       'models to fall back to',

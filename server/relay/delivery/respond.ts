@@ -169,8 +169,11 @@ function bytes(
       }
     },
   });
-  return new Response(body, { status: response.status, headers: headersOf(reservation, outcome.attempts, response) });
+  return new Response(body, { status: served, headers: headersOf(reservation, outcome.attempts, response) });
 }
+
+/** Whatever 2xx the upstream chose: a client is served all of it, and a 206 or 226 would mean a part to caches on the way. */
+const served = 200;
 
 function whole(
   core: StreamDeps,
@@ -200,7 +203,6 @@ function whole(
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);
   else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
-  const { status } = response;
   const durable = closeRequest(core, reservation, outcome, {
     endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
@@ -208,7 +210,7 @@ function whole(
     delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
-  return billed(core, reservation, durable, chunk, { status, headers });
+  return billed(core, reservation, durable, chunk, { status: served, headers });
 }
 
 /** The response is paid for by now: it goes out, whatever goes wrong with waiting for its bill. */
@@ -316,7 +318,7 @@ async function collected(
     return errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfterOf(stopped));
   }
   headers['content-type'] = 'application/json; charset=utf-8';
-  return billed(core, reservation, durable, text, { status: 200, headers });
+  return billed(core, reservation, durable, text, { status: served, headers });
 }
 
 function streamed(
@@ -331,7 +333,7 @@ function streamed(
   const headers = ownHeaders(reservation, outcome.attempts);
   addPassedHeaders(headers, response);
   addStreamHeaders(headers, relay.transform);
-  return new Response(relay.readable(), { status: response.status, headers });
+  return new Response(relay.readable(), { status: served, headers });
 }
 
 /** The status is already sent with a ping; an error can only be part of the stream. */
@@ -350,7 +352,7 @@ function waitingStream(
   const headers: Record<string, string> = { 'x-oneapi-request-id': reservation.parsed.requestId };
   addBudgets(headers, reservation);
   addStreamHeaders(headers, relay.transform);
-  return new Response(relay.readable(), { status: 200, headers });
+  return new Response(relay.readable(), { status: served, headers });
 }
 
 // --- headers: what a client may see of the upstream's, and our own

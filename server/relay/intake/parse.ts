@@ -118,7 +118,8 @@ function formContent(request: Request, bytes: Uint8Array<ArrayBuffer>): Content 
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
-function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
+function jsonContent(received: Uint8Array<ArrayBuffer>): Content {
+  const bytes = withoutMark(received);
   const text = textOf(bytes);
   const shape = outline(text, maxMembers);
   if (!shape.ok) {
@@ -127,6 +128,11 @@ function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
   }
   return { body: membersOf(text), json: { bytes, text, shape }, form: null };
 }
+
+/** Editors and shells of Windows begin texts with it, and most upstreams refuse it. Source: RFC 8259, section 8.1 */
+const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
+const withoutMark = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
 
 function textOf(bytes: Uint8Array): string {
   try {

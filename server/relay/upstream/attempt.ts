@@ -92,6 +92,8 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   private async read(original: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { prepared, abort } = call;
     const { operation, stream } = this.reservation.parsed;
+    // 204 and 205 say that there is none, and come over a connection that is well.
+    if (original.body === null) return hostFailure(original, 'empty');
     let response = original;
     const type = response.headers.get('content-type') ?? '';
     const isStreaming = stream && operation === 'chat';
