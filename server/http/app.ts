@@ -16,7 +16,7 @@ import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
 import { invoke, isMutation } from './invoke.ts';
 import { mountProgramSignIn } from './program-sign-in.ts';
-import { replyTo } from './reply.ts';
+import { overProvenTls, overTls, replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { rejectUnknown } from './unknown-members.ts';
 
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): Express {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
     if (options.onResponse !== undefined) reportEnd(request, response, options.onResponse);
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
-    if (request.header('x-gateway-tls') === '1') response.setHeader(strictTransport.name, strictTransport.value);
+    if (overProvenTls(request)) response.setHeader(strictTransport.name, strictTransport.value);
     next();
   });
   for (const row of endpoints as readonly Endpoint[]) {
@@ -187,12 +187,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Oneapi-Request-Id') ?? '');
 
-/** TLS ends before us, so the scheme is the nearest proxy's word and the browser's own. */
-const originOf = (request: Request): string => {
-  const host = request.header('host') ?? '';
-  const secure = request.header('x-forwarded-proto') === 'https' || request.header('origin') === `https://${host}`;
-  return `${secure ? 'https' : 'http'}://${host}`;
-};
+const originOf = (request: Request): string =>
+  `${overTls(request) ? 'https' : 'http'}://${request.header('host') ?? ''}`;
 
 function fail(request: Request, response: Response, options: AppOptions, error: unknown): void {
   const known = asAppError(error);

@@ -8,9 +8,12 @@ const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', path: '/' };
 
 const stateMaxAgeMs = 10 * 60_000;
 
-/** The page itself says how it was loaded; a client that lies here weakens only its own cookie. */
-const overTls = (request: Request): boolean =>
-  request.header('x-forwarded-proto') === 'https' || (request.header('origin') ?? '').startsWith('https://');
+/** A proxy that is believed says so, or the site's own address does: the listener wrote it, `transport-security.ts` decides. */
+export const overProvenTls = (request: Request): boolean => request.header('x-gateway-tls') === '1';
+
+/** The browser, too, says how it loaded the page of this host: no page can write its `Origin`, and a program that lies there weakens only its own cookie. */
+export const overTls = (request: Request): boolean =>
+  overProvenTls(request) || request.header('origin') === `https://${request.header('host') ?? ''}`;
 
 export const replyTo = (request: Request, response: Response): Reply => {
   const keep = ({ plain, secure }: CookieNames, value: string, maxAge: number): void => {

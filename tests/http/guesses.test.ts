@@ -142,10 +142,29 @@ test('the cookie of a known browser is HttpOnly, and the prefix keeps neighbours
     api.send('POST', '/api/user/login', { username: 'ann', password: 'password1' }, headers);
   const plain = (await send(from(home))).headers.getSetCookie().find((cookie) => cookie.startsWith('device='));
   expect(plain).toMatch(/HttpOnly/i);
-  const tls = (await send({ ...from(home), 'x-forwarded-proto': 'https' })).headers.getSetCookie();
+  const tls = (await send({ ...from(home), 'x-gateway-tls': '1' })).headers.getSetCookie();
   const device = tls.find((cookie) => cookie.startsWith('__Host-device='));
   expect(device).toMatch(/HttpOnly/i);
   expect(device).toMatch(/Secure/i);
+});
+
+test.each<[string, Headers, 'plain' | 'secure']>([
+  ['a proxy that is believed', { 'x-gateway-tls': '1' }, 'secure'],
+  ['a browser on a page of this host', { origin: 'https://HOST' }, 'secure'],
+  ['a caller’s own word about a proxy', { 'x-forwarded-proto': 'https' }, 'plain'],
+  ['a browser on a page without TLS', { origin: 'http://HOST' }, 'plain'],
+  ['nobody', {}, 'plain'],
+])('that a request came over TLS is said by %s: %o makes %s cookies and addresses', async (_who, headers, kind) => {
+  const sent = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value.replace('HOST', new URL(api.base).host)]),
+  );
+  const body = { username: 'ann', password: 'password1' };
+  const { headers: answered } = await api.send('POST', '/api/user/login', body, { ...from(home), ...sent });
+  const session = answered.getSetCookie().find((cookie) => cookie.includes('session='));
+  expect(session).toMatch(kind === 'secure' ? /^__Host-session=.*; Secure/i : /^session=(?!.*; Secure)/i);
+  const document = (await api.send('GET', '/api/openapi.json', undefined, sent)).body;
+  const [server] = (document as { servers?: { url: string }[] }).servers ?? [];
+  expect(new URL(server?.url ?? '').protocol).toBe(kind === 'secure' ? 'https:' : 'http:');
 });
 
 test('names that exist and names that do not get the same response in the same time', async () => {
