@@ -241,8 +241,8 @@ export type ChatEvent =
       readonly repeated?: true;
     }
   | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
-  /** A piece that no part of this form can be made of, by its name in the upstream's dialect. */
-  | { readonly type: 'omitted'; readonly what: string }
+  /** A piece that no part of this form can be made of, by its name in the upstream's dialect; `words` are what a client of that dialect reads in it. */
+  | { readonly type: 'omitted'; readonly what: string; readonly words?: string }
   /** A piece of another choice than the first: it is counted and searched, and no translation delivers it. */
   | { readonly type: 'other-choice'; readonly choice: number; readonly event: ChatEvent }
   | { readonly type: 'finish'; readonly reason: FinishReason }

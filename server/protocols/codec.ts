@@ -28,6 +28,8 @@ export interface StreamReader {
   readonly progress?: 'going' | 'paused' | 'stopped';
   /** What the stream says of its answer as a whole, where the dialect keeps something of it; null = not yet. */
   answer?(): unknown;
+  /** What has come and waits for what it belongs to: the client of the same dialect has it already. Absent = nothing ever waits. */
+  held?(): readonly ChatEvent[];
   /** The upstream closed the stream. Emits the terminal event when the stream had none (an `error` when it broke off). */
   end(): ChatEvent[];
 }

@@ -171,7 +171,15 @@ function requestsOf(codec: Codec): Reader {
     name: `requests of ${codec.id}`,
     files: [
       `protocols/${codec.id}/`,
-      ...inShared('conversation-order', 'dropped-fields', 'effort', 'extra-fields', 'format-words', 'media'),
+      ...inShared(
+        'conversation-order',
+        'documents',
+        'dropped-fields',
+        'effort',
+        'extra-fields',
+        'format-words',
+        'media',
+      ),
       ...inShared('model-limits', 'open-calls', 'search', 'signature', 'suffix', 'tools', 'turns', 'unread'),
       ...[
         'converse',
@@ -235,7 +243,7 @@ function streamsOf(codec: Codec): Reader {
     const relay = create();
     for (const frame of new SseSplitter(1 << 30).push(bytes)) relay.pass(frame);
     relay.close(new Uint8Array(0));
-    relay.words();
+    relay.owed(true);
     const events = relay.events();
     if (events.length > 0) for (const { translation } of allCodecs) translation.encodeResponse(events, context);
   };
@@ -252,7 +260,7 @@ function streamsOf(codec: Codec): Reader {
     name: `streams of ${codec.id}`,
     files: [
       `protocols/${codec.id}/`,
-      ...inShared('markers', 'merge-usage', 'one-at-a-time', 'other-choices', 'ended-early'),
+      ...inShared('markers', 'merge-usage', 'one-at-a-time', 'omitted', 'other-choices', 'ended-early'),
       'relay/upstream/frame-relay.ts',
       'relay/shared/delivered-text.ts',
     ],

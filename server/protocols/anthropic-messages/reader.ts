@@ -7,6 +7,7 @@ import { guardedLookup, number, parseExact, parseJson, record, records, text } f
 import { Markers } from '../shared/markers.ts';
 import { deliveredPart } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
+import { omitted } from '../shared/omitted.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
@@ -75,6 +76,15 @@ class AnthropicReader implements StreamReader {
   end(): ChatEvent[] {
     const events: ChatEvent[] = [];
     this.finish(false, events);
+    return events;
+  }
+
+  held(): readonly ChatEvent[] {
+    const events: ChatEvent[] = [];
+    for (const [index, block] of this.blocks)
+      if (block.kind === 'tool-call' && !block.isSent)
+        events.push({ type: 'tool-call-delta', index, arguments: block.input });
+      else if (block.kind === 'other' && block.raw.type !== 'redacted_thinking') events.push(eventOf(block));
     return events;
   }
 
@@ -232,7 +242,7 @@ class AnthropicReader implements StreamReader {
         for (const citation of readCitations([change.citation])) block.citations.push(citation);
         return;
       default:
-        events.push({ type: 'omitted', what: text(change.type) ?? 'a delta' });
+        events.push(omitted(text(change.type) ?? 'a delta', change));
     }
   }
 
@@ -255,27 +265,25 @@ class AnthropicReader implements StreamReader {
         if (!block.isSent) events.push({ type: 'tool-call-delta', index, arguments: block.input });
         events.push({ type: 'tool-call-end', index });
         return;
-      case 'other': {
+      case 'other':
         if (block.raw.type === 'redacted_thinking') {
           const redacted = text(block.raw.data) ?? '';
           events.push({ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' });
-          return;
-        }
-        const part = mediaIn(block.raw);
-        if (part !== null) {
-          events.push({ type: 'media', part });
-          return;
-        }
-        const input = block.input === '' ? undefined : parseExact(block.input);
-        const raw = input === undefined ? block.raw : { ...block.raw, input };
-        events.push({ type: 'unknown', dialect: 'anthropic-messages', raw });
-      }
+        } else events.push(eventOf(block));
     }
   }
 
   private stopBlocks(events: ChatEvent[]): void {
     for (const index of this.blocks.keys()) this.stopBlock(index, events);
   }
+}
+
+/** A block that is neither words, thoughts nor a call of the client's. Of input that is not whole its text counts. */
+function eventOf({ raw, input }: Pick<Block, 'raw' | 'input'>): ChatEvent {
+  const part = mediaIn(raw);
+  if (part !== null) return { type: 'media', part };
+  const read = input === '' ? undefined : (parseExact(input) ?? input);
+  return { type: 'unknown', dialect: 'anthropic-messages', raw: read === undefined ? raw : { ...raw, input: read } };
 }
 
 /** Models of the maker draw nothing; relatives that speak its dialect may. */

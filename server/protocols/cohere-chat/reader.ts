@@ -7,6 +7,7 @@ import { guardedLookup, number, parseExact, record, records, text } from '../sha
 import { Markers } from '../shared/markers.ts';
 import { mediaFrom } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
+import { omitted } from '../shared/omitted.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { readUsage } from './usage.ts';
 
@@ -85,7 +86,7 @@ export function createReader(): StreamReader {
     emit('text', text(block?.text), events);
     const url = text(record(block?.image_url)?.url);
     const kind = text(block?.type);
-    if (url === null && kind !== null && !contentKinds.has(kind)) events.push({ type: 'omitted', what: kind });
+    if (url === null && kind !== null && !contentKinds.has(kind)) events.push(omitted(kind, block));
     if (url === null) return;
     close(events);
     settle(events);

@@ -15,6 +15,7 @@ import { guardedLookup, list, number, parseExact, parseJson, record, records, te
 import { Markers } from '../shared/markers.ts';
 import { audioMime, deliveredPart, mediaFrom } from '../shared/media.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
+import { omitted, omittedWords } from '../shared/omitted.ts';
 import { createOtherChoices, type OtherChoices } from '../shared/other-choices.ts';
 import { unmarkSignature } from '../shared/signature.ts';
 import type { SseFrame } from '../shared/sse.ts';
@@ -158,6 +159,7 @@ const mediaMembers = [
 ] as const;
 
 const noChoices: readonly unknown[] = [];
+const none: readonly never[] = [];
 const unsealed = { signature: null, redacted: null, origin: null } as const;
 
 /** Reads chunks, and whole answers by the same rules. */
@@ -215,6 +217,15 @@ class OpenAiChatReader implements StreamReader {
 
   end(): ChatEvent[] {
     return this.finish(false);
+  }
+
+  held(): readonly ChatEvent[] {
+    const others = this.others?.held((reader) => reader.held()) ?? none;
+    if (this.tools === null) return others;
+    const events: ChatEvent[] = [...others];
+    for (const { index, held } of this.tools.all.values())
+      if (held !== null && held !== '') events.push({ type: 'tool-call-delta', index, arguments: held });
+    return events;
   }
 
   /** @param isWhole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
@@ -430,8 +441,14 @@ class OpenAiChatReader implements StreamReader {
       if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
         this.readToolCall({ index: 0, id: legacy.name, function: legacy }, events);
     }
-    for (const name in delta)
-      if (!deltaMembers.has(name) && record(delta[name]) !== null) events.push({ type: 'omitted', what: name });
+    for (const name in delta) {
+      if (deltaMembers.has(name)) continue;
+      const value = delta[name];
+      if (typeof value !== 'object' && typeof value !== 'string') continue;
+      const words = omittedWords(name, value);
+      if (words !== '') events.push({ type: 'omitted', what: name, words });
+      else if (record(value) !== null) events.push({ type: 'omitted', what: name });
+    }
   }
 
   /** Some relatives send a list of parts, thoughts among them. */
@@ -439,7 +456,7 @@ class OpenAiChatReader implements StreamReader {
     const before = events.length;
     this.readKnownPart(part, events);
     if (events.length === before && part.text === undefined && part.thinking === undefined)
-      events.push({ type: 'omitted', what: text(part.type) ?? 'a part' });
+      events.push(omitted(text(part.type) ?? 'a part', part));
   }
 
   private readKnownPart(part: Record<string, unknown>, events: ChatEvent[]): void {

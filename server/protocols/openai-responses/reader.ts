@@ -8,6 +8,7 @@ import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
 import { StatedUsage } from '../shared/merge-usage.ts';
+import { omitted } from '../shared/omitted.ts';
 import type { SseFrame } from '../shared/sse.ts';
 import { hostedCall } from '../shared/tool-usage.ts';
 import { bundled } from '../shared/tools.ts';
@@ -42,6 +43,8 @@ export function createReader(): StreamReader {
   let next = 0;
   let called = false;
   let rejected = false;
+  /** A piece of a kind that is not known came in steps: its item repeats them. */
+  let isStreamed = false;
   let ended = false;
   let started = false;
   let stated: StatedUsage | null = null;
@@ -79,7 +82,7 @@ export function createReader(): StreamReader {
           const place = `${output}:${at}`;
           if (part.type === 'refusal' && !blocks.has(place)) chunkOf(place, 'refusal', text(part.refusal), events);
           if (part.type !== 'output_text') {
-            if (part.type !== 'refusal') events.push({ type: 'omitted', what: text(part.type) ?? 'a part' });
+            if (part.type !== 'refusal') events.push(omitted(text(part.type) ?? 'a part', isStreamed ? null : part));
             continue;
           }
           const block = openBlock(place, 'text', events);
@@ -282,7 +285,9 @@ export function createReader(): StreamReader {
           });
           break;
         default:
-          if (type.endsWith('.delta') && !repeated.test(type)) events.push({ type: 'omitted', what: type });
+          if (!type.endsWith('.delta') || repeated.test(type)) break;
+          isStreamed = true;
+          events.push(omitted(type, event.delta));
       }
       return events;
     },

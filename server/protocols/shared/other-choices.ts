@@ -4,6 +4,8 @@ import type { ChatEvent } from '../canonical.ts';
 export interface OtherChoices<Reader> {
   /** @param read feeds the choice to its reader. @param events receives what it says. */
   take(choice: number, read: (reader: Reader) => readonly ChatEvent[], events: ChatEvent[]): void;
+  /** What waits in all of them. @param read says what waits in one. */
+  held(read: (reader: Reader) => readonly ChatEvent[]): readonly ChatEvent[];
 }
 
 /** Said of the whole answer, or of no interest beside it. */
@@ -21,5 +23,9 @@ export function createOtherChoices<Reader>(create: () => Reader): OtherChoices<R
       for (const event of read(reader))
         if (!common.has(event.type)) events.push({ type: 'other-choice', choice, event });
     },
+    held: (read) =>
+      [...readers].flatMap(([choice, reader]) =>
+        read(reader).map((event): ChatEvent => ({ type: 'other-choice', choice, event })),
+      ),
   };
 }

@@ -207,7 +207,11 @@ function whole(
     endReason: parsed.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? textOfEvents(events, soundForm(parsed)) : nothingDelivered,
+    delivered:
+      usage === null
+        ? // What the client's dialect has no place for does not reach it.
+          textOfEvents(translateResponse ? events.filter(({ type }) => type !== 'omitted') : events, soundForm(parsed))
+        : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
   return billed(core, reservation, durable, chunk, { status: served, headers });
@@ -292,7 +296,7 @@ async function collected(
     endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
     usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-    delivered: failed || whole ? nothingDelivered : stream.frameRelay.words(),
+    delivered: failed || whole ? nothingDelivered : stream.frameRelay.owed(true),
     thought: broken && gone && !whole && isThinking() ? thoughtTime(stream, core.now()) : null,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),

@@ -347,7 +347,7 @@ export class ResponseStream implements Looking {
     }
     deps.health.released(channel, reservation.parsed.model);
     try {
-      await finishRoughly(reservation, channel, outcome.stream.frameRelay.words().units);
+      await finishRoughly(reservation, channel, outcome.stream.frameRelay.owed(true).units);
     } catch (another) {
       deps.report(another, requestId);
     }
@@ -722,7 +722,7 @@ export class ResponseStream implements Looking {
     if (!this.grows) return true;
     const { coveredText } = this;
     if (coveredText.maxTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
-      coveredText.count(frameRelay.words());
+      coveredText.count(frameRelay.owed(false));
       const needed = coveredText.maxTokens + bytes;
       const ahead = needed + this.deps.state.settings.aheadTokens;
       if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
@@ -758,8 +758,8 @@ export class ResponseStream implements Looking {
     const isDue = this.lastByteMs - this.checkedMs >= this.deps.checkpointMs;
     if (isDue) this.checkedMs = this.lastByteMs;
     if (!(isDue || frameRelay.unreadBytes > unreadLimit) || frameRelay.isLast || frameRelay.billed) return false;
-    if (this.isAffordable(frameRelay.words(), isDue)) return false;
-    return this.leaseMore(() => this.isAffordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
+    if (this.isAffordable(frameRelay.owed(false), isDue)) return false;
+    return this.leaseMore(() => this.isAffordable(frameRelay.owed(false), false)).then((goesOn) => !goesOn);
   }
 
   /** @param durably what is owed is written down too. */
@@ -824,7 +824,7 @@ export class ResponseStream implements Looking {
     const { frameRelay } = stream;
     // What came with the end or behind it is the whole bill, however the stream ended.
     const whole = isWholeBill(frameRelay, reason === 'completed');
-    const delivered = whole ? nothingDelivered : (this.cutAt ?? frameRelay.words());
+    const delivered = whole ? nothingDelivered : (this.cutAt ?? frameRelay.owed(true));
     // Words that are read to find out may bring a later report.
     const { usage } = frameRelay;
     reservation.received(frameRelay.receivedBytes);

@@ -173,6 +173,24 @@ export class DeliveredTextTally implements DeliveredText {
     this.sound?.backToMark();
   }
 
+  /** The same with events that count only for now: their words among the texts, or by their length alone. */
+  with(events: readonly ChatEvent[], isFinal: boolean): DeliveredText {
+    const calls = this.calls === undefined ? undefined : { ...this.calls };
+    this.mark();
+    for (const event of events) this.take(event);
+    const { texts, choices, units, thoughtUnits, audioSeconds, pictures, fileTokens } = this;
+    const all = {
+      ...{ texts: isFinal ? [...texts] : texts, choices: isFinal && choices !== null ? [...choices] : choices },
+      ...{ units, thoughtUnits },
+      ...{ audioSeconds, pictures, fileTokens },
+      ...(this.calls === undefined ? {} : { calls: { ...this.calls } }),
+    };
+    this.backToMark();
+    if (calls === undefined) delete this.calls;
+    else this.calls = calls;
+    return all;
+  }
+
   /** @param form as the answer names it. */
   speak(base64: string, form: string): void {
     this.sound ??= new Sound();
@@ -217,8 +235,11 @@ export class DeliveredTextTally implements DeliveredText {
         return this.takePart(event.part, false);
       case 'media-draft':
         return this.takePart(event.part, true);
-      case 'response-start':
       case 'omitted':
+        if (event.words === undefined) return false;
+        this.add(event.words, choice);
+        return true;
+      case 'response-start':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':

@@ -71,6 +71,11 @@ export abstract class FrameRelay {
   abstract deliveredSinceUsage(): boolean;
   /** Words the client received so far. */
   abstract words(): DeliveredText;
+  /** The same, and what it received of pieces that are not whole yet. @param isFinal no more will come: those have texts, too. */
+  owed(_isFinal: boolean): DeliveredText {
+    return this.words();
+  }
+
   /** All events, where they are gathered for an answer in one piece; else none. */
   abstract events(): readonly ChatEvent[];
 
@@ -271,8 +276,7 @@ export class PassthroughRelay extends FrameRelay {
   }
 
   deliveredSinceUsage(): boolean {
-    this.readWords();
-    return deliveredAmount(this.delivered) > this.deliveredAtUsage;
+    return deliveredAmount(this.owed(false)) > this.deliveredAtUsage;
   }
 
   override finish(): Finish | null {
@@ -284,6 +288,11 @@ export class PassthroughRelay extends FrameRelay {
   words(): DeliveredText {
     this.readWords();
     return this.delivered;
+  }
+
+  override owed(isFinal: boolean): DeliveredText {
+    const held = this.readWords().held?.() ?? none;
+    return held.length === 0 ? this.delivered : this.delivered.with(held, isFinal);
   }
 
   events(): readonly ChatEvent[] {
@@ -438,7 +447,8 @@ export class TranslatingRelay extends FrameRelay {
         continue;
       }
       this.note(event);
-      hasMore = delivered.take(event) || hasMore;
+      // What the client's dialect has no place for does not reach it.
+      if (event.type !== 'omitted') hasMore = delivered.take(event) || hasMore;
       if (event.type === 'usage' && event.repeated !== true) {
         isReported = true;
         this.deliveredAtUsage = deliveredAmount(delivered);
