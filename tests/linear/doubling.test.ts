@@ -142,6 +142,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ]),
   ...inFolder('relay/endpoints', 'lists of ours', ['billing', 'models']),
   ['relay/endpoints/count-tokens.ts', 'hands texts to the counting thread'],
+  ['relay/endpoints/realtime/close-code.ts', 'the reason in a close frame, 123 bytes of it'],
   ...inFolder('relay/endpoints/realtime', 'events one by one, of which sums are kept', [
     'conversation',
     'realtime',

@@ -219,3 +219,17 @@ test('what one thread learns of channels and conversations reaches the others in
   for (const word of reported[1]?.pairs ?? []) health.receivePair(word);
   expect([reported.length, health.condition(a, 'm'), health.waitMs(a, 'm')]).toEqual([2, 'up', 0]);
 });
+
+test.each([
+  [429, 0.001, 1000],
+  [429, 0, 1000],
+  [401, 0, 1000],
+  [429, 2.5, 2500],
+  [429, null, 10_000],
+  [401, null, 60_000],
+])('a key refused with %i that is to wait %o seconds waits %i ms', (status, retryAfter, waitMs) => {
+  const a = channel(1);
+  health.failed(a, 'm', 0, failure({ class: 'key', status, retryAfter }));
+  expect(health.waitMs(a, 'm')).toBe(waitMs);
+  expect(health.condition(a, 'm')).toBe('cooling');
+});

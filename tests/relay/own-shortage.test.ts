@@ -203,7 +203,7 @@ describe('no connection can be opened', () => {
     const tokens = createAccessTokens({ fetch: (async () => answering('')) as never, now: Date.now });
     await expect(tokens(order)).rejects.toMatchObject({ code: 'overloaded' });
     answering = failing('ECONNREFUSED');
-    await expect(tokens(order)).rejects.toMatchObject({ code: 'upstream_key' });
+    await expect(tokens(order)).rejects.toMatchObject({ code: 'upstream_unreachable' });
   });
 
   test('a socket', async () => {

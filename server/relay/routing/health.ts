@@ -54,6 +54,8 @@ const missing = 404;
 /** The longest wait an upstream may ask for, and how often it is looked whether it is over: plans are renewed before their time. */
 const maxWaitMs = 7 * 86_400_000;
 const lookAgainMs = 3_600_000;
+/** The shortest wait: an upstream that asks for a millisecond, or for none, refuses the next request as well. */
+const minWaitMs = 1000;
 /** Wrong or exhausted keys. */
 const keyFailureMs = 60_000;
 /** Models of channels, and keys at them, that are remembered; those that failed longest ago leave. */
@@ -373,7 +375,7 @@ export class Health {
     this.released(channel, model);
     const { status, named, refusal, retryAfter } = failure;
     const isLimited = status === 429 && named !== true;
-    const askedMs = retryAfter === null ? null : Math.min(retryAfter * 1000, maxWaitMs);
+    const askedMs = retryAfter === null ? null : Math.max(minWaitMs, Math.min(retryAfter * 1000, maxWaitMs));
     const ms = askedMs ?? (isLimited ? rateLimitMs : keyFailureMs);
     const until = now + Math.min(ms, lookAgainMs);
     if (isLimited && refusal?.reason !== 'spent') {

@@ -20,6 +20,7 @@ export function createAccessTokens(deps: {
       const sent = { method: 'POST', headers: order.headers, body: order.body, redirect: 'manual' } as const;
       const answer = await answerOf(deps, order.url, sent);
       const found = answer === null ? null : order.read(answer);
+      // An answer of another form names no token either: nobody but the key's owner can tell why.
       if (found === null) throw new AppError('upstream_key');
       entry.until = deps.now() + Math.max(60, found.seconds - marginSeconds) * 1000;
       return found.token;
@@ -34,20 +35,32 @@ export function createAccessTokens(deps: {
   };
 }
 
-/** @returns what the seller answered; null = it refused, could not be reached, or its answer is no JSON. @throws AppError overloaded: it could not be asked for want of something of our own. */
+/** Of a seller that is well and knows the key, these say that it cannot sell now: too early, too fast. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * @returns what the seller answered; null = it refused the key.
+ * @throws AppError overloaded: it could not be asked for want of something of our own; upstream_unreachable: it could not be reached,
+ * or could not sell.
+ */
 async function answerOf(
   { fetch, now, exhausted }: Parameters<typeof createAccessTokens>[0],
   url: string,
   sent: RequestInit,
 ): Promise<unknown> {
   const askedMs = now();
+  let response: Response;
   try {
-    const response = await fetch(url, sent);
-    return response.ok ? await response.json() : null;
+    response = await fetch(url, sent);
+    if (response.ok) return await response.json();
   } catch (cause) {
     if (isExhaustion(exhausted, cause, { url, waitedMs: now() - askedMs }))
       throw new AppError('overloaded', { seconds: shortageSeconds }, cause);
     // reason: network and JSON of the seller alone.
-    return null;
+    throw new AppError('upstream_unreachable', {}, cause);
   }
+  void response.body?.cancel().catch(() => undefined);
+  if (response.status >= 500 || passing.has(response.status))
+    throw new AppError('upstream_unreachable', {}, new Error(`HTTP ${response.status}`));
+  return null;
 }

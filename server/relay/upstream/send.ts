@@ -18,11 +18,13 @@ import {
   isPermanent,
   mayRetry,
   type UpstreamFailure,
+  unreachable,
   withKeywords,
   writtenIn,
 } from '../shared/failure.ts';
 import type { RelayState } from '../state/state.ts';
 import type { UpstreamCall } from './call.ts';
+import { codeOf } from './cause.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './compact.ts';
 import { type Dispatch, exhaustion, type UpstreamAnswer } from './http.ts';
@@ -275,7 +277,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
 const rejectsThoughts = ({ error }: UpstreamFailure): boolean =>
   error !== null && rejectsSignature(`${error.code ?? ''} ${error.message}`);
 
-/** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
+/** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble; a seller of tokens that is out of reach is the host. */
 export function send(
   core: Pick<SendCore, 'dispatch' | 'now' | 'token'>,
   prepared: Prepared,
@@ -288,10 +290,20 @@ export function send(
     (ready) => core.dispatch(ready, abort, firstByteMs),
     (error: unknown): UpstreamAnswer => {
       if (isOurs(error)) throw error;
-      const isShort = error instanceof AppError && error.code === 'overloaded';
-      return { kind: 'failure', failure: isShort ? exhaustion : keyFailure };
+      return { kind: 'failure', failure: unsigned(error) };
     },
   );
+}
+
+function unsigned(error: unknown): UpstreamFailure {
+  const code = error instanceof AppError ? error.code : null;
+  if (code === 'overloaded') return exhaustion;
+  if (code !== 'upstream_unreachable') return keyFailure;
+  // The address of a seller may hold the key: its words are not repeated.
+  const { cause } = error as AppError;
+  const met = codeOf(cause) ?? (cause instanceof Error && /^HTTP \d+$/.test(cause.message) ? cause.message : '');
+  const message = `no access token${met === '' ? '' : `: ${met}`}`;
+  return { ...unreachable, error: { status: null, type: null, code: codeOf(cause), message } };
 }
 
 const keyFailure: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
