@@ -262,3 +262,13 @@ test.each(dialects)('a conversation in order goes to %s as it is, and nothing is
   ]);
   expect(dropped).toEqual([]);
 });
+
+test('the name of who speaks later in one turn of calls is declared as left out', () => {
+  const named = (name: string, ...ids: readonly string[]) => ({ ...calls(...ids), name });
+  const conversation = (...names: readonly string[]) => ({
+    messages: [user, ...names.map((name, at) => named(name, `c${at}`)), ...names.map((_, at) => result(`c${at}`))],
+  });
+  const lost = ['/messages/2/name: it is one turn with what was said before'];
+  expect(sent('openai-chat', 'openai-chat', conversation('ann', 'bob')).dropped).toEqual(lost);
+  expect(sent('openai-chat', 'openai-chat', conversation('ann', 'ann')).dropped).toEqual([]);
+});

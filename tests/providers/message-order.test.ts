@@ -323,3 +323,25 @@ test('instructions between the calls of one answer come behind their results', (
     apart.map((item) => (item === middle ? reminder : item)),
   );
 });
+
+test('what instructions said of themselves is declared where they join others', () => {
+  const first = '/messages: the upstream takes one system message, first';
+  const system = (content: string, more: object = {}) => ({ role: 'system', content, ...more });
+  const asked = { role: 'user', content: 'hi' };
+  const declared = (...messages: readonly object[]) => passed(host('vllm'), { messages }).dropped;
+  expect(declared(system('a', { name: 'one' }), system('b', { name: 'two' }), asked)).toEqual([
+    `${first}: the leading system messages are one; name of the later ones are left out`,
+  ]);
+  expect(declared(system('a', { name: 'one' }), system('b', { name: 'one' }), asked)).toEqual([
+    `${first}: the leading system messages are one`,
+  ]);
+  expect(declared(asked, system('b', { name: 'two' }))).toEqual([
+    `${first}: later ones are reminders in the user’s turn; name of the later ones are left out`,
+  ]);
+  const input = [
+    { type: 'message', role: 'developer', content: 'a', phase: 'early' },
+    { type: 'message', role: 'user', content: 'hi', status: 'completed' },
+  ];
+  const { dropped } = passed(host('lm-studio', 'openai-responses'), { instructions: 'base', input });
+  expect(dropped.join()).toContain('the leading system messages are one; phase of the later ones are left out');
+});

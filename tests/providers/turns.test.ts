@@ -55,3 +55,23 @@ test('what one side says in a row is one message where sides must take turns', (
   const calm = [user, prefill, user];
   expect(withinRules({ messages: calm }, rules, []).messages).toBe(calm);
 });
+
+test('members of turns that become one are declared as left out, each once, whoever wrote them', () => {
+  const rules = rulesFor('perplexity', 'openai-chat', false, 'sonar');
+  const joined = (...messages: readonly object[]) => {
+    const dropped: string[] = [];
+    withinRules({ messages }, rules, dropped);
+    return dropped;
+  };
+  const said = '/messages: what one side says in a row is one message here';
+  const ann = { ...user, name: 'ann' };
+  const thinks = { ...prefill, refusal: 'no' };
+  expect(joined(user, user)).toEqual([said]);
+  expect(joined(ann, ann)).toEqual([said]);
+  expect(joined(ann, { ...user, name: null })).toEqual([said]);
+  expect(joined(ann, { ...user, name: 'bob' })).toEqual([`${said}; name of the later ones are left out`]);
+  expect(joined(user, prefill, thinks, thinks)).toEqual([`${said}; refusal of the later ones are left out`]);
+  expect(joined(user, ann, { ...ann, ['x'.repeat(500)]: 1, y: 2 })).toEqual([
+    `${said}; name, other members of the later ones are left out`,
+  ]);
+});

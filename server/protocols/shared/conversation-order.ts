@@ -120,7 +120,12 @@ class Pairing {
     const [first, ...more] = named;
     if (first === undefined) return;
     if (more.length === 0 || !named.some(({ parts }) => parts.some(isTied))) ordered.push(...named);
-    else ordered.push({ ...first, parts: named.flatMap(({ parts }) => parts) });
+    else {
+      for (const [offset, { name }] of more.entries())
+        if (name !== undefined && name !== first.name)
+          this.dropped.push(`/messages/${at + offset + 1}/name: it is one turn with what was said before`);
+      ordered.push({ ...first, parts: named.flatMap(({ parts }) => parts) });
+    }
   }
 
   private withOwnIds(message: Message, at: number): Message {

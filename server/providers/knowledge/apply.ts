@@ -322,11 +322,11 @@ function alternating(object: Members, key: string, reasons: string[]): Members {
     const speaks = next?.role === 'user' || next?.role === 'assistant';
     const plain = (message: Members | null) => message?.tool_calls == null;
     if (!speaks || last?.role !== next.role || !plain(last) || !plain(next)) joined.add(item);
-    else joined.join(next.content);
+    else joined.join(next);
   }
   const turns = joined.all();
   if (turns.length === value.length) return object;
-  reasons.push('what one side says in a row is one message here');
+  reasons.push(`what one side says in a row is one message here${joined.losses}`);
   return { ...object, [key]: turns };
 }
 

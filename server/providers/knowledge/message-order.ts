@@ -157,12 +157,17 @@ export function withSystemFirst(object: Members, key: string, apart: Apart, reas
   const leads = apart === 'system' ? 0 : hasNoTurn ? turns.length - 1 : firstTurn;
   const leading = turns.slice(0, leads).map((item) => record(item) ?? {});
   const rest = turns.slice(leads);
-  const ordered = withReminders(rest, word, hasNoTurn);
+  const joined = withReminders(rest, word, hasNoTurn);
+  const ordered = joined.all();
   const moved: string[] = [];
   if (leading.length > 1 || leadsApart) moved.push('the leading system messages are one');
   if (hasNoTurn) moved.push('nobody asks anything, so that the last of them is the question');
   else if (rest.some(isInstruction)) moved.push('later ones are reminders in the user’s turn');
-  if (moved.length > 0) reasons.push(`the upstream takes one system message, first: ${moved.join('; ')}`);
+  const lost = new Set<string>();
+  for (const item of leading.slice(leadsApart ? 0 : 1))
+    noteLosses(item, leadsApart ? null : (leading[0] ?? null), lost);
+  const losses = `${lossesOf(lost)}${joined.losses}`;
+  if (moved.length > 0) reasons.push(`the upstream takes one system message, first: ${moved.join('; ')}${losses}`);
   if (leadsApart) {
     const words = leading.map(({ content }) => wordsOf(content));
     return { ...object, instructions: [instructions, ...words].join('\n\n'), [key]: ordered };
@@ -186,14 +191,14 @@ const calls: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'
 /** Whether a turn may stand among the calls of one answer, where each is a turn of its own: their results come behind all of them. */
 const goesOnCalling = ({ type }: Members): boolean => calls.has(type) || type === 'reasoning';
 
-function withReminders(turns: readonly unknown[], word: string, isQuestion: boolean): readonly unknown[] {
+function withReminders(turns: readonly unknown[], word: string, isQuestion: boolean): JoinedTurns {
   const ordered = new JoinedTurns(word);
   const held: Members[] = [];
   let mayJoin = false;
   let isCalling = false;
   const push = (item: Members, isReminder: boolean) => {
     const joins = ordered.last?.role === 'user' && item.role === 'user' && (mayJoin || isReminder);
-    if (joins) ordered.join(item.content);
+    if (joins) ordered.join(item);
     else ordered.add(item);
     mayJoin = isReminder;
   };
@@ -211,12 +216,13 @@ function withReminders(turns: readonly unknown[], word: string, isQuestion: bool
     }
   }
   release();
-  return ordered.all();
+  return ordered;
 }
 
 /** Turns of which each may say what several said. */
 export class JoinedTurns {
   private readonly turns: { readonly item: unknown; readonly contents: unknown[] }[] = [];
+  private readonly lost = new Set<string>();
 
   /** @param word how the dialect calls a part that is text. */
   constructor(private readonly word: string) {}
@@ -230,9 +236,17 @@ export class JoinedTurns {
     this.turns.push({ item, contents: [record(item)?.content] });
   }
 
-  /** To the last turn. */
-  join(content: unknown): void {
-    this.turns.at(-1)?.contents.push(content);
+  /** To the last turn: of the item its content is kept. */
+  join(item: Members): void {
+    const turn = this.turns.at(-1);
+    if (turn === undefined) return;
+    turn.contents.push(item.content);
+    noteLosses(item, record(turn.item), this.lost);
+  }
+
+  /** What the log says of members that went with joining; '' = none did. */
+  get losses(): string {
+    return lossesOf(this.lost);
   }
 
   all(): readonly unknown[] {
@@ -241,6 +255,31 @@ export class JoinedTurns {
     );
   }
 }
+
+/** Members of a message that say something. The client may write others, of any number and length: these have one name. */
+const knownMembers: ReadonlySet<string> = new Set([
+  ...['name', 'reasoning_content', 'reasoning', 'reasoning_details', 'refusal', 'audio', 'annotations'],
+  ...['prefix', 'partial', 'cache_control', 'function_call', 'phase'],
+]);
+
+/** @param by the message that it joins: what both say alike is not lost. @param lost receives the names. */
+function noteLosses(item: Members, by: Members | null, lost: Set<string>): void {
+  for (const [name, value] of Object.entries(item)) {
+    if (
+      name === 'role' ||
+      name === 'content' ||
+      name === 'type' ||
+      name === 'id' ||
+      name === 'status' ||
+      value === null
+    )
+      continue;
+    if (value !== by?.[name]) lost.add(knownMembers.has(name) ? name : 'other members');
+  }
+}
+
+const lossesOf = (lost: ReadonlySet<string>): string =>
+  lost.size === 0 ? '' : `; ${[...lost].sort().join(', ')} of the later ones are left out`;
 
 const partsOf = (content: unknown, word: string): readonly unknown[] =>
   Array.isArray(content) ? content : [{ type: word, text: String(content ?? '') }];
