@@ -9,6 +9,7 @@ import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
 import { Limits } from './admission/limits.ts';
+import { MoneyQueue } from './admission/money-queue.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
 import type { PlanDeps } from './admission/plan.ts';
 import type { SiteRates } from './admission/site-rates.ts';
@@ -61,6 +62,7 @@ export class RelayCore implements Reporter {
   readonly balances: Balances;
   readonly leaseSource: LeaseSource | null;
   readonly leaseClient: LeaseClient | null;
+  readonly moneyQueue: MoneyQueue;
   readonly rates: SiteRates | null;
   readonly limits: Limits;
   readonly gate: Gate;
@@ -132,6 +134,7 @@ export class RelayCore implements Reporter {
     this.leaseSource = leaseSource ?? null;
     const noteLost = (error: unknown) => void this.report(error, '');
     this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource, noteLost, monoNow);
+    this.moneyQueue = new MoneyQueue(timers);
     this.rates = rates ?? null;
     const { money } = deps.balances;
     this.limits = new Limits({ monoNow, state, money, nodes: state.nodes });

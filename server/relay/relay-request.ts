@@ -277,7 +277,11 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     const reservation = new Reservation(core, input);
     this.reserving = reservation;
     const waiting = free ? undefined : reserve(core, reservation);
-    return waiting === undefined ? this.reserved(reservation) : waiting.then(() => this.reserved(reservation));
+    if (waiting === undefined) return this.reserved(reservation);
+    return waiting.then(() => {
+      core.works(this.requestId);
+      return this.reserved(reservation);
+    });
   }
 
   private reserved(reservation: Reservation): Reservation {

@@ -21,6 +21,8 @@ let allowed: number;
 let leases: { readonly to: Lessee; readonly more: number; readonly lease: LeaseOutcome }[];
 /** The outcome where the ledger has too little. */
 let scarce: LeaseOutcome;
+/** What is left in all, with what requests on other machines hold; 0 = they hold nothing. */
+let total: number;
 /** Resolves each lease request. */
 let gate: Promise<void>;
 
@@ -40,17 +42,20 @@ const leaseSource: LeaseSource = {
     leases.push({ to, more, lease });
     return lease;
   },
-  limits: async () => ({ limit: 7_000_000, used: 1_000_000 }),
+  limits: async () => ({ limit: total + 50, used: 50 }),
 };
 
 beforeEach(async () => {
   free = 1_000_000;
   allowed = 1_000_000;
   leases = [];
+  total = 0;
   scarce = 'exhausted';
   gate = Promise.resolve();
   upstream = await startUpstream(() => undefined);
-  gateway = await createTestGateway({ leased: true, relay: { leaseSource } });
+  // What is waited for comes at once here, or not at all.
+  const timers = { ...systemTimers, monoNow: () => 20 * systemTimers.monoNow() };
+  gateway = await createTestGateway({ leased: true, relay: { leaseSource, timers } });
   await gateway.channel(upstream.url);
 });
 afterEach(async () => {
@@ -128,6 +133,44 @@ test('what other machines have in hand is for later: 503 with Retry-After, and n
   expect(rejected.headers.get('retry-after')).toBe('2');
   expect(await rejected.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
   expect(upstream.requests).toHaveLength(0);
+});
+
+test.each([
+  ['exhausted', 1_000_000],
+  ['elsewhere', 0],
+] as const)(
+  'what requests on other machines hold is asked for until it comes free, and the request is sent unchanged: %s',
+  async (outcome, all) => {
+    answers();
+    const { key } = await gateway.token();
+    [free, scarce, total] = [0, outcome, all];
+    const asked = gateway.chat(key, ask);
+    while (leases.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    free = 1_000_000;
+    expect((await asked).status).toBe(200);
+    expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
+  },
+);
+
+test('it is waited for two seconds in all, however long the ledger takes; then what there is here decides', async () => {
+  answers();
+  const { key } = await gateway.token();
+  [free, scarce, total] = [0, 'exhausted', 1_000_000];
+  const began = systemTimers.monoNow();
+  const rejected = await gateway.chat(key, ask);
+  expect((await rejected.json()).error.code).toBe('user_exhausted');
+  expect(20 * (systemTimers.monoNow() - began)).toBeGreaterThanOrEqual(2000);
+  const { accounts, memory } = gateway.balances.money;
+  createLeasedBalances({ accounts, memory }).addLease(
+    { kind: 'account', userId: gateway.userId, id: gateway.userId },
+    100,
+  );
+  leases.length = 0;
+  const first = gateway.chat(key, { ...ask, max_tokens: 4000 });
+  while (leases.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  gate = new Promise(() => undefined);
+  expect((await first).status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[0]?.body)).max_tokens).toBeLessThan(4000);
 });
 
 /** Another thread of this machine holds all that lies here, after the check and before the lock. */

@@ -75,6 +75,11 @@ export interface Shortage {
 
 const unbounded = Number.MAX_SAFE_INTEGER;
 const defaults: ReserveOptions = {};
+/** Requests of one user that wait for money: the bits of a number. */
+const maxQueued = 32;
+/** Nobody is the first for longer; a wait is shorter. */
+const maxQueuedMs = 3000;
+const queueCells = UserSlot.queueSince + 1 - UserSlot.queueFirst;
 const noCells = new Float64Array(slotCells);
 /** Those that settlements change. */
 const userMoney = UserSlot.maxCost + 1;
@@ -161,24 +166,85 @@ export class Account implements Owner {
     return Math.max(0, Math.min(own, ofKey));
   }
 
-  /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. */
-  findShortage(selfUse: boolean): Shortage | null {
+  /** What a request could hold if no other request held anything; on one of several machines, of what this one has leased. Exact under the lock, a hint without it. */
+  availableUnheld(overcommit: number, selfUse: boolean, limits: TokenLimits | null): number {
+    const { balance, key } = this;
+    if (!this.maySpend(selfUse)) return 0;
+    const own = selfUse ? unbounded : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit);
+    const ofKey =
+      this.token === 0 || key[KeySlot.unlimited] === 1
+        ? unbounded
+        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit);
+    return Math.max(0, Math.min(own, ofKey, this.budgetBeyond(limits, 0)));
+  }
+
+  /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. @param unheld what other requests hold counts as there. */
+  findShortage(selfUse: boolean, unheld = false): Shortage | null {
     if (this.key[KeySlot.gone] !== 1 && this.available(selfUse) >= 1) return null;
-    return this.locked(() => this.shortage(selfUse));
+    return this.locked(() => this.shortage(selfUse, unheld));
+  }
+
+  /** Other requests wait for money of this user. Exact under the lock, a hint without it. */
+  get hasQueue(): boolean {
+    return (this.balance[UserSlot.queueBits] ?? 0) !== 0;
+  }
+
+  /** Last among the user's requests that wait, whichever thread they are in. @returns its ticket; null = too many wait. */
+  joinQueue(): number | null {
+    const { memory, user, balance } = this;
+    if (user === 0) return null;
+    return this.locked(() => {
+      const now = this.calendar.now();
+      const bits = balance[UserSlot.queueBits] ?? 0;
+      const first = balance[UserSlot.queueFirst] ?? 0;
+      // The thread of the first one has ended without leaving: those behind it have waited for as long.
+      const isLeft = bits !== 0 && Math.abs(now - (balance[UserSlot.queueSince] ?? 0)) > maxQueuedMs;
+      const length = 32 - Math.clz32(bits);
+      if (length === maxQueued && !isLeft) return null;
+      memory.note(user + UserSlot.queueFirst, queueCells);
+      if (bits === 0 || isLeft) {
+        balance[UserSlot.queueFirst] = first + maxQueued;
+        balance[UserSlot.queueBits] = 1;
+        balance[UserSlot.queueSince] = now;
+        return first + maxQueued;
+      }
+      balance[UserSlot.queueBits] = bits + 2 ** length;
+      return first + length;
+    });
+  }
+
+  /** Nobody who came before still waits. A hint without the lock. */
+  isFirst(ticket: number): boolean {
+    return ticket <= (this.balance[UserSlot.queueFirst] ?? 0);
+  }
+
+  leaveQueue(ticket: number): void {
+    const { memory, user, balance } = this;
+    this.locked(() => {
+      const first = balance[UserSlot.queueFirst] ?? 0;
+      const bit = 2 ** (ticket - first);
+      const bits = balance[UserSlot.queueBits] ?? 0;
+      if (ticket < first || Math.floor(bits / bit) % 2 === 0) return;
+      memory.note(user + UserSlot.queueFirst, queueCells);
+      const left = bits - bit;
+      // The next ticket that is still there is the first one.
+      const passed = left === 0 ? 0 : 31 - Math.clz32(left & -left);
+      balance[UserSlot.queueBits] = left / 2 ** passed;
+      if (passed === 0) return;
+      balance[UserSlot.queueFirst] = first + passed;
+      balance[UserSlot.queueSince] = this.calendar.now();
+    });
   }
 
   /** What both budgets have left; Infinity where none is bounded. Exact under the lock, a hint without it. */
   availableBudget(limits: TokenLimits | null): number {
-    if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
-    const { dayBudget, monthBudget } = limits;
-    this.calendar.turn();
-    return Math.min(this.budgetLeft('day', dayBudget), this.budgetLeft('month', monthBudget));
+    return this.budgetBeyond(limits, this.key[KeySlot.budgetHeld] ?? 0);
   }
 
-  /** The budget of which nothing is left; null = none. */
+  /** The budget of which nothing is left, however little open requests turn out to cost; null = none. */
   budgetUsedUp(limits: TokenLimits | null): BudgetShortage | null {
     if (!this.hasBudget(limits)) return null;
-    return this.locked(() => this.budgetShortage(limits, 0));
+    return this.locked(() => this.budgetShortage(limits, 0, 0));
   }
 
   /** The key's budgets, the shorter period first; none where none is set, or where this machine does not know how much of them is used. */
@@ -269,6 +335,13 @@ export class Account implements Owner {
     return this.balance[UserSlot.overrun] ?? 0;
   }
 
+  private budgetBeyond(limits: TokenLimits | null, held: number): number {
+    if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
+    const { dayBudget, monthBudget } = limits;
+    this.calendar.turn();
+    return Math.min(this.budgetLeft('day', dayBudget, held), this.budgetLeft('month', monthBudget, held));
+  }
+
   private maySpend(selfUse: boolean): boolean {
     return this.user !== 0 && this.balance[UserSlot.gone] !== 1 && (this.nodeLease === null || this.isLeased(selfUse));
   }
@@ -280,16 +353,16 @@ export class Account implements Owner {
     return (epoch === undefined || epoch === nodeLease.epoch()) && nodeLease.isValid();
   }
 
-  private shortage(selfUse: boolean): Shortage | null {
+  private shortage(selfUse: boolean, unheld: boolean): Shortage | null {
     const { balance, key } = this;
     if (this.user === 0 || balance[UserSlot.gone] === 1) return { scope: 'user', remain: 0 };
     if (!this.isLeased(selfUse)) return { scope: selfUse ? 'token' : 'user', remain: 0 };
     if (this.token !== 0) {
       if (key[KeySlot.gone] === 1) return { scope: 'token', remain: 0 };
-      const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.held] ?? 0);
+      const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (unheld ? 0 : (key[KeySlot.held] ?? 0));
       if (key[KeySlot.unlimited] !== 1 && left < 1) return { scope: 'token', remain: Math.max(0, left) };
     }
-    const free = (balance[UserSlot.balance] ?? 0) - (balance[UserSlot.held] ?? 0);
+    const free = (balance[UserSlot.balance] ?? 0) - (unheld ? 0 : (balance[UserSlot.held] ?? 0));
     return selfUse || free >= 1 ? null : { scope: 'user', remain: Math.max(0, free) };
   }
 
@@ -346,20 +419,24 @@ export class Account implements Owner {
   }
 
   /** Under the lock. */
-  private budgetShortage(limits: TokenLimits, amount: number): BudgetShortage | null {
+  private budgetShortage(
+    limits: TokenLimits,
+    amount: number,
+    held = this.key[KeySlot.budgetHeld] ?? 0,
+  ): BudgetShortage | null {
     if (!this.hasBudget(limits)) return null;
     const now = this.calendar.turn();
     const need = Math.max(1, amount);
-    const ofDay = this.budgetLeft('day', limits.dayBudget);
+    const ofDay = this.budgetLeft('day', limits.dayBudget, held);
     if (ofDay < need) return usedUp('day', ofDay, now);
-    const ofMonth = this.budgetLeft('month', limits.monthBudget);
+    const ofMonth = this.budgetLeft('month', limits.monthBudget, held);
     return ofMonth < need ? usedUp('month', ofMonth, now) : null;
   }
 
   /** After the calendar was turned. A sum that was counted in an earlier period is over. */
-  private budgetLeft(period: Period, limit: number): number {
+  private budgetLeft(period: Period, limit: number, held: number): number {
     if (limit === 0) return Number.POSITIVE_INFINITY;
-    return Math.max(0, limit - this.usedIn(period) - (this.key[KeySlot.budgetHeld] ?? 0));
+    return Math.max(0, limit - this.usedIn(period) - held);
   }
 
   private usedIn(period: Period): number {

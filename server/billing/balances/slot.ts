@@ -10,7 +10,7 @@ import type { BalanceEvent } from '../ledger/commands.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 
-/** Cells of a user's slot. The first four and `rest` are changed under the user's lock alone. */
+/** Cells of a user's slot. The first four, `rest` and the queue are changed under the user's lock alone. */
 export const UserSlot = {
   balance: 0,
   used: 1,
@@ -22,6 +22,10 @@ export const UserSlot = {
   visitsSpan: 7,
   /** What the charges so far left of a unit, in parts of `oneUnit`. It is lost with the process. */
   rest: 8,
+  /** Requests that wait for money: ticket of the first, those behind it as bits (bit 0 is the first), and since when it is (epoch milliseconds). */
+  queueFirst: 9,
+  queueBits: 10,
+  queueSince: 11,
 } as const;
 /** Cells of a key's slot. Those from `used` to `budgetHeld` are changed under its user's lock alone. */
 export const KeySlot = {

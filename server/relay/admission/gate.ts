@@ -126,7 +126,8 @@ export class Gate {
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
     const settings = state.settings;
     const free = isFreeSelfUse(settings, principal);
-    const missing = account.findShortage(free);
+    // What other requests of the user hold is waited for once the need is known.
+    const missing = account.findShortage(free, true);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
     if (missing === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;
     const code = missing.scope === 'user' ? 'user_exhausted' : 'token_exhausted';
@@ -164,6 +165,8 @@ export class Gate {
     const { state, now } = this.core;
     const outcome = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
     if (outcome === 'lent') return;
+    // Requests on other machines hold it, and that is waited for once the need is known.
+    if ((outcome === 'exhausted' || outcome === 'token-exhausted') && (await leaseClient.total(lessee)) >= 1) return;
     // The machine's balance is below the ledger's: another machine may have taken back the part that was not missing.
     const code =
       outcome === 'token-exhausted' ? 'token_exhausted' : outcome === 'exhausted' ? 'user_exhausted' : refusal.code;

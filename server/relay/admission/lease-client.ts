@@ -51,6 +51,8 @@ export interface LeaseClient {
   reserved(): void;
   /** For a second the ledger could not be asked for what requests lacked, and none was covered since. */
   isOutOfLeases(): boolean;
+  /** What the balance, and the key's limit, have left by the site's ledger, whichever machine or request holds it; 0 where it cannot be asked. */
+  total(to: Lessee): Promise<number>;
   /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
 }
@@ -141,8 +143,28 @@ export function createLeaseClient(
     }
     return promise;
   };
+  const totals = new Map<string, { readonly all: Promise<number>; readonly untilMs: number }>();
+  const left = async (userId: number, tokenId: number | null): Promise<number> => {
+    const { limit, used } = await leaseSource.limits(userId, tokenId);
+    return limit - used;
+  };
   return {
     acquire: (to, need, available) => acquire(to, need, available, false),
+    total(to) {
+      const key = keyOf(to);
+      const known = totals.get(key);
+      if (known !== undefined && monoNow() < known.untilMs) return known.all;
+      const { userId, tokenId, selfUse } = to;
+      const ofUser = selfUse ? Number.POSITIVE_INFINITY : left(userId, null);
+      const ofKey = tokenId === 0 ? Number.POSITIVE_INFINITY : left(userId, tokenId);
+      const all = Promise.all([ofUser, ofKey]).then(
+        (parts) => Math.max(0, Math.min(...parts)),
+        () => 0,
+      );
+      if (totals.size >= maxRejected) totals.clear();
+      totals.set(key, { all, untilMs: monoNow() + totalMs });
+      return all;
+    },
     reserved() {
       missingSince = null;
     },
@@ -156,6 +178,8 @@ export function createLeaseClient(
 }
 
 const keyOf = (to: Lessee): string => `${to.selfUse ? 0 : to.userId} ${to.tokenId}`;
+/** Repeated requests do not keep the ledger busy. */
+const totalMs = 100;
 /** Lessees that are remembered. */
 const maxRejected = 10_000;
 

@@ -41,6 +41,7 @@ import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
 import { type Estimate, reserveFor } from './meter.ts';
+import type { MoneyQueue } from './money-queue.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
 import { usageMarks } from './usage-marks.ts';
@@ -51,6 +52,8 @@ export interface ReservationCore extends Reporter {
   readonly balances: Balances;
   /** null = all the money of the site is in reach. */
   readonly leaseClient: LeaseClient | null;
+  /** Requests that wait for what others hold. */
+  readonly moneyQueue: MoneyQueue;
   readonly now: () => number;
   readonly state: Pick<RelayState, 'settings'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
@@ -120,6 +123,7 @@ export class Reservation {
   private times = 1;
   private isStaged = false;
   private isGrowing = false;
+  private isCounted = false;
   /** For recovery when this thread ends. */
   private open: OpenRequest = noRow;
   /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
@@ -206,6 +210,11 @@ export class Reservation {
     return this.isGrowing;
   }
 
+  /** The prompt was counted since it was planned. */
+  get counted(): boolean {
+    return this.isCounted;
+  }
+
   /** Items of the answer that was made here, which its client may name later; null = none can be named. */
   get items(): (() => readonly MadeItem[]) | null {
     return this.nameable;
@@ -245,10 +254,13 @@ export class Reservation {
     this.maxCost = plan.max;
     this.coveredTokens = plan.reserved;
     this.isGrowing = false;
+    this.isCounted = false;
   }
 
   /** The prompt was counted: before anything is held, it may cost less. */
   recount(estimate: Estimate): void {
+    this.isCounted = true;
+    if (estimate.reserveAmount >= this.maxCost) return;
     this.currentPlan = { ...this.currentPlan, estimate };
     this.held = estimate.reserveAmount;
     this.maxCost = estimate.reserveAmount;
@@ -368,6 +380,7 @@ export class Reservation {
       this.hasLeft = true;
       account.locked(() => admission.ended(0, false));
     }
+    core.moneyQueue.settled(account.userId);
     const amount = this.cost === null ? 0 : chargedOf(this.cost.whole, this.cost.rest, this.carried);
     const settlement: Settlement = this.settlement ?? {
       type: 'settle',
@@ -605,6 +618,7 @@ export class Reservation {
     this.settlement = settlement;
     this.cost = cost;
     this.carried = this.release(cost, input + output, usage === null);
+    core.moneyQueue.settled(this.account.userId);
     const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, this.carried);
     settlement.amount = amount;
     const { log } = settlement;

@@ -1,13 +1,23 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
+import { AppError } from '../../contract/errors.ts';
 import { Feature } from '../../routing/features.ts';
 import { requestsThinking } from '../../routing/offers.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
+import { shortage } from '../shared/quota-numbers.ts';
 import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { checkStorage } from './gate.ts';
-import { elsewhere, isTakenBalance, type LeaseClient, lesseeOf, maxLeases, refusalAfter } from './lease-client.ts';
+import {
+  elsewhere,
+  isTakenBalance,
+  type LeaseClient,
+  type LeaseOutcome,
+  lesseeOf,
+  maxLeases,
+  refusalAfter,
+} from './lease-client.ts';
 import type { Limits } from './limits.ts';
 import { estimate, reserveFor } from './meter.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
@@ -18,6 +28,8 @@ export interface ReserveCore extends ReservationCore {
   readonly counter: TokenCounter;
   readonly planDeps: PlanDeps;
   readonly authorize: Pick<Authorize, 'allowModel'>;
+  /** Milliseconds of a monotonic clock. */
+  readonly monoNow: () => number;
 }
 
 /** The step before, of a request whose model the caller may use: where it may go and what it may cost. @throws AppError model_not_allowed, storage_unavailable, channel_*, model_price_unset. */
@@ -36,7 +48,14 @@ const otherEncodings = 1.5;
 const plenty = 64;
 
 /**
- * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first.
+ * Where the request does not fit into what there is: `no` = it stays as it is; `unlessHeld` = it is asked for shorter, or
+ * refused, unless money that other requests of the user hold would do; `yes` = it is, whatever they hold.
+ */
+type Shortens = 'no' | 'unlessHeld' | 'yes';
+
+/**
+ * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first, and
+ * what other requests of the user hold is waited for.
  * What is refused holds nothing; its admission is the caller's to withdraw.
  * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
  */
@@ -52,41 +71,112 @@ export function reserve(core: ReserveCore, reservation: Reservation): void | Pro
 
 function reserveHere(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const { leaseClient } = core;
-  if (leaseClient !== null && availableBalance(reservation) < reservation.max)
+  const isFirst = !reservation.account.hasQueue;
+  if (leaseClient !== null && (!isFirst || availableBalance(reservation) < reservation.max))
     return reserveWithLease(core, leaseClient, reservation);
-  const reserved = tryReserve(core, reservation, leaseClient === null);
-  if (leaseClient === null) return reserved === true || reserved === false ? undefined : reserved.then(() => undefined);
-  if (reserved === true) return leaseClient.reserved();
-  if (reserved === false) return reserveWithLease(core, leaseClient, reservation);
-  return reserved.then((done) => (done ? leaseClient.reserved() : reserveWithLease(core, leaseClient, reservation)));
+  const reserved = isFirst && tryReserve(core, reservation, leaseClient === null ? 'unlessHeld' : 'no');
+  if (typeof reserved !== 'boolean') return reserved.then((done) => reservedHere(core, reservation, done));
+  return reservedHere(core, reservation, reserved, isFirst);
 }
 
-/** No request is refused or shortened because balance lies on other nodes that can still lend it. */
+function reservedHere(
+  core: ReserveCore,
+  reservation: Reservation,
+  done: boolean,
+  wasTried = true,
+): void | Promise<void> {
+  const { leaseClient } = core;
+  if (done) return leaseClient?.reserved();
+  return leaseClient === null
+    ? reserveInTurn(core, reservation, wasTried)
+    : reserveWithLease(core, leaseClient, reservation);
+}
+
+/** Waits for what other requests of the user hold. What there is by then decides. @param wasTried it did not fit, whatever its prompt counts. */
+async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTried: boolean): Promise<void> {
+  const { account, parsed } = reservation;
+  let isTried = wasTried;
+  const mayGo = () => !isTried || isDecided(reservation, availableFor(reservation), unheldFor(reservation));
+  const place = core.moneyQueue.join(account, parsed.request.signal, core.monoNow(), mayGo);
+  if (place === null) return void (await tryReserve(core, reservation, 'yes'));
+  try {
+    for (;;) {
+      const turn = await place.next();
+      if (turn === 'gone') throw clientGone(core, reservation);
+      isTried = true;
+      if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : 'unlessHeld')) return;
+    }
+  } finally {
+    place.leave();
+  }
+}
+
+/** What nothing on this machine shows is asked for again so often. */
+const askAgainMs = 200;
+
+/** No request is refused or shortened because balance lies on other nodes that can still lend it, or that comes free there or here. */
 async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, reservation: Reservation): Promise<void> {
-  const { principal, parsed, plan } = reservation;
+  const { principal, parsed, plan, account } = reservation;
   // What is leased counts as often in what requests may cost together, and once in what they hold.
   const times = reservation.staged ? reservation.overcommit : 1;
   const available = () => Math.floor(availableBalance(reservation) / times);
-  for (let leases = 1; leases < maxLeases; leases++) {
-    reservation.planAgain(parsed, plan);
-    const outcome = await leaseClient.acquire(
-      lesseeOf(principal, plan.selfUse),
-      Math.ceil(reservation.max / times),
-      available,
-    );
-    try {
-      // Another thread of this machine may have taken what was leased.
-      if (await tryReserve(core, reservation, outcome !== 'lent')) return;
-    } catch (error) {
-      if (isTakenBalance(outcome, error)) continue;
-      throw refusalAfter(outcome, error, core.now() / 1000);
+  const lessee = lesseeOf(principal, plan.selfUse);
+  const sinceMs = core.monoNow();
+  /** What there would be if no request, here or elsewhere, held anything. */
+  let unheld = 0;
+  const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
+  const join = () => core.moneyQueue.join(account, parsed.request.signal, sinceMs, mayGo);
+  let place = account.hasQueue ? join() : null;
+  let outcome: LeaseOutcome = 'elsewhere';
+  try {
+    if (place !== null) unheld = Number.POSITIVE_INFINITY;
+    let turn = place === null ? 'go' : await place.next(askAgainMs);
+    for (let leases = 1; leases < maxLeases; ) {
+      if (turn === 'gone') throw clientGone(core, reservation);
+      reservation.planAgain(parsed, plan);
+      if (turn !== 'late') {
+        const asked = leaseClient.acquire(lessee, Math.ceil(reservation.max / times), available);
+        outcome = (await (place === null ? asked : place.within(asked))) ?? 'elsewhere';
+        if (place?.isLate === true) turn = 'late';
+      }
+      let shortens: Shortens = outcome === 'lent' ? 'no' : 'yes';
+      if (turn !== 'late' && outcome !== 'lent') {
+        unheld = outcome === 'elsewhere' ? Number.POSITIVE_INFINITY : await unheldOn(leaseClient, reservation, outcome);
+        if (!mayGo()) shortens = 'no';
+      }
+      try {
+        // Another thread of this machine may have taken what was leased.
+        if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : shortens)) return;
+      } catch (error) {
+        if (!isTakenBalance(outcome, error)) throw refusalAfter(outcome, error, core.now() / 1000);
+      }
+      if (outcome !== 'lent' && shortens === 'no') {
+        place ??= join();
+        turn = place === null ? 'late' : await place.next(askAgainMs);
+      } else leases++;
     }
+    throw elsewhere();
+  } finally {
+    place?.leave();
   }
-  throw elsewhere();
 }
 
-/** What there is must not change between the look and the hold. @param shortens a longer response than can be paid is asked for shorter, or refused. @returns false where it does not fit and is not shortened. */
-function tryReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): boolean | Promise<boolean> {
+/** Budgets of a period are part of what is leased of the key: of them only what this machine's requests hold is known. */
+const unheldOn = (
+  leaseClient: LeaseClient,
+  { principal, plan, account, staged, overcommit }: Reservation,
+  outcome: LeaseOutcome,
+): number | Promise<number> =>
+  outcome === 'exhausted' || outcome === 'token-exhausted'
+    ? leaseClient.total(lesseeOf(principal, plan.selfUse)).then((all) => (staged ? Math.floor(all * overcommit) : all))
+    : account.availableUnheld(staged ? overcommit : 1, plan.selfUse, null);
+
+/** Nobody reads it. */
+const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>
+  new AppError('user_exhausted', shortage(availableFor(reservation), reservation.max, core.state.settings));
+
+/** What there is must not change between the look and the hold. @returns false where it does not fit and stays as it is. */
+function tryReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | Promise<boolean> {
   const { memory } = core.balances.money;
   const { stripe } = reservation.account;
   let reserved: boolean | 'uncounted';
@@ -99,46 +189,71 @@ function tryReserve(core: ReserveCore, reservation: Reservation, shortens: boole
   return reserved === 'uncounted' ? countAndReserve(core, reservation, shortens) : reserved;
 }
 
-function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): boolean | 'uncounted' {
+function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | 'uncounted' {
   const { parsed, plan } = reservation;
   const available = availableFor(reservation);
   const isAffordable = reservation.max <= available;
-  // A stream that may cost more than there is begins with what there is.
-  const canStart = !reservation.staged || minFor(reservation) <= reservation.account.available(plan.selfUse);
-  if (!(isAffordable && canStart)) {
+  const isStartable = canStart(reservation);
+  if (!(isAffordable && isStartable) && !reservation.counted) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
     const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(reservation) > available;
-    if (countable && (tight || !canStart)) return 'uncounted';
+    if (countable && (tight || !isStartable)) return 'uncounted';
   }
-  if (!isAffordable) return shortens && reserveShorter(core, reservation, available);
+  if (!isAffordable) return reserveLess(core, reservation, available, shortens);
+  if (!isStartable && shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation)))
+    return false;
   reserveNow(core, reservation);
   return true;
 }
 
-async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: boolean): Promise<boolean> {
+/** A stream that may cost more than there is begins with what there is. */
+const canStart = (reservation: Reservation): boolean =>
+  !reservation.staged || minFor(reservation) <= reservation.account.available(reservation.plan.selfUse);
+
+async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): Promise<boolean> {
   const { parsed, plan } = reservation;
   const texts = countedTexts(parsed.prompt);
   const tokens = sumOf(await core.counter.count(parsed.model, texts));
   const counted =
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
-  const exact = estimate(parsed, plan, counted);
-  if (exact.reserveAmount < reservation.max) reservation.recount(exact);
+  reservation.recount(estimate(parsed, plan, counted));
   return reservation.account.locked(() => {
     const available = availableFor(reservation);
-    if (reservation.max > available) return shortens && reserveShorter(core, reservation, available);
+    if (reservation.max > available) return reserveLess(core, reservation, available, shortens);
     reserveNow(core, reservation);
     return true;
   });
 }
 
+/** More than there is was asked for. @returns false where it stays as it is. @throws AppError where no answer that can be paid for is worth asking for. */
+function reserveLess(core: ReserveCore, reservation: Reservation, available: number, shortens: Shortens): boolean {
+  if (shortens === 'no') return false;
+  if (shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation))) return false;
+  return reserveShorter(core, reservation, available);
+}
+
+/** A request that is too long for all there is takes what is free as long as that is so much of it; else it waits for more. */
+const freeShare = 1 / 4;
+
+/** Whether waiting for what other requests hold would change nothing. @param unheld what there would be if they held nothing. */
+function isDecided(reservation: Reservation, available: number, unheld: number): boolean {
+  const { max } = reservation;
+  if (unheld <= available) return true;
+  if (max <= available) return canStart(reservation);
+  if (max <= unheld) return false;
+  const min = minFor(reservation);
+  return min > unheld || available >= Math.max(min, unheld * freeShare);
+}
+
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
 function reserveShorter(core: ReserveCore, reservation: Reservation, available: number): true {
-  const shorter = core.state.settings.passThrough ? null : shorten(reservation.parsed, reservation.plan, available);
+  const { passThrough } = core.state.settings;
+  const shorter = passThrough ? null : shorten(reservation.parsed, reservation.plan, available);
   if (shorter === null) {
     // The account or key with too little decides the error, which names the least that would do.
     const min = minFor(reservation);
-    reservation.require(min > available ? min : reservation.max);
+    reservation.require(!passThrough && min > available ? min : reservation.max);
   } else {
     reservation.planAgain(shorter.parsed, shorter.plan);
   }
@@ -176,6 +291,11 @@ function availableFor(reservation: Reservation): number {
   const available = availableBalance(reservation);
   const limits = reservation.principal.token?.limits ?? null;
   return limits === null ? available : Math.min(available, reservation.account.availableBudget(limits));
+}
+
+/** The same, if no other request held anything. */
+function unheldFor({ account, plan, principal, staged, overcommit }: Reservation): number {
+  return account.availableUnheld(staged ? overcommit : 1, plan.selfUse, principal.token?.limits ?? null);
 }
 
 /** Quota of the shortest answer that is worth asking for. */
