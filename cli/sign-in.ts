@@ -241,12 +241,17 @@ async function isRefused(url: string, token: string): Promise<boolean> {
   }
 }
 
-/** An access token with some time left, which the site takes as far as it can be reached. @throws AppError signed_out, server_unreachable */
-export async function accessToken(env: Environment, name: string, url: string): Promise<string> {
+/** An access token with some time left, which the site takes as far as it can be reached. @param how `unchecked` = the caller uses it at once. @throws AppError signed_out, server_unreachable */
+export async function accessToken(
+  env: Environment,
+  name: string,
+  url: string,
+  how: 'checked' | 'unchecked' = 'checked',
+): Promise<string> {
   const now = await kept(env, name);
   if (now === null) throw new AppError('signed_out', { url });
   const isFresh = (one: Kept): boolean => one.renewAt > Date.now();
-  const refused = isFresh(now) && (await isRefused(url, now.access)) ? now.access : '';
+  const refused = how === 'checked' && isFresh(now) && (await isRefused(url, now.access)) ? now.access : '';
   const serves = (one: Kept): boolean => isFresh(one) && one.access !== refused;
   if (serves(now)) return now.access;
   return locked(env, name, async () => {

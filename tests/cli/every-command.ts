@@ -185,6 +185,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['whoami'],
     ['token', 'print'],
     ['token', 'print', '--for', 'nothing'],
+    ['statusline'],
     ['context', 'list'],
     ['context', 'use', 'local'],
     ['context', 'rm', 'nothing'],

@@ -509,6 +509,11 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
           model_limits: { 'gpt-4o': true, 'gpt-4o-mini': true },
           model_limits_enabled: true,
           expires_at: 0,
+          day: { used: 0, limit: 0 },
+          month: { used: 0, limit: 0 },
+          balance: expect.any(Number),
+          quota_per_unit: 500_000,
+          display_in_currency: true,
         },
       });
       expect(await byKey('Bearer sk-nobody')).toMatchObject({ status: 401, body: { success: false } });

@@ -17,7 +17,7 @@ beforeEach(async () => {
   api = await createApiFixture({}, { now, relay: { timers: { ...systemTimers, now } } });
   root = await api.addUser('root', 100);
   ann = await api.addUser('ann', 1);
-  upstream = await startUpstream((response) => sendJson(response, completion(1, 1)));
+  upstream = await startUpstream((response) => sendJson(response, completion(1000, 100)));
   await api.gateway.channel(upstream.url);
   await api.gateway.option('SelfUseModeEnabled', 'true');
   await api.gateway.option('agents.sign_in', 'true');
@@ -103,6 +103,29 @@ test('a program asks, its user sees who asks and approves, and it is served', as
   expect(await statusWith({ 'x-api-key': issued.access_token })).toBe(200);
   expect(await withToken(`sk-${issued.access_token}`)).toBe(200);
   expect(await keysOf()).toMatchObject([{ name: 'gateway on lap-b-top', key: '', kind: 'agent' }]);
+});
+
+test('a program reads its own spend and budget, until its token ends', async () => {
+  const { access_token: token } = await signIn();
+  const [key] = await keysOf();
+  const change = { ...key, day_budget: 1_000_000, unlimited_quota: true };
+  expect((await api.send('PUT', '/api/token/', change, ann.headers)).body).toMatchObject({ success: true });
+  expect(await withToken(token)).toBe(200);
+  await api.gateway.ledger.drain();
+  const usage = async (bearer: string) =>
+    (await api.send('GET', '/api/usage/token/', undefined, { authorization: `Bearer ${bearer}` })).body;
+  const rows = await api.gateway.rows<{ used: number }>('SELECT used_quota AS used FROM tokens');
+  const used = rows[0]?.used ?? 0;
+  expect(used).toBeGreaterThan(0);
+  expect((await usage(token)).data).toMatchObject({
+    name: 'gateway on lap-b-top',
+    day: { used, limit: 1_000_000 },
+    month: { used, limit: 0 },
+    balance: 5_000_000 - used,
+  });
+  expect((await usage(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).code).toBe('token_invalid');
+  aheadMs += 3_600_000;
+  expect((await usage(token)).code).toBe('token_invalid');
 });
 
 test('a program may send its token wherever its dialect has a key', async () => {

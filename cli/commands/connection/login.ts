@@ -67,21 +67,26 @@ async function loginByCode(context: Context, name: string, url: string): Promise
   return true;
 }
 
-/** The token that a coding agent sends: renewed where it has to be, and nothing else on standard output. */
-export const printToken: CommandRun = async (context, flags) => {
-  const agent = text(flags.for);
-  if (agent !== undefined && !agents.some(({ name }) => name === agent))
-    throw new AppError('usage', { detail: `--for ${agent}: ${agents.map(({ name }) => name).join(', ')}` });
-  const { current, contexts } = readContexts(context.env);
-  const name = context.flags.context ?? context.env.GATEWAY_CONTEXT ?? current;
+/** The site that programs of this machine are signed in to. An agent starts its command without a word of which: the only one will do. @throws AppError signed_out */
+export function signedInSite({ env, flags }: Context): { readonly name: string; readonly url: string } {
+  const { current, contexts } = readContexts(env);
+  const name = flags.context ?? env.GATEWAY_CONTEXT ?? current;
   const signedIn = Object.keys(contexts).filter((one) => contexts[one]?.signedIn !== undefined);
-  // An agent starts it without a word of which site: the only one will do.
   const chosen =
     contexts[name]?.signedIn === undefined && signedIn.length === 1 && name === current ? signedIn[0] : name;
   const found = contexts[chosen ?? ''];
   if (chosen === undefined || found?.signedIn === undefined)
     throw new AppError('signed_out', { url: found?.url ?? 'URL' });
-  const token = await accessToken(context.env, chosen, found.url);
+  return { name: chosen, url: found.url };
+}
+
+/** The token that a coding agent sends: renewed where it has to be, and nothing else on standard output. */
+export const printToken: CommandRun = async (context, flags) => {
+  const agent = text(flags.for);
+  if (agent !== undefined && !agents.some(({ name }) => name === agent))
+    throw new AppError('usage', { detail: `--for ${agent}: ${agents.map(({ name }) => name).join(', ')}` });
+  const { name, url } = signedInSite(context);
+  const token = await accessToken(context.env, name, url);
   context.output.object({ token }, [token], token);
 };
 

@@ -117,6 +117,13 @@ export const connectionRows: readonly CommandRow[] = [
     load: async () => (await import('./login.ts')).printToken,
   },
   {
+    name: 'statusline',
+    zh: '为编程智能体的状态栏打印一行：今日用量与预算',
+    en: 'print one line for the status line of an agent: what its key has spent today, and its budgets',
+    examples: ['statusline', 'statusline --json'],
+    load: async () => (await import('./statusline.ts')).statusline,
+  },
+  {
     name: 'logout',
     zh: '退出当前远程网关',
     en: 'log out of the current remote gateway',

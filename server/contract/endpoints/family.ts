@@ -4,6 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { number, text } from './fields.ts';
 
 const none = z.object({});
+const budget = z.object({ used: z.int(), limit: z.int() });
 const ratios = z.record(z.string(), z.number());
 
 export const familyEndpoints = [
@@ -27,6 +28,13 @@ export const familyEndpoints = [
         model_limits_enabled: z.boolean(),
         /** Epoch seconds, 0 = never. */
         expires_at: z.int(),
+        /** Of the current day and month (UTC); a limit of 0 is none. */
+        day: budget,
+        month: budget,
+        /** What the user who owns the key has left. */
+        balance: z.int(),
+        quota_per_unit: z.number(),
+        display_in_currency: z.boolean(),
       }),
     }),
     envelope: 'raw',

@@ -4,6 +4,7 @@ import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
 import type { TokensTable } from '../../../db/schema/tables.ts';
+import { isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -121,9 +122,14 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       const rows = await repository.list(filter, { offset: page * size, limit: size, sort });
       return { items: rows.map(view), total: await repository.count(filter) };
     },
-    /** The token that a key spends from, also the old one after a rotation while it works. @param key with or without `sk-`. */
+    /** The token that a key spends from, also the old one after a rotation while it works, and a program's by what the site signed for it. @param key with or without `sk-`. */
     async byKey(key: string): Promise<Token | null> {
       const bare = bareKey(key);
+      const signed = readAgentToken(bare);
+      if (signed !== null) {
+        const named = signed.end > seconds() ? await repository.find(signed.id, null) : undefined;
+        return named !== undefined && isSignedFor(deps.vault.keyHmac, signed, named.key_hmac) ? view(named) : null;
+      }
       const row = bare === '' ? undefined : await repository.findByKey(deps.vault.keyHmac(bare), seconds());
       return row === undefined ? null : view(row);
     },

@@ -16,6 +16,7 @@ export const familyHandlers: HandlersOf<
     const token = await services.tokens.byKey(meta.bearer);
     if (token === null) throw new AppError('token_invalid');
     const limits = token.model_limits.split(',').filter((model) => model !== '');
+    const owner = await services.users.find(token.user_id);
     return {
       code: true,
       message: 'ok',
@@ -29,6 +30,11 @@ export const familyHandlers: HandlersOf<
         model_limits: Object.fromEntries(limits.map((model) => [model, true])),
         model_limits_enabled: token.model_limits_enabled,
         expires_at: Math.max(0, token.expired_time),
+        day: { used: token.day_used, limit: token.day_budget },
+        month: { used: token.month_used, limit: token.month_budget },
+        balance: owner?.balance ?? 0,
+        quota_per_unit: services.options.get('QuotaPerUnit'),
+        display_in_currency: services.options.get('DisplayInCurrencyEnabled'),
       },
     };
   },
