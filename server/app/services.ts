@@ -321,6 +321,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
       statusOf: deps.statusOf ?? null,
+      weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
       groupOfToken: async (name, userId) => {
         const token = await tokens.named(name, userId);
         const owner = await users.find(token.user_id);

@@ -116,6 +116,8 @@ export interface ClientHalf {
   readonly closesOnError?: true;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
+  /** The form that the dialect has for it within an answer; absent = none, and `ping` is as good. */
+  readonly pingWithin?: string;
   /** Set where a request's address can ask for another form of stream; null = events. */
   readonly transform?: (url: string) => StreamTransform | null;
   /** The same for answers in one piece; null = as the dialect has them. */

@@ -208,8 +208,15 @@ function insert<C extends Routable>(channels: C[], channel: C): void {
   if (channels[place] !== channel) channels.splice(place, 0, channel);
 }
 
+/** How channels of one priority share requests. */
+export interface WeightOptions {
+  /** The chance is the weight: 0 gets nothing beside others that are ready. */
+  readonly plainWeights: boolean;
+}
+
 /** Added to every weight so that channels of weight 0 still receive some traffic. As new-api does. */
 const smoothing = 10;
+const familyWeights: WeightOptions = { plainWeights: false };
 
 /** `cooling`: each of its keys has to wait. `ejected`: the model there, or its host, failed again and again. */
 export type Condition = 'up' | 'cooling' | 'ejected';
@@ -235,9 +242,11 @@ export const candidatesOf = <C extends Routable>(
   random: () => number,
   health: ChannelHealth<C>,
   preferred: number | null,
+  options: WeightOptions = familyWeights,
 ): Candidates<C> => {
   const [only] = list;
-  return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, model, random, health, preferred);
+  if (list.length === 1 && only?.length === 1) return only;
+  return new PickedCandidates(list, model, random, health, preferred, options);
 };
 
 /** Tier by tier, inside a tier by weighted random choice; unhealthy channels come last. Each is drawn on demand: most requests need the first alone. */
@@ -252,6 +261,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
     private readonly random: () => number,
     private readonly health: ChannelHealth<C>,
     private readonly preferred: number | null,
+    private readonly options: WeightOptions,
   ) {
     let length = 0;
     for (const { length: own } of list) length += own;
@@ -269,7 +279,7 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
 
   filter(test: (channel: C) => boolean): Candidates<C> {
     const list = filterCandidates(this.list, test);
-    return candidatesOf(list, this.model, this.random, this.health, this.preferred);
+    return candidatesOf(list, this.model, this.random, this.health, this.preferred, this.options);
   }
 
   private next(): C | null {
@@ -289,28 +299,39 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
     const { preferred, picked } = this;
     if (preferred !== null && picked.length === 0) {
       const channel = tier[placeOf(tier, preferred)];
-      if (channel?.id === preferred && this.isReady(channel)) return channel;
+      if (channel?.id === preferred && this.isReady(channel) && this.mayBePreferred(channel, tier)) return channel;
     }
+    const { sums, added } = sumsOf(tier, this.options);
     if (tier.length > 1) {
-      const sums = sumsOf(tier);
       const guess = tier[placeIn(sums, this.random() * (sums.at(-1) ?? 0))];
       if (guess !== undefined && this.isReady(guess)) return guess;
     }
     let total = 0;
+    let count = 0;
     let last: C | null = null;
     for (const channel of tier) {
       if (!this.isReady(channel)) continue;
-      total += channel.weight + smoothing;
+      total += channel.weight + added;
+      count++;
       last = channel;
     }
-    if (last === null || total === last.weight + smoothing) return last;
+    if (last === null || count === 1) return last;
+    // Those of weight 0 are left alone: each has the same chance.
+    const each = total === 0 ? 1 : added;
+    if (total === 0) total = count;
     let pick = this.random() * total;
     for (const channel of tier) {
       if (!this.isReady(channel)) continue;
-      pick -= channel.weight + smoothing;
+      pick -= channel.weight + each;
       if (pick < 0) return channel;
     }
     return last;
+  }
+
+  /** One without a weight is left as soon as others may serve: nobody could empty it otherwise. */
+  private mayBePreferred(channel: C, tier: readonly C[]): boolean {
+    if (channel.weight > 0 || !this.options.plainWeights) return true;
+    return !tier.some((other) => other.weight > 0 && this.isReady(other));
   }
 
   /** Of those in trouble the one that is out of it first. */
@@ -329,19 +350,29 @@ class PickedCandidates<C extends Routable> implements Candidates<C> {
   }
 }
 
-/** Running sums of the weights of a tier. */
-const sums = new WeakMap<readonly Routable[], Float64Array>();
+interface Weights {
+  readonly plain: boolean;
+  /** To each of them. */
+  readonly added: number;
+  /** Running sums. */
+  readonly sums: Float64Array;
+}
 
-function sumsOf(tier: readonly Routable[]): Float64Array {
-  const known = sums.get(tier);
-  if (known !== undefined) return known;
-  const made = new Float64Array(tier.length);
+/** Of tiers. */
+const weights = new WeakMap<readonly Routable[], Weights>();
+
+function sumsOf(tier: readonly Routable[], { plainWeights: plain }: WeightOptions): Weights {
+  const known = weights.get(tier);
+  if (known?.plain === plain) return known;
+  const added = plain && tier.some(({ weight }) => weight > 0) ? 0 : smoothing;
+  const sums = new Float64Array(tier.length);
   let sum = 0;
   for (const [index, { weight }] of tier.entries()) {
-    sum += weight + smoothing;
-    made[index] = sum;
+    sum += weight + added;
+    sums[index] = sum;
   }
-  sums.set(tier, made);
+  const made = { plain, added, sums };
+  weights.set(tier, made);
   return made;
 }
 
@@ -358,8 +389,10 @@ function placeIn(sums: Float64Array, mark: number): number {
 }
 
 /** Chance of a channel to be tried first within its tier, 0 to 1. */
-export const shareOf = (channel: Routable, tier: readonly Routable[]): number =>
-  (channel.weight + smoothing) / (sumsOf(tier).at(-1) ?? 1);
+export function shareOf(channel: Routable, tier: readonly Routable[], options: WeightOptions = familyWeights): number {
+  const { sums, added } = sumsOf(tier, options);
+  return (channel.weight + added) / (sums.at(-1) ?? 1);
+}
 
 /** Follows a channel's model mapping to its end; a chain that comes back to a name already seen stops there. */
 export function mapModel(mapping: Readonly<Record<string, unknown>>, model: string): string {
@@ -384,6 +417,7 @@ export function traceOf<C extends Routable>(
   order: Candidates<C>,
   health: ChannelHealth<C>,
   preferred: number | null,
+  options: WeightOptions = familyWeights,
 ): string {
   const tierOf = new Map(list.flatMap((tier) => tier.map((channel) => [channel.id, tier] as const)));
   const steps: string[] = [];
@@ -400,7 +434,9 @@ export function traceOf<C extends Routable>(
     const marks = [condition === 'up' ? '' : condition, id === preferred ? 'same-conversation' : '']
       .filter((mark) => mark !== '')
       .join('+');
-    steps.push(`${id} p${priority} ${Math.round(shareOf(channel, tier) * 100)}%${marks === '' ? '' : ` ${marks}`}`);
+    steps.push(
+      `${id} p${priority} ${Math.round(shareOf(channel, tier, options) * 100)}%${marks === '' ? '' : ` ${marks}`}`,
+    );
   }
   const more = order.length - steps.length;
   return `order=${steps.join(' > ')}${more > 0 ? ` > and ${more} more` : ''}`;

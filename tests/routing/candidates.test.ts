@@ -6,6 +6,7 @@ import {
   candidatesOf,
   mapModel,
   type Routable,
+  shareOf,
   traceOf,
 } from '../../server/routing/candidates.ts';
 import { often } from '../support/often.ts';
@@ -191,4 +192,40 @@ test('a mapping to nothing, or to what is no name, ends where it stands', () => 
   expect(mapModel({ a: 'b', b: '' }, 'a')).toBe('b');
   expect(mapModel({ a: 'b', b: 7 }, 'a')).toBe('b');
   expect(mapModel({ a: 'b', b: 'c' }, 'a')).toBe('c');
+});
+
+const up = { waitMs: () => 0, condition: (): Condition => 'up' };
+const plain = { plainWeights: true };
+
+test('with plain weights one of 0 gets nothing beside others, is their reserve, and keeps no conversation', () => {
+  const random = randomOf(20_261_129);
+  const tier = [routable(1, 0, 0), routable(2, 0, 1), routable(3, 0, 3)];
+  const list = candidateList(tier);
+  const firsts = Array.from({ length: 200 }, () => candidatesOf(list, 'm', random, up, 1, plain).at(0)?.id);
+  expect(firsts.filter((id) => id === 1)).toEqual([]);
+  expect(firsts.filter((id) => id === 2).length).toBeLessThan(firsts.filter((id) => id === 3).length);
+  expect(tier.map((one) => shareOf(one, tier, plain))).toEqual([0, 0.25, 0.75]);
+  // Before a lower priority, and first where the others are in trouble.
+  const both = candidateList([...tier, routable(9, -1, 50)]);
+  const order = candidatesOf(both, 'm', random, up, null, plain);
+  expect([order.at(2)?.id, order.at(3)?.id]).toEqual([1, 9]);
+  const troubled = { ...up, condition: ({ id }: Routable): Condition => (id === 2 || id === 3 ? 'ejected' : 'up') };
+  expect(candidatesOf(list, 'm', random, troubled, 1, plain).at(0)?.id).toBe(1);
+});
+
+test('with plain weights those of 0 share alike where there are no others, and as it is shipped 10 is added to each', () => {
+  const random = randomOf(4);
+  const weighted = [routable(1, 0, 0), routable(2, 0, 0), routable(3, 0, 90)];
+  const zero = weighted.slice(0, 2);
+  const troubled = { ...up, condition: ({ id }: Routable): Condition => (id === 3 ? 'cooling' : 'up') };
+  for (const [tier, health] of [
+    [zero, up],
+    [weighted, troubled],
+  ] as const) {
+    const firsts = Array.from({ length: 400 }, () => candidatesOf([tier], 'm', random, health, null, plain).at(0)?.id);
+    expect(Math.abs(firsts.filter((id) => id === 1).length - 200)).toBeLessThan(60);
+    expect(firsts).not.toContain(3);
+  }
+  expect(shareOf(zero[0] as Routable, zero, plain)).toBe(0.5);
+  expect(weighted.map((one) => shareOf(one, weighted))).toEqual([10 / 120, 10 / 120, 100 / 120]);
 });

@@ -82,7 +82,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/routing/candidates.ts',
-    line: 'return list.length === 1 && only?.length === 1 ? only : new PickedCandidates(list, model, random, health, preferred);',
+    line: 'if (list.length === 1 && only?.length === 1) return only;',
     before: '1',
     after: '(0)',
     reason: 'the long way names the one channel as well, sound or in trouble',

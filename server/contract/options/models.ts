@@ -164,6 +164,28 @@ export const modelsOptions = {
     help: { zh: '两次心跳之间的秒数。', en: 'Seconds between two pings.' },
     dependsOn: 'general_setting.ping_interval_enabled',
   }),
+  'general_setting.keep_alive_seconds': option({
+    kind: integer(0),
+    fallback: '15',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '流式保活间隔（秒）', en: 'Sign of life in streams after (seconds)' },
+    help: {
+      zh: '沉默这么久后按各协议自己的方式发送，0 为不发；启用 SSE 心跳时以其间隔为准。',
+      en: 'After so much silence, in the form of each protocol; 0 sends none, and keep-alive pings go before it.',
+    },
+  }),
+  'general_setting.plain_weights': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '权重为 0 的渠道只作后备', en: 'Channels of weight 0 are for reserve alone' },
+    help: {
+      zh: '同一优先级内有可用的非零权重渠道时不分配请求；关闭时每个权重加 10。',
+      en: 'Beside a usable channel of the same priority with a weight they get nothing; off, 10 is added to every weight.',
+    },
+  }),
   'general_setting.first_event_seconds': option({
     kind: integer(0),
     fallback: '30',

@@ -3,7 +3,7 @@
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { candidateList, mapModel, shareOf } from '../../routing/candidates.ts';
+import { candidateList, mapModel, shareOf, type WeightOptions } from '../../routing/candidates.ts';
 import { members } from './service.ts';
 
 /** How a channel stands in the relay's eyes. */
@@ -16,6 +16,8 @@ export interface RoutesDeps {
   readonly repository: ReturnType<typeof createChannelsRepository>;
   /** @returns the group a token's requests use. @throws AppError not_found */
   readonly groupOfToken: (name: string, userId: number) => Promise<string>;
+  /** As the operator set them. */
+  readonly weights: () => WeightOptions;
   /** Asks the relay; null where no server runs. */
   readonly statusOf: ((ids: readonly number[], model: string | null) => Promise<readonly ChannelHealthStatus[]>) | null;
 }
@@ -58,7 +60,9 @@ export function createRoutes(deps: RoutesDeps) {
       const rows = await deps.repository.all();
       const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
       const serving = list.flatMap((tier) =>
-        [...tier].sort((a, b) => b.weight - a.weight || a.id - b.id).map((row) => ({ row, share: shareOf(row, tier) })),
+        [...tier]
+          .sort((a, b) => b.weight - a.weight || a.id - b.id)
+          .map((row) => ({ row, share: shareOf(row, tier, deps.weights()) })),
       );
       const limits =
         (await deps.statusOf?.(

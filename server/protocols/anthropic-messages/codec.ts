@@ -15,7 +15,14 @@ export const anthropicMessages: Codec = {
   definition,
   foreignBlocks,
   // A comment, not the `ping` event: that one may not come before message_start.
-  client: { encodeError, encodeStreamError, statuses: [529], ping: ': PING\n\n' },
+  client: {
+    encodeError,
+    encodeStreamError,
+    statuses: [529],
+    ping: ': PING\n\n',
+    // Clients that end a stream for want of events overlook comments.
+    pingWithin: 'event: ping\ndata: {"type": "ping"}\n\n',
+  },
   upstream: {
     decodeResponse,
     reader: createReader,

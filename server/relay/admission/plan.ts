@@ -51,7 +51,7 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   // With one channel nothing needs to be remembered.
   const conversation = list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
   const preferred = conversation === null ? null : deps.affinity.find(conversation);
-  const candidates = candidatesOf(route.list, model, deps.random, health, preferred);
+  const candidates = candidatesOf(route.list, model, deps.random, health, preferred, settings);
   const others = requested.others.length === 0 ? none : othersOf(state, parsed, route, requested.others);
   const size = estimate(parsed, { prices, route, requested, others }, null);
   return {
@@ -72,7 +72,7 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,
-    trace: settings.showTrace ? traceOf(list, model, candidates, health, preferred) : null,
+    trace: settings.showTrace ? traceOf(list, model, candidates, health, preferred, settings) : null,
   };
 }
 

@@ -38,16 +38,18 @@ export async function deliver(
   sending: Promise<Outcome>,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { pingMs } = reservation.plan.settings;
-  // With keep-alive on, a client that waits for a stream gets pings even before the upstream sends anything.
-  if (pingMs === null || !reservation.parsed.stream) return respond(core, reservation, await sending, disconnect);
+  const { pingMs, ownPings } = reservation.plan.settings;
+  const { stream, operation } = reservation.parsed;
+  // A client that waits for a stream gets signs of life even before the upstream sends anything.
+  if (pingMs === null || !stream || (ownPings && operation !== 'chat'))
+    return respond(core, reservation, await sending, disconnect);
   const { promise: waited, resolve } = Promise.withResolvers<null>();
-  const timer = core.timers.set(() => resolve(null), pingMs);
+  const deadline = core.deadlines.start(pingMs, () => resolve(null));
   let outcome: Outcome | null;
   try {
     outcome = await Promise.race([sending, waited]);
   } finally {
-    timer.close();
+    deadline.end();
   }
   return outcome === null
     ? waitingStream(core, reservation, sending, disconnect)

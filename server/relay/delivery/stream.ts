@@ -137,6 +137,8 @@ export class ResponseStream implements Looking {
   readonly transform: StreamTransform | null;
   private readonly client: ClientHalf;
   private readonly pingText: string;
+  /** The same once something was delivered, where the dialect has a form for that. */
+  private readonly pingWithin: string | undefined;
   private readonly pingMs: number | null;
   private readonly idleMs: number;
   private started = false;
@@ -199,6 +201,7 @@ export class ResponseStream implements Looking {
     this.client = codecFor(parsed.protocol).client;
     this.transform = transformFor(reservation);
     this.pingText = parsed.route.session === true ? playgroundPing : this.client.ping;
+    this.pingWithin = settings.ownPings && parsed.route.session !== true ? this.client.pingWithin : undefined;
     this.pingMs = settings.pingMs;
     this.idleMs = deps.idleMs();
     this.watch = settings.stopWords.length === 0 ? null : createWordWatch(settings.stopWords);
@@ -630,7 +633,7 @@ export class ResponseStream implements Looking {
 
   /** Whole texts alone, so that it never breaks a frame. */
   private ping(): void {
-    this.emit(this.pingText);
+    this.emit(this.hasWritten ? (this.pingWithin ?? this.pingText) : this.pingText);
     this.flushSink();
   }
 

@@ -47,6 +47,7 @@ export function sealed(response: Response): Response {
   const { headers } = response;
   headers.set('x-content-type-options', 'nosniff');
   headers.set('content-security-policy', "default-src 'none'; sandbox");
-  headers.set('cache-control', 'no-store');
+  // A proxy that compresses keeps frames until there are many.
+  headers.set('cache-control', headers.has('x-accel-buffering') ? 'no-store, no-transform' : 'no-store');
   return response;
 }

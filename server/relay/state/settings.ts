@@ -74,6 +74,10 @@ export interface RelaySettings extends OperatorSettings {
   readonly secureHost: string;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
+  /** They have the form of each dialect, and are not the pings that are switched on. */
+  readonly ownPings: boolean;
+  /** A channel's chance is its weight, without anything added. */
+  readonly plainWeights: boolean;
   /** Milliseconds to the first event of a stream, and to a whole answer's first byte, after which another channel is tried; Infinity = never. */
   readonly firstEventMs: number;
   readonly firstAnswerMs: number;
@@ -154,9 +158,12 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
       Object.entries(optionValue(stored, 'GroupLimits')).map(([group, limits]) => [group, { ...noLimits, ...limits }]),
     ),
     modelRequests: modelRequestRule(stored),
-    pingMs: optionValue(stored, 'general_setting.ping_interval_enabled')
-      ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
-      : null,
+    pingMs:
+      (optionValue(stored, 'general_setting.ping_interval_enabled')
+        ? optionValue(stored, 'general_setting.ping_interval_seconds')
+        : optionValue(stored, 'general_setting.keep_alive_seconds')) * 1000 || null,
+    ownPings: !optionValue(stored, 'general_setting.ping_interval_enabled'),
+    plainWeights: optionValue(stored, 'general_setting.plain_weights'),
     firstEventMs: optionValue(stored, 'general_setting.first_event_seconds') * 1000 || Number.POSITIVE_INFINITY,
     firstAnswerMs: optionValue(stored, 'general_setting.first_answer_seconds') * 1000 || Number.POSITIVE_INFINITY,
     idleMs: optionValue(stored, 'general_setting.upstream_idle_seconds') * 1000,
