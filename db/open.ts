@@ -21,6 +21,8 @@ export interface SqliteDatabase {
   readonly dialect: Dialect;
   /** For services and repositories. */
   readonly query: Kysely<Schema>;
+  /** What may take long is read with it, where the thread has more to do than to wait; absent = with `query`. */
+  readonly reading?: Kysely<Schema>;
   /** The driver itself: prepared statements of the ledger, backup, PRAGMAs. Used inside `db/` only. */
   readonly raw: RawDatabase;
   /** What further connections to the same file are opened with. */
@@ -98,6 +100,10 @@ function openRaw(file: string, { nativeBinding, readonly = false }: OpenOptions)
     throw code === 'ERR_DLOPEN_FAILED' ? new AppError('driver_unusable', { detail: message }, error) : error;
   }
 }
+
+/** The same database for reads that may take long: they do not hold up a thread that others need. Nothing is written with it. */
+export const forReading = (database: Database): Database =>
+  database.engine === 'sqlite' && database.reading !== undefined ? { ...database, query: database.reading } : database;
 
 /** What only a file has: its driver, its path. @throws AppError sqlite_alone */
 export function sqliteOf(database: Database): SqliteDatabase {

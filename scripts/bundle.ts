@@ -87,6 +87,7 @@ const entries = [
   'server/domain/backup/worker.ts',
   'server/threads/control/worker.ts',
   'server/threads/relay/worker.ts',
+  'server/threads/reader/worker.ts',
 ];
 
 /** @param define more constants. @param plugins what stands in for the placeholders below `server/embedded`. */

@@ -3,6 +3,7 @@ import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { type TrafficCounter, type TrafficSpan, trafficCounters, trafficSpans } from '../../server/contract/traffic.ts';
 import type { Database } from '../open.ts';
 import type { TrafficTable } from '../schema/tables.ts';
+import { deleteInSlices } from '../slices.ts';
 
 export type TrafficRow = Selectable<TrafficTable>;
 export const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save'] as const;
@@ -300,28 +301,23 @@ export function createTrafficRepository({ query }: Database) {
         .where('tokens.id', 'in', ids)
         .orderBy('tokens.id')
         .execute(),
-    /** Deletes windows that began before a time of their span, one after the other, so that others write meanwhile. */
+    /** Deletes windows that began before a time of their span, in slices. */
     deleteOld: async (before: Readonly<Record<TrafficSpan, number>>): Promise<void> => {
+      const columns = sql.join(key.map((name) => sql.ref(name)));
       for (const span of trafficSpans)
         for (const kind of trafficKinds)
-          for (;;) {
-            const oldest = await query
+          await deleteInSlices(async (limit) => {
+            const old = query
               .selectFrom('traffic')
-              .select('at')
+              .select(key)
               .where('span', '=', span)
               .where('kind', '=', kind)
               .where('at', '<', before[span])
               .orderBy('at')
-              .limit(1)
-              .executeTakeFirst();
-            if (oldest === undefined) break;
-            await query
-              .deleteFrom('traffic')
-              .where('span', '=', span)
-              .where('kind', '=', kind)
-              .where('at', '=', oldest.at)
-              .execute();
-          }
+              .limit(limit);
+            const { numAffectedRows } = await sql`DELETE FROM traffic WHERE (${columns}) IN ${old}`.execute(query);
+            return Number(numAffectedRows ?? 0n);
+          });
     },
   };
 }

@@ -13,6 +13,7 @@ const entries = {
   backup: 'server/domain/backup/worker.ts',
   control: 'server/threads/control/worker.ts',
   relay: 'server/threads/relay/worker.ts',
+  reader: 'server/threads/reader/worker.ts',
   counter: 'server/relay/admission/counting/worker.ts',
 } as const;
 

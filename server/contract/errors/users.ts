@@ -77,6 +77,11 @@ export const usersErrors = {
   ),
   address_redirects: business('该地址要求跳转，已拒绝：{host}', 'This address redirects, which is refused: {host}', 4),
   range_too_long: business('时间跨度不能超过 1 个月', 'The time span must not exceed one month', 2),
+  read_too_long: business(
+    '查询未能在 {seconds} 秒内完成，请缩小范围',
+    'The query did not end within {seconds} seconds. Choose a shorter range',
+    2,
+  ),
   second_factor_on: business('两步验证已启用', 'Two-factor authentication is already on', 6),
   second_factor_off: business('两步验证未启用', 'Two-factor authentication is not set up', 6),
   ticket_late: business('登录已过期，请重新开始', 'This sign-in has expired. Start again', 4),

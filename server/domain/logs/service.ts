@@ -1,5 +1,5 @@
 /** The usage log: pages, statistics, walks through all of it, retention. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import {
   createLogsRepository,
@@ -8,6 +8,7 @@ import {
   type LogSort,
   type LogSumBy,
 } from '../../../db/repositories/logs.ts';
+import { deleteInSlices } from '../../../db/slices.ts';
 import type { LogCountsView } from '../../contract/endpoints/log.ts';
 import { type Log, logShape } from '../../contract/entities.ts';
 import { LogType } from '../../contract/enum.ts';
@@ -39,6 +40,7 @@ export interface LogStat {
 
 export function createLogs(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createLogsRepository(deps.database);
+  const sums = createLogsRepository(forReading(deps.database));
 
   /** Every row, oldest first, some at a time. */
   async function* walk(filter: LogFilter): AsyncGenerator<LogRow[]> {
@@ -83,9 +85,9 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     async stat(filter: LogFilter): Promise<LogStat> {
       const minute = Math.floor(deps.now() / 1000) - 60;
       const [range, unserved, recent] = await Promise.all([
-        repository.stat(filter),
-        repository.unserved(filter),
-        repository.stat({ ...filter, from: minute, to: undefined }),
+        sums.stat(filter),
+        sums.unserved(filter),
+        sums.stat({ ...filter, from: minute, to: undefined }),
       ]);
       const { failed, refused } = unserved;
       const requests = range.requests + failed;
@@ -101,7 +103,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       const filtered = kinds.filter((by) => hasFilter[by](filter));
       const now = Math.floor(deps.now() / 1000);
       const to = filter.to ?? now;
-      const count = (one: LogFilter, by: readonly LogFacet[]) => repository.counts(one, { by, stepOf, now: to });
+      const count = (one: LogFilter, by: readonly LogFacet[]) => sums.counts(one, { by, stepOf, now: to });
       const main = await count(
         filter,
         kinds.filter((by) => !filtered.includes(by)),
@@ -144,7 +146,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       };
     },
     /** Part of the range's quota that went beyond balances. */
-    overrun: (filter: LogFilter): Promise<number> => repository.overrun(filter),
+    overrun: (filter: LogFilter): Promise<number> => sums.overrun(filter),
     /** Rows newer than an id, oldest first; with id -1 the newest `limit` rows. */
     async tail(after: number, type: number | undefined, limit: number): Promise<Log[]> {
       const rows =
@@ -186,15 +188,10 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       return { checked, unequal, wrong };
     },
     prepare: repository.prepare,
-    /** Deletes rows before a time in small steps, so that other writers do not wait. @returns how many. */
+    /** Deletes rows before a time in slices. @returns how many. */
     async prune(before: number): Promise<number> {
-      let removed = await repository.dropWhole(before);
-      for (;;) {
-        const some = await repository.deleteSome(before, rowsAtOnce);
-        removed += some;
-        if (some < rowsAtOnce) return removed;
-        await yieldToLoop();
-      }
+      const dropped = await repository.dropWhole(before);
+      return dropped + (await deleteInSlices((limit) => repository.deleteSome(before, limit)));
     },
     /** What each channel, model or user cost and brought in. @param costOf share of the list price a channel costs, undefined = unknown. */
     async breakdown(
@@ -203,7 +200,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       costOf: (channelId: number) => number | undefined,
     ): Promise<LogBreakdown[]> {
       const groups = new Map<string, LogBreakdown>();
-      for (const sum of await repository.totals(filter, by)) {
+      for (const sum of await sums.totals(filter, by)) {
         const known = groups.get(sum.name) ?? { name: sum.name, requests: 0, tokens: 0, quota: 0, cost: 0 };
         const share = costOf(sum.channel_id);
         groups.set(sum.name, {

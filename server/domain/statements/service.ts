@@ -1,5 +1,5 @@
 /** Monthly statements from the rows of the log: their sums by day and model are what was charged, less what was refunded. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { createLogsRepository } from '../../../db/repositories/logs.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -29,7 +29,7 @@ export interface StatementsDeps {
 export type StatementsService = ReturnType<typeof createStatements>;
 
 export function createStatements(deps: StatementsDeps) {
-  const repository = createLogsRepository(deps.database);
+  const repository = createLogsRepository(forReading(deps.database));
 
   const userNamed = async (id: number): Promise<string> => {
     const user = await deps.users.find(id);

@@ -7,6 +7,7 @@ import {
   type TrafficKind,
   type TrafficRow,
 } from '../../../db/repositories/traffic.ts';
+import { pauseFor } from '../../../db/slices.ts';
 import { ownToken } from '../../contract/counted.ts';
 import {
   type FailureStreak,
@@ -99,8 +100,10 @@ export class TrafficRecorder {
       this.batch ??= this.next();
       if (this.batch === null) return;
       const { rows, work } = this.batch;
+      const begun = performance.now();
       await this.repository.add(rows, { writer: this.deps.node, work });
       this.batch = null;
+      if (this.waiting.size > 0) await pauseFor(performance.now() - begun);
     }
   }
 

@@ -1,5 +1,5 @@
 /** Traffic over a range: in steps that fit it, by channel, model or key. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import {
   createTrafficRepository,
   type TrafficFilter,
@@ -80,7 +80,7 @@ function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, 
 export type TrafficService = ReturnType<typeof createTraffic>;
 
 export function createTraffic(deps: { readonly database: Database; readonly now: () => number }) {
-  const repository = createTrafficRepository(deps.database);
+  const repository = createTrafficRepository(forReading(deps.database));
 
   const rangeOf = (query: TrafficQuery) => {
     const now = Math.floor(deps.now() / 1000);

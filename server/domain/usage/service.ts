@@ -1,5 +1,5 @@
 /** Usage by the hour, for the dashboard; days and weeks are the reader's own, so the console adds them up. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import { createUsageRepository, type UsageFilter } from '../../../db/repositories/usage.ts';
 import { AppError } from '../../contract/errors.ts';
 
@@ -16,7 +16,7 @@ export interface UsageRange {
 export type UsageService = ReturnType<typeof createUsage>;
 
 export function createUsage(deps: { readonly database: Database; readonly now: () => number }) {
-  const repository = createUsageRepository(deps.database);
+  const repository = createUsageRepository(forReading(deps.database));
   const rangeOf = ({ start_timestamp: start, end_timestamp: end }: UsageRange) => {
     const to = end || Math.floor(deps.now() / 1000) + 3600;
     return { from: start || to - daySeconds, to };

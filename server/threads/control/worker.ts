@@ -33,6 +33,7 @@ import { guardVerified } from '../../outbound/guard.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
+import { Reader, readingWith } from '../reader/reader.ts';
 import { threadTimers } from '../relay/clock.ts';
 import { stallLimits, watchStalls } from '../relay/pulse.ts';
 import { backupInThread } from './backup-thread.ts';
@@ -64,12 +65,27 @@ const reporter =
     log.error(what.message, { request_id: requestId, error: what.stack });
   };
 
+/** What a server answers is not waited for by the thread; what a file answers is. */
+const withReader = (database: Database, timers: Timers): Database => {
+  if (database.engine !== 'sqlite') return database;
+  const { nativeBinding, place } = database;
+  const reading = readingWith(new Reader({ file: place.file, nativeBinding, timers }));
+  return {
+    ...database,
+    reading,
+    async close() {
+      await reading.destroy();
+      await database.close();
+    },
+  };
+};
+
 async function start(order: ControlStart) {
   const timers = threadTimers(order.clock);
   const log = logOf(order.log);
   const report = reporter(log);
   const files = dataDirFiles(order.dataDir);
-  const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
+  const database = withReader(await openDatabase(order.place, { nativeBinding: order.nativeBinding }), timers);
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
   await verifyKey(database, vault);
   // The relays are given what is in force from here on.
