@@ -241,6 +241,7 @@ export const agents: readonly Agent[] = [
               name: 'gateway',
               base_url: `${url}/v1`,
               wire_api: 'responses',
+              stream_max_retries: 2,
               ...('key' in credential
                 ? { experimental_bearer_token: credential.key }
                 : { auth: { command: credential.command, args: credential.arguments } }),

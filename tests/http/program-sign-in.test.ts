@@ -196,6 +196,81 @@ test('ten wrong codes of a user end the guessing for a while', async () => {
   expect((await look(again.user_code)).success).toBe(true);
 });
 
+test('what one person decided no other decides again, and of two who approve at once one does', async () => {
+  const bob = await api.addUser('bob', 1);
+  const denied = (await begin()).words;
+  await decide(denied.user_code, false);
+  expect((await decide(denied.user_code, true, bob.headers)).code).toBe('sign_in_code');
+  expect((await redeem(denied.device_code)).words.error).toBe('access_denied');
+  const { words } = await begin();
+  const both = await Promise.all([decide(words.user_code, true), decide(words.user_code, true, bob.headers)]);
+  expect(both.filter(({ success }) => success)).toHaveLength(1);
+  const winner = both[0]?.success === true ? ann.id : bob.id;
+  await redeem(words.device_code);
+  expect(await api.gateway.rows("SELECT user_id FROM tokens WHERE kind = 'agent'")).toEqual([{ user_id: winner }]);
+});
+
+test('of many who come with the same code, or the same refresh token, one gets tokens', async () => {
+  const { words } = await begin();
+  await decide(words.user_code, true);
+  const wanted = await Promise.all(Array.from({ length: 10 }, () => redeem(words.device_code)));
+  const issued = wanted.filter(({ status }) => status === 200);
+  expect(issued).toHaveLength(1);
+  expect(await keysOf()).toHaveLength(1);
+  const refresh = issued[0]?.words.refresh_token ?? '';
+  const renewed = await Promise.all(Array.from({ length: 10 }, () => renew(refresh)));
+  const pairs = renewed.filter(({ status }) => status === 200);
+  expect(pairs).toHaveLength(1);
+  expect(await withToken(pairs[0]?.words.access_token ?? '')).toBe(200);
+});
+
+test('whoever guesses from many accounts of one network is stopped by the network', async () => {
+  for (let guess = 0; guess < 10; guess++) {
+    const { headers } = await api.addUser(`guesser${guess}`, 1);
+    expect((await look('BBBB-BBBB', headers)).code).toBe('sign_in_code');
+  }
+  const { words } = await begin();
+  expect((await look(words.user_code)).code).toBe('too_many_attempts');
+  expect((await decide(words.user_code, true)).code).toBe('too_many_attempts');
+});
+
+test('a device code and a refresh token that nobody gave out, and those of the other kind, get nothing', async () => {
+  const { words } = await begin();
+  const { refresh_token: refresh } = await signIn();
+  for (const code of ['', 'x', words.user_code, refresh, `${words.device_code}=`])
+    expect([code, (await redeem(code)).words.error]).toEqual([code, 'expired_token']);
+  for (const token of ['', 'x', words.device_code, words.user_code])
+    expect([token, (await renew(token)).words.error]).toEqual([token, 'invalid_grant']);
+  expect((await post('/oauth/token', { grant_type: 'password', username: 'ann' })).words.error).toBe(
+    'unsupported_grant_type',
+  );
+  const stolen = { grant_type: deviceGrant, device_code: words.device_code, client_id: 'claude_code' };
+  expect((await post('/oauth/token', stolen)).words.error).toBe('invalid_grant');
+});
+
+test('a thousand codes wait beside each other, each for its own', async () => {
+  const { signIns } = api.gateway.services;
+  const start = async (network: number) => {
+    const begun = await signIns.begin('gateway', `h${network}`, `10.${network >> 8}.${network & 255}.1`);
+    if (typeof begun === 'string') throw new Error(begun);
+    return begun;
+  };
+  const first = await start(0);
+  aheadMs += 590_000;
+  const waiting = [];
+  for (let network = 1; network < 500; network++) waiting.push(await start(network));
+  aheadMs += 10_000;
+  for (let network = 500; network < 1000; network++) waiting.push(await start(network));
+  expect(new Set(waiting.map(({ userCode }) => userCode)).size).toBe(999);
+  for (const at of [0, 498, 499, 998]) {
+    const { userCode, deviceCode } = waiting[at] ?? first;
+    expect((await look(userCode)).data).toMatchObject({ host: `h${at + 1}` });
+    await decide(userCode, true);
+    expect((await redeem(deviceCode)).status).toBe(200);
+  }
+  expect((await redeem(first.deviceCode)).words.error).toBe('expired_token');
+});
+
 test('so many codes wait at once and no more', async () => {
   const { services } = api.gateway;
   for (let network = 0; network < 500; network++)
