@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|power-cuts|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
@@ -11,6 +11,7 @@ import { hostileBodies } from './hostile-bodies.ts';
 import { largeBodies } from './large-bodies.ts';
 import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
+import { powerCuts } from './power-cuts.ts';
 import { slowClients } from './slow-clients.ts';
 import { soak } from './soak.ts';
 import { takeOvers } from './take-overs.ts';
@@ -20,6 +21,7 @@ const checks: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   'broken-streams': brokenStreams,
   overload,
   drain,
+  'power-cuts': powerCuts,
   'take-overs': takeOvers,
   stalled: slowClients,
   crowd: manyUsers,

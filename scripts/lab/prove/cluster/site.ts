@@ -93,8 +93,8 @@ async function startUpstreams(): Promise<{ url: string; model: string }[]> {
   );
 }
 
-/** Set up in a file by the usual commands, and moved over as operators do. */
-async function prepare(folder: string, url: string, order: ClusterOrder) {
+/** Set up in a file by the usual commands. */
+export async function prepareFile(folder: string, order: Needed) {
   const dataDir = join(folder, 'first');
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'external'], 'password1');
@@ -111,9 +111,12 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   await waitForResponse(`http://127.0.0.1:${port}/readyz`, (status) => status === 200);
   const made = await provision(`http://127.0.0.1:${port}`, order);
   await end(child);
-  await run(['db', 'move', url, '--yes']);
-  return { ...made, upstream: providers[0]?.url ?? '', key: join(dataDir, 'secret.key') };
+  return { ...made, dataDir, upstream: providers[0]?.url ?? '', key: join(dataDir, 'secret.key') };
 }
+
+/** As operators do it. */
+export const moveToServer = (dataDir: string, url: string): Promise<string> =>
+  command(program, dataDir, ['db', 'move', url, '--yes']);
 
 const open = new Set<() => Promise<void>>();
 /** For a process that is stopped in the middle. */
@@ -135,7 +138,8 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
     cache = redisInstalled() ? await startRedis() : null;
     opened.push(() => cache?.stop());
     const url = await createDatabase(database.url);
-    const { key, ...made } = await prepare(folder, url, order);
+    const { key, dataDir, ...made } = await prepareFile(folder, order);
+    await moveToServer(dataDir, url);
     const env = { DATABASE_URL: url, ...(cache === null ? {} : { REDIS_URL: cache.url }), ...order.env };
     const nodes = Array.from({ length: order.nodes ?? 3 }, (_, n) =>
       createNode({
@@ -173,7 +177,7 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
   }
 }
 
-async function createDatabase(server: string): Promise<string> {
+export async function createDatabase(server: string): Promise<string> {
   await ask(server, 'CREATE DATABASE site');
   const address = new URL(server);
   address.pathname = '/site';
