@@ -1,9 +1,10 @@
-/** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full]`. */
+/** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full] [--minutes N]`, minutes for `nights` alone. */
 import type { Goal } from '../bench/goal.ts';
 import { admission } from './cluster/admission.ts';
 import { changeDelays } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
 import { all, baseline, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
+import { nights } from './cluster/nights.ts';
 import { paused } from './cluster/paused.ts';
 import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
@@ -25,6 +26,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   rates,
   upgrade,
   proxy,
+  nights,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
@@ -39,7 +41,9 @@ export async function cluster(args: readonly string[]): Promise<readonly Goal[]>
   for (const name of names) {
     const started = performance.now();
     console.log(`== ${name}, seed ${seed}`);
-    goals.push(...((await parts[name]?.({ seed, full: args.includes('--full') })) ?? []));
+    goals.push(
+      ...((await parts[name]?.({ seed, full: args.includes('--full'), minutes: flag(args, '--minutes', 2) })) ?? []),
+    );
     console.log(`${name}: ${((performance.now() - started) / 1000).toFixed(0)} s with setting up`);
   }
   return goals;

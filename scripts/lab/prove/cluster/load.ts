@@ -11,6 +11,8 @@ export interface PartOrder {
   readonly seed: number;
   /** The numbers of the whole proof instead of some minutes' worth. */
   readonly full: boolean;
+  /** Of `nights`. */
+  readonly minutes: number;
 }
 
 const richBalance = 10_000_000_000;

@@ -25,6 +25,7 @@ import {
 import { type PostgresServer, postgresPrograms, startPostgres } from '../../../servers/postgres.ts';
 import { type RedisServer, redisInstalled, startRedis } from '../../../servers/redis.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
+import { type Link, startLink } from './link.ts';
 import { type Account, type Needed, provision } from './people.ts';
 
 const binary = resolve(import.meta.dirname, '..', '..', '..', '..', 'dist', 'gateway');
@@ -40,6 +41,8 @@ export interface ClusterNode {
   readonly dataDir: string;
   /** Takes all room on the disk of its own files, or gives it back. */
   fill(full: boolean): void;
+  /** Its way to the database; null = the usual one. */
+  readonly link: Link | null;
   pid(): number;
   begin(as?: Program): Promise<void>;
   kill(): Promise<void>;
@@ -75,6 +78,18 @@ export interface ClusterOrder extends Needed {
   readonly settings?: string;
   /** Megabytes of a disk of its own for each node's files; wants to be root. */
   readonly diskBytes?: number;
+  /** Each node reaches the database over a link of its own. */
+  readonly linked?: boolean;
+  /** Channels beside those for chats. */
+  readonly more?: readonly {
+    readonly type: string;
+    readonly model: string;
+    readonly url: string;
+    /** Of a call, dollars; absent = it costs by its tokens. */
+    readonly price?: number;
+  }[];
+  /** What a node runs, default: the gateway. */
+  readonly as?: Program;
 }
 
 const upstreams = [
@@ -94,7 +109,7 @@ async function startUpstreams(): Promise<{ url: string; model: string }[]> {
 }
 
 /** Set up in a file by the usual commands. */
-export async function prepareFile(folder: string, order: Needed) {
+export async function prepareFile(folder: string, order: Needed & Pick<ClusterOrder, 'more'>) {
   const dataDir = join(folder, 'first');
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'external'], 'password1');
@@ -103,8 +118,18 @@ export async function prepareFile(folder: string, order: Needed) {
     const where = ['--base-url', address, '--models', model];
     await run(['channel', 'add', '--type', 'practice', '--name', model, ...where, '--key-stdin'], 'k');
   }
-  const ratios = JSON.stringify(Object.fromEntries(upstreams.map(({ model }) => [model, unit])));
-  const ones = JSON.stringify(Object.fromEntries(upstreams.map(({ model }) => [model, 1])));
+  for (const { type, model, url: address } of order.more ?? [])
+    await run(
+      ['channel', 'add', '--type', type, '--name', model, '--base-url', address, '--models', model, '--key-stdin'],
+      'k',
+    );
+  const models = [...upstreams, ...(order.more ?? []).filter(({ price }) => price === undefined)];
+  const ratios = JSON.stringify(Object.fromEntries(models.map(({ model }) => [model, unit])));
+  const ones = JSON.stringify(Object.fromEntries(models.map(({ model }) => [model, 1])));
+  const prices = Object.fromEntries(
+    (order.more ?? []).flatMap(({ model, price }) => (price === undefined ? [] : [[model, price]])),
+  );
+  if (Object.keys(prices).length > 0) await run(['option', 'set', `ModelPrice=${JSON.stringify(prices)}`]);
   await run(['option', 'set', `ModelRatio=${ratios}`, `CompletionRatio=${ones}`, 'RetryTimes=0']);
   const port = freePort();
   const child = start(null, [...program, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
@@ -141,8 +166,13 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
     const { key, dataDir, ...made } = await prepareFile(folder, order);
     await moveToServer(dataDir, url);
     const env = { DATABASE_URL: url, ...(cache === null ? {} : { REDIS_URL: cache.url }), ...order.env };
-    const nodes = Array.from({ length: order.nodes ?? 3 }, (_, n) =>
+    const count = order.nodes ?? 3;
+    const links = order.linked === true ? await Promise.all(Array.from({ length: count }, () => startLink(url))) : [];
+    for (const link of links) opened.push(() => link.stop());
+    const nodes = Array.from({ length: count }, (_, n) =>
       createNode({
+        link: links[n] ?? null,
+        as: order.as ?? program,
         name: `n${n + 1}`,
         folder,
         key,
@@ -220,6 +250,8 @@ function ownedRedis(first: RedisServer, set: (next: RedisServer) => void) {
 }
 
 interface NodeOrder {
+  readonly link: Link | null;
+  readonly as: Program;
   readonly name: string;
   readonly folder: string;
   readonly key: string;
@@ -248,7 +280,16 @@ function fillUp(file: string): void {
   }
 }
 
-function createNode({ name, folder, key, env, flags, diskBytes }: NodeOrder): ClusterNode & { unmount(): void } {
+function createNode({
+  link,
+  as: usual,
+  name,
+  folder,
+  key,
+  env,
+  flags,
+  diskBytes,
+}: NodeOrder): ClusterNode & { unmount(): void } {
   const dataDir = join(folder, name);
   const log = join(folder, `${name}.log`);
   mkdirSync(dataDir, { mode: 0o700 });
@@ -261,7 +302,10 @@ function createNode({ name, folder, key, env, flags, diskBytes }: NodeOrder): Cl
     mkdirSync(outbox, { mode: 0o700 });
     system('mount', '-t', 'tmpfs', '-o', `size=${diskBytes}m`, 'none', outbox);
   }
-  const here = { GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, ...env };
+  const here = {
+    ...{ GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, ...env },
+    ...(link === null ? {} : { DATABASE_URL: link.url }),
+  };
   return {
     fill(full) {
       if (full) fillUp(join(outbox, 'filler'));
@@ -274,8 +318,9 @@ function createNode({ name, folder, key, env, flags, diskBytes }: NodeOrder): Cl
     port,
     url,
     dataDir,
+    link,
     pid: () => child?.pid ?? 0,
-    async begin(as = program) {
+    async begin(as = usual) {
       const said = openSync(log, 'a');
       child = start(null, [...as, 'serve', '--port', String(port), ...flags], here, said);
       closeSync(said);

@@ -14,7 +14,8 @@ export type FileOperation = Timed &
     | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
     | { readonly kind: 'sync'; readonly path: string }
     | { readonly kind: 'create'; readonly path: string }
-    | { readonly kind: 'rename' | 'link'; readonly path: string; readonly to: string }
+    | { readonly kind: 'rename'; readonly path: string; readonly to: string }
+    | { readonly kind: 'link'; readonly path: string; readonly to: string }
     | { readonly kind: 'unlink'; readonly path: string }
     | { readonly kind: 'mkdir'; readonly path: string }
   );
