@@ -285,12 +285,15 @@ export async function nights({ seed, minutes }: PartOrder): Promise<readonly Goa
     const other = startOtherWork(cluster.balancer.url, drawer, named('talker'), createRandom(seed + 2));
     await Bun.sleep(3000);
     const faults = faultsOf(cluster, standby, random);
+    const deck: Fault[] = [];
     const counts = new Map<string, number>();
     let pairs = 0;
     const isReady = () => cluster.balancer.ready().length === cluster.nodes.length;
     const ready = () => until(isReady, recoveryMs);
     for (const over = performance.now() + minutes * 60_000; performance.now() < over; ) {
-      const first = random.pick(faults);
+      // Each kind comes before any comes again.
+      if (deck.length === 0) deck.push(...random.shuffle(faults));
+      const first = deck.pop() ?? random.pick(faults);
       const second =
         random.share() < pairShare ? random.pick(faults.filter((fault) => fitTogether(first, fault))) : null;
       const both = second === null ? [first] : [first, second];
@@ -311,6 +314,11 @@ export async function nights({ seed, minutes }: PartOrder): Promise<readonly Goa
     console.log(
       `nights: ${done} faults of ${counts.size} kinds, ${pairs} pairs: ${[...counts].map(([name, n]) => `${name} x${n}`).join(', ')}`,
     );
+    const deaths = cluster.nodes.reduce(
+      (sum, node) => sum + (node.output().match(/relay thread \d died/g)?.length ?? 0),
+      0,
+    );
+    console.log(`nights: ${deaths} relay threads died`);
     console.log(`nights: ${traffic.results.length} chats: ${summaryOf(traffic.results)}`);
     const amounts = await Promise.all(other.expected.map((expected) => paid(cluster, expected)));
     const [tooLittle, tooMuch] = [0, 0].map((_, side) =>
