@@ -5,6 +5,7 @@ import { changeDelays } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
 import { all, baseline, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
 import { nights } from './cluster/nights.ts';
+import { outage } from './cluster/outage.ts';
 import { paused } from './cluster/paused.ts';
 import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
@@ -27,6 +28,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   upgrade,
   proxy,
   nights,
+  outage,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
