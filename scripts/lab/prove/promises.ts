@@ -105,9 +105,10 @@ export const promises: readonly PromiseRow[] = [
     tests: ['tests/relay/holds.test.ts', 'tests/relay/relay.test.ts'],
   },
   {
-    en: '`kill -9` loses no charge of a response that a client received in full, and doubles none.',
-    zh: '客户端完整收到的响应，其费用不会因 `kill -9` 丢失，也不会重复。',
+    en: 'Neither `kill -9` nor a power cut loses a charge of a response that a client received in full, or doubles one.',
+    zh: '客户端完整收到的响应，其费用不会因 `kill -9` 或断电而丢失，也不会重复。',
     tests: ['tests/binary/crash.test.ts', 'tests/binary/disk.test.ts'],
+    commands: ['node scripts/launch.mjs lab/prove/prove power-cuts'],
   },
   {
     en: 'With a failing disk or a damaged database, paid requests are refused at once and recorded charges are kept.',
