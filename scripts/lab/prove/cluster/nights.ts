@@ -4,6 +4,7 @@
  * when the database dies. Ends with what was lost, doubled, below zero or wrongly refused.
  */
 import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
 import { type Replica, startReplica } from '../../../servers/replica.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
@@ -208,15 +209,23 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
       },
     },
     {
-      ...{ name: 'few connections', part: 'database' },
+      ...{ name: 'no connection left', part: 'database' },
       async run() {
-        await ask(database.url, 'ALTER ROLE gateway NOSUPERUSER').catch(() => []);
-        await ask(database.url, 'ALTER DATABASE site CONNECTION LIMIT 4');
+        const held: Client[] = [];
+        for (let refused = false; !refused; ) {
+          const client = new Client({ connectionString: database.url, connectionTimeoutMillis: 2000 });
+          client.on('error', () => undefined);
+          refused = await client.connect().then(
+            () => false,
+            () => true,
+          );
+          held.push(client);
+        }
         await asked(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'site' AND pid <> pg_backend_pid()",
         );
         await seconds(2, 6);
-        await ask(database.url, 'ALTER DATABASE site CONNECTION LIMIT -1');
+        await Promise.all(held.map((client) => client.end().catch(() => undefined)));
       },
     },
     { ...{ name: 'standby takes over', part: 'database' }, run: () => standby.takeOver() },
@@ -264,7 +273,7 @@ export async function nights({ seed, minutes }: PartOrder): Promise<readonly Goa
   const cluster = await openCluster({
     accounts: people,
     codes: { count: Math.ceil(minutes * 60), quota: codeQuota },
-    ...{ linked: true, diskBytes: 128, serveFlags: ['--relays', '2'] },
+    ...{ linked: true, diskBytes: 128, serveFlags: ['--relays', '2'], settings: 'max_connections = 100' },
     as: [process.execPath, fileURLToPath(new URL('./mortal.ts', import.meta.url))],
     more: [
       { type: 'openai', model: conversationModel, url: spoken.url },
