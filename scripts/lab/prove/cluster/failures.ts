@@ -40,7 +40,7 @@ export function processesOf(pid: number): number[] {
   return [pid, ...parents.filter(({ parent }) => parent === pid).map((one) => one.pid)];
 }
 
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, signal);

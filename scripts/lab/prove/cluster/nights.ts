@@ -9,7 +9,7 @@ import { type Replica, startReplica } from '../../../servers/replica.ts';
 import type { Goal } from '../../bench/goal.ts';
 import { maxGoal, minGoal } from '../site.ts';
 import { auditOf, goalsOf, summaryOf } from './accounts.ts';
-import { beginAgain, pauseDatabase, processesOf } from './failures.ts';
+import { beginAgain, pauseDatabase, processesOf, signalAll } from './failures.ts';
 import type { LinkState } from './link.ts';
 import type { PartOrder } from './load.ts';
 import {
@@ -183,13 +183,9 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
         );
         if (rows.length === 0) return;
         const { pid } = random.pick(rows);
-        process.kill(pid, 'SIGSTOP');
+        signalAll([pid], 'SIGSTOP');
         await seconds(2, 8);
-        try {
-          process.kill(pid, 'SIGCONT');
-        } catch {
-          // The server has ended it.
-        }
+        signalAll([pid], 'SIGCONT');
       },
     },
     {
@@ -233,9 +229,9 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
       ...{ name: 'standby frozen', part: 'standby' },
       async run() {
         const all = processesOf(standby.replica.pid());
-        for (const pid of all) process.kill(pid, 'SIGSTOP');
+        signalAll(all, 'SIGSTOP');
         await seconds(1, 6);
-        for (const pid of all) process.kill(pid, 'SIGCONT');
+        signalAll(all, 'SIGCONT');
       },
     },
     {
@@ -250,13 +246,14 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
   ];
 }
 
-/** The standby belongs to the database, and all nodes are nodes. */
+/** The standby belongs to the database, and a link to its node. */
 const groupOf = (part: Part): string =>
   part === 'standby' ? 'database' : part === 'nodes' || part === 'link' ? 'node' : part;
+/** Two faults of one node each take different nodes. */
 const fitTogether = (one: Fault, other: Fault): boolean =>
   one !== other &&
   (groupOf(one.part) !== groupOf(other.part) ||
-    (one.part !== 'nodes' && other.part !== 'nodes' && one.part !== other.part));
+    (groupOf(one.part) === 'node' && one.part !== 'nodes' && other.part !== 'nodes'));
 
 async function paid(cluster: Cluster, { account }: Expected): Promise<number> {
   const [row] = await cluster.query<{ amount: number }>(
