@@ -21,6 +21,18 @@ export interface DialectRoute {
   readonly asChat?: (body: Members) => Members;
 }
 
+/**
+ * How many searches of the provider's own a request may have at most. Pages and other servers' answers have no such limit:
+ * `max_content_tokens` cuts texts and no documents, and no member says how much a server of the caller's choice returns.
+ */
+export interface SearchLimit {
+  readonly member: string;
+  /** It stands in the tool; else in the request. */
+  readonly inTool: boolean;
+  /** Types of tools that it limits. */
+  readonly type: RegExp;
+}
+
 /** Where a request says how long its answer may get. */
 export interface LimitMembers {
   /** At the top, the one to write first. */
@@ -221,6 +233,8 @@ export interface ProtocolDefinition {
   /** Sent upstream where the client sends none. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly limit: LimitMembers;
+  /** Absent = no number of searches can be asked for. */
+  readonly searchLimit?: SearchLimit;
   /** Absent = a request passes whatever its model is called upstream. */
   readonly matches?: TargetMembers;
   /** Where instructions may stand among the turns, or in a member beside them. Absent = they have a place of their own and no other. */

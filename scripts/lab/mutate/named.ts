@@ -574,6 +574,20 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/shortened',
     ],
     [
+      'a request takes money before others that wait for it',
+      'server/relay/admission/reserve.ts',
+      'const isFirst = !reservation.account.hasQueue;',
+      'const isFirst = true;',
+      'relay/money-queue',
+    ],
+    [
+      'searches are limited where nobody heeds it',
+      'server/relay/admission/search-limit.ts',
+      '!limitsSearches(provider, channel.baseUrl)',
+      'provider.slug === channel.baseUrl',
+      'relay/search-limit',
+    ],
+    [
       'what open requests may cost exceeds the balance',
       'server/billing/balances/account.ts',
       'const available = Math.floor(total * overcommit) - maxOverall;',

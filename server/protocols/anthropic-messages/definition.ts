@@ -31,6 +31,8 @@ export const definition: ProtocolDefinition = {
     names: ['max_tokens'],
     thoughts: thoughtBudgets,
   },
+  // Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+  searchLimit: { member: 'max_uses', inTool: true, type: /^web_search_\d{8}$/ },
   instructions: { turns: 'messages', apart: 'system' },
   matches: {
     turns: 'messages',

@@ -25,6 +25,12 @@ export const definition: ProtocolDefinition = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  // Source: https://platform.openai.com/docs/api-reference/responses/create
+  searchLimit: {
+    member: 'max_tool_calls',
+    inTool: false,
+    type: /^(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search)$/,
+  },
   instructions: { turns: 'input', apart: 'instructions' },
   matches: {
     turns: 'input',

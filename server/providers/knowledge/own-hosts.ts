@@ -13,3 +13,9 @@ const runtimes: ReadonlySet<string> = new Set(['ollama', 'vllm', 'lm-studio', 'x
 /** @param baseUrl that the operator gave the channel; '' = the provider's own. */
 export const servesByItself = ({ slug }: Provider, baseUrl: string): boolean =>
   runtimes.has(slug) || (baseUrl === '' && makers.has(slug));
+
+/** Makers that run the searches of their own dialects, and no more of them than the request says. */
+const searchers: ReadonlySet<string> = new Set(['openai', 'anthropic']);
+
+/** @param baseUrl that the operator gave the channel; '' = the provider's own. */
+export const limitsSearches = ({ slug }: Provider, baseUrl: string): boolean => baseUrl === '' && searchers.has(slug);

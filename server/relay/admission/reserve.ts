@@ -19,9 +19,10 @@ import {
   refusalAfter,
 } from './lease-client.ts';
 import type { Limits } from './limits.ts';
-import { estimate, reserveFor } from './meter.ts';
+import { type Estimate, estimate, reserveFor } from './meter.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import type { Reservation, ReservationCore } from './reservation.ts';
+import { fewestSearches, withFewerSearches } from './search-limit.ts';
 
 export interface ReserveCore extends ReservationCore {
   readonly limits: Limits;
@@ -208,8 +209,8 @@ function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: 
 }
 
 /** A stream that may cost more than there is begins with what there is. */
-const canStart = (reservation: Reservation): boolean =>
-  !reservation.staged || minFor(reservation) <= reservation.account.available(reservation.plan.selfUse);
+const canStart = ({ staged, account, plan, max, parsed }: Reservation): boolean =>
+  !staged || leastOf(plan.estimate, max, parsed) <= account.available(plan.selfUse);
 
 async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): Promise<boolean> {
   const { parsed, plan } = reservation;
@@ -249,7 +250,7 @@ function isDecided(reservation: Reservation, available: number, unheld: number):
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
 function reserveShorter(core: ReserveCore, reservation: Reservation, available: number): true {
   const { passThrough } = core.state.settings;
-  const shorter = passThrough ? null : shorten(reservation.parsed, reservation.plan, available);
+  const shorter = passThrough ? null : shortened(reservation, available);
   if (shorter === null) {
     // The account or key with too little decides the error, which names the least that would do.
     const min = minFor(reservation);
@@ -259,6 +260,15 @@ function reserveShorter(core: ReserveCore, reservation: Reservation, available: 
   }
   reserveNow(core, reservation);
   return true;
+}
+
+/** @returns the same request with a shorter answer, and fewer searches where that is not enough; null = even that cannot be paid for. */
+function shortened({ parsed, plan }: Reservation, available: number): Pick<Reservation, 'parsed' | 'plan'> | null {
+  const shorter = shorten(parsed, plan, available);
+  if (shorter !== null) return shorter;
+  const fewer = withFewerSearches(parsed, plan, available);
+  if (fewer === null || fewer.plan.max <= available) return fewer;
+  return shorten(fewer.parsed, fewer.plan, available);
 }
 
 /** @throws AppError limit_tpm, token_budget_*, *_exhausted. */
@@ -298,11 +308,12 @@ function unheldFor({ account, plan, principal, staged, overcommit }: Reservation
   return account.availableUnheld(staged ? overcommit : 1, plan.selfUse, principal.token?.limits ?? null);
 }
 
-/** Quota of the shortest answer that is worth asking for. */
-function minFor({ plan: { estimate: size }, max, parsed: { body } }: Reservation): number {
-  return size.answer === null
-    ? max
-    : reserveFor(size, (minWorth(size, body) + leastThought(size.answer)) * size.answer.choices);
+/** Quota of the shortest answer that is worth asking for, with as few searches as can be asked for. */
+const minFor = ({ plan, max, parsed }: Reservation): number => leastOf(fewestSearches(parsed, plan), max, parsed);
+
+function leastOf(size: Estimate, max: number, { body }: ParsedRequest): number {
+  const { answer } = size;
+  return answer === null ? max : reserveFor(size, (minWorth(size, body) + leastThought(answer)) * answer.choices);
 }
 
 /** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */

@@ -1,0 +1,186 @@
+/** Searches of a provider are limited to what the balance carries, where their own host heeds a limit; other tools hold what they held. */
+import { afterEach, expect, test } from 'vitest';
+import type { ChannelFields } from '../../server/domain/channels/service.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+/** What the upstream was sent, and what was held meanwhile. */
+let sent: { readonly body: Record<string, unknown>; readonly text: string; readonly held: number }[];
+
+const message = {
+  id: 'msg',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 10, output_tokens: 1 },
+};
+const response = {
+  id: 'resp',
+  object: 'response',
+  status: 'completed',
+  output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }],
+  usage: { input_tokens: 10, output_tokens: 1, total_tokens: 11 },
+};
+
+/** A unit for each token, and 5,000 for a search. */
+const start = async (quota: number, fields: ChannelFields) => {
+  sent = [];
+  gateway = await createTestGateway({
+    quota,
+    upstreamFetch: (async (url: string | URL, init?: RequestInit) => {
+      const text = await new Response(init?.body as BodyInit).text();
+      const held = quota - gateway.balances.account(gateway.userId, 0).available();
+      sent.push({ text, body: JSON.parse(text), held });
+      return Response.json(String(url).includes('/messages') ? message : response);
+    }) as typeof fetch,
+  });
+  await gateway.channel('', { models: 'gpt-4.1,gpt-4', ...fields });
+  await gateway.option('ModelRatio', '{"gpt-4.1":1,"gpt-4":1}');
+  await gateway.option('CompletionRatio', '{"gpt-4.1":1,"gpt-4":1}');
+  await gateway.option('ToolPrices', '{"web_search":0.01}');
+};
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+});
+
+const anthropic = { type: 14 };
+const openai = { type: 1 };
+const search = { type: 'web_search_20250305', name: 'web_search' };
+const own = { name: 'mine', input_schema: { type: 'object', properties: { n: { maximum: 1.0e2 } } } };
+const messages = async (tools: readonly object[], more: object = {}) => {
+  const { key } = await gateway.token();
+  const body = { model: 'gpt-4.1', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], tools, ...more };
+  return gateway.send(key, '/v1/messages', body);
+};
+const responses = async (tools: readonly object[], more: object = {}) => {
+  const { key } = await gateway.token();
+  return gateway.send(key, '/v1/responses', { model: 'gpt-4.1', input: 'hi', max_output_tokens: 100, tools, ...more });
+};
+
+/** Tokens and fee of one search. */
+const each = 15_000;
+
+test('a balance that does not carry five searches has as many as leave half of it, and holds for these', async () => {
+  await start(1_000_000, anthropic);
+  await messages([own, search]);
+  expect(sent[0]?.body.tools).toEqual([own, search]);
+  expect(sent[0]?.held).toBeGreaterThan(5 * each);
+  expect(sent[0]?.held).toBeLessThan(5.1 * each);
+  await gateway.close();
+  await start(4.2 * each, anthropic);
+  expect((await messages([own, search])).status).toBe(200);
+  expect(sent[0]?.body).toMatchObject({ max_tokens: 100, tools: [own, { ...search, max_uses: 2 }] });
+  expect(sent[0]?.held).toBeGreaterThan(2 * each);
+  expect(sent[0]?.held).toBeLessThan(2.1 * each);
+});
+
+test('the request that is limited keeps every byte of its other members, and what its tools say', async () => {
+  await start(1.5 * each, anthropic);
+  const { key } = await gateway.token();
+  const before =
+    '{ "model":"gpt-4.1","max_tokens" : 100,"x":1.0e2,"messages":[{"role":"user","content":"h\\u0069"}],"tools":';
+  const tools = `[{"name":"mine","input_schema":{"type":"object","maximum":12345678901234567890}},{"type":"${search.type}","name":"web_search"}]`;
+  await gateway.send(key, '/v1/messages', `${before}${tools}}`);
+  expect(sent[0]?.text).toBe(`${before}${tools.slice(0, -2)},"max_uses":1}]}`);
+});
+
+test('a limit of the client that is lower stays, and lowers no hold', async () => {
+  await start(6 * each, anthropic);
+  await messages([{ ...search, max_uses: 1 }]);
+  expect(sent[0]?.held).toBeGreaterThan(5 * each);
+  await gateway.close();
+  await start(4.2 * each, anthropic);
+  await messages([{ ...search, max_uses: 1 }]);
+  expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);
+  expect(sent[0]?.held).toBeGreaterThan(2 * each);
+});
+
+test('where one search takes nearly all, the answer is shortened besides; a refusal names what one search and the shortest answer take', async () => {
+  await start(each + 900, anthropic);
+  expect((await messages([search], { max_tokens: 4000 })).status).toBe(200);
+  expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);
+  expect(sent[0]?.body.max_tokens).toBeLessThan(300);
+  await gateway.close();
+  await start(1000, anthropic);
+  await gateway.option('DisplayInCurrencyEnabled', 'false');
+  const refused = await messages([search]);
+  expect(refused.status).toBe(429);
+  const need = Number(/([\d,.]+) needed/.exec((await refused.json()).error.message)?.[1]?.replaceAll(',', ''));
+  expect(need).toBeGreaterThan(each);
+  await gateway.close();
+  await start(need, anthropic);
+  expect((await messages([search])).status).toBe(200);
+  await gateway.close();
+  await start(need - 1, anthropic);
+  expect((await messages([search])).status).toBe(429);
+});
+
+test('Responses are limited by the number of calls of the whole request', async () => {
+  await start(4.2 * each, openai);
+  expect((await responses([{ type: 'web_search' }])).status).toBe(200);
+  expect(sent[0]?.body).toMatchObject({ max_tool_calls: 2, tools: [{ type: 'web_search' }] });
+  expect(sent[0]?.held).toBeLessThan(2.1 * each);
+  await responses([{ type: 'web_search' }], { max_tool_calls: 1 });
+  expect(sent[1]?.body.max_tool_calls).toBe(1);
+});
+
+test('today’s hold stays where the window is smaller than what is looked up', async () => {
+  // Five fees, and 8,192 tokens to read.
+  await start(2 * each, anthropic);
+  expect((await messages([search], { model: 'gpt-4' })).status).toBe(429);
+  await gateway.close();
+  await start(2.5 * each, anthropic);
+  expect((await messages([search], { model: 'gpt-4' })).status).toBe(200);
+  expect(sent[0]?.body.tools).toEqual([search]);
+});
+
+const fetched = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1, max_content_tokens: 100 };
+const server = [{ type: 'url', url: 'https://x.example', name: 'x' }];
+test.each<readonly [string, ChannelFields, () => Promise<Response>]>([
+  [
+    'the host is not the provider\u2019s own',
+    { ...anthropic, base_url: 'http://proxy.test' },
+    () => messages([search]),
+  ],
+  ['the host is another provider\u2019s', { type: 43 }, () => messages([search])],
+  ['the channel passes bodies through', { ...anthropic, setting: '{"pass_through":true}' }, () => messages([search])],
+  ['the operator overrides the tools', { ...anthropic, param_override: '{"tools":[]}' }, () => messages([search])],
+  ['the request is translated', anthropic, () => responses([{ type: 'web_search' }])],
+  ['there are two searches', anthropic, () => messages([search, { ...search, name: 'other' }])],
+  ['its limit stands in two spellings', anthropic, () => messages([{ ...search, maxUses: 1 }])],
+  ['its limit is no number', anthropic, () => messages([{ ...search, max_uses: '1' }])],
+  ['its limit is below one', anthropic, () => messages([{ ...search, max_uses: 0 }])],
+  ['its type stands in two spellings', anthropic, () => messages([{ ...search, Type: 'web_search_x' }])],
+  ['another tool is sold by the call', openai, () => responses([{ type: 'web_search' }, { type: 'image_generation' }])],
+  ['a wrapper holds tools', anthropic, () => messages([search], { extra_body: { tools: [search] } })],
+  [
+    'a turn adds a tool',
+    anthropic,
+    () => messages([search], { messages: [{ role: 'user', content: [{ tool: { definition: search } }] }] }),
+  ],
+  ['a page is fetched, whatever its limits say', anthropic, () => messages([fetched])],
+  ['a page is fetched besides', anthropic, () => messages([search, fetched])],
+  ['a server of the caller\u2019s is asked besides', anthropic, () => messages([search], { mcp_servers: server })],
+  [
+    'the prompt may be read again',
+    anthropic,
+    () => messages([search], { context_management: { edits: [{ type: 'compact_20260112' }] } }),
+  ],
+  [
+    'a server of the caller\u2019s is asked',
+    openai,
+    () => responses([{ type: 'mcp', server_label: 'x', server_url: 'https://x.example' }], { max_tool_calls: 1 }),
+  ],
+  [
+    'the limit of calls stands in two spellings',
+    openai,
+    () => responses([{ type: 'web_search' }], { maxToolCalls: 9 }),
+  ],
+])('today\u2019s hold stays where %s', async (_name, fields, asked) => {
+  await start(4.2 * each, fields);
+  const answer = await asked();
+  expect([403, 429]).toContain(answer.status);
+  expect(sent).toEqual([]);
+});
