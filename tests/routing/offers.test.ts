@@ -32,7 +32,7 @@ test('a term that costs what a request without it costs is no term, one that cos
 });
 
 const use = (max: number, tool = 'web_search'): HostedUse => ({
-  ...{ tool, units: 1, max, listed: true, instead: [], reportedAs: null },
+  ...{ tool, units: 1, max, listed: true, instead: [], reportedAs: null, reportedBy: null },
 });
 test.each([
   [[5, 2], 5],
