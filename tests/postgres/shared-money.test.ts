@@ -87,6 +87,27 @@ test('a balance for ten requests admits ten of 300 over three nodes, the tenth i
   expect(await violations()).toEqual([]);
 });
 
+test('what a request on another node holds is waited for, and served when it ends within two seconds', async () => {
+  const { need, cost: quota } = await needOf(site, nodeOf(0), key);
+  await setBalance(nodeOf(0), need + quota);
+  for (const waits of [nodeOf(1), nodeOf(2)]) {
+    const gate = Promise.withResolvers<void>();
+    const before = site.upstream.requests.length;
+    site.upstream.script(answersAfter(gate.promise));
+    const holding = nodeOf(0).chat(key, ask);
+    await expect.poll(() => site.upstream.requests.length).toBe(before + 1);
+    const waiting = waits.chat(key, ask);
+    // It has not reached an upstream, and was not refused, while the other holds the money.
+    const early = await Promise.race([waiting.then(({ status }) => status), Bun.sleep(200)]);
+    expect([early, site.upstream.requests.length]).toEqual([undefined, before + 1]);
+    gate.resolve();
+    expect((await holding).status).toBe(200);
+    expect((await waiting).status).toBe(200);
+    await setBalance(nodeOf(0), need + quota);
+  }
+  expect(await violations()).toEqual([]);
+});
+
 test('exactness 2.2: an administrator takes from a balance what lies idle with other nodes, and no more than that', async () => {
   for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
   const before = await balance(1);

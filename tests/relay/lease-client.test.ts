@@ -152,6 +152,27 @@ test.each([
   },
 );
 
+test('counting the prompt is no part of these two seconds', async () => {
+  await gateway.close();
+  const timers = { ...systemTimers, monoNow: () => 20 * systemTimers.monoNow() };
+  const counter = {
+    count: (_model: string, texts: readonly string[]) => Bun.sleep(110).then(() => texts.map(() => 1)),
+  };
+  gateway = await createTestGateway({
+    leased: true,
+    relay: { leaseSource, timers, counter: { ...counter, close: () => undefined } },
+  });
+  await gateway.channel(upstream.url);
+  answers();
+  const { key } = await gateway.token();
+  [free, scarce, total] = [0, 'exhausted', 1_000_000];
+  const asked = gateway.chat(key, ask);
+  while (leases.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  free = 1_000_000;
+  expect((await asked).status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
+});
+
 test('it is waited for two seconds in all, however long the ledger takes; then what there is here decides', async () => {
   answers();
   const { key } = await gateway.token();

@@ -122,11 +122,12 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   const times = reservation.staged ? reservation.overcommit : 1;
   const available = () => Math.floor(availableBalance(reservation) / times);
   const lessee = lesseeOf(principal, plan.selfUse);
-  const sinceMs = core.monoNow();
+  /** Milliseconds that the ledger took before it was waited in line: counting a prompt is no wait for money. */
+  let askedMs = 0;
   /** What there would be if no request, here or elsewhere, held anything. */
   let unheld = 0;
   const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
-  const join = () => core.moneyQueue.join(account, parsed.request.signal, sinceMs, mayGo);
+  const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, mayGo);
   let place = account.hasQueue ? join() : null;
   let outcome: LeaseOutcome = 'elsewhere';
   try {
@@ -136,8 +137,10 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       if (turn === 'gone') throw clientGone(core, reservation);
       reservation.planAgain(parsed, plan);
       if (turn !== 'late') {
+        const startMs = core.monoNow();
         const asked = leaseClient.acquire(lessee, Math.ceil(reservation.max / times), available);
         outcome = (await (place === null ? asked : place.within(asked))) ?? 'elsewhere';
+        askedMs += core.monoNow() - startMs;
         if (place?.isLate === true) turn = 'late';
       }
       let shortens: Shortens = outcome === 'lent' ? 'no' : 'yes';

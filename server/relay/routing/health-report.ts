@@ -38,8 +38,7 @@ export interface KeptHealth {
 export interface HealthReport {
   readonly channels: readonly ChannelReport[];
   readonly pairs: readonly PairReport[];
-  /** Older nodes name no key. */
-  readonly served: readonly (readonly [conversation: string, channelId: number, keyIndex?: number])[];
+  readonly served: readonly (readonly [conversation: string, channelId: number])[];
   readonly kept: readonly (readonly [id: string, kept: Kept])[];
 }
 
@@ -53,17 +52,12 @@ export function createHealthReports(
 ) {
   let channels = new Map<number, ChannelReport>();
   let pairs = new Map<number, PairReport>();
-  let served = new Map<string, HealthReport['served'][number]>();
+  let served = new Map<string, number>();
   let kept = new Map<string, Kept>();
   let waiting = false;
   const flush = () => {
     waiting = false;
-    send({
-      channels: [...channels.values()],
-      pairs: [...pairs.values()],
-      served: [...served.values()],
-      kept: [...kept],
-    });
+    send({ channels: [...channels.values()], pairs: [...pairs.values()], served: [...served], kept: [...kept] });
     channels = new Map();
     pairs = new Map();
     served = new Map();
@@ -83,8 +77,8 @@ export function createHealthReports(
       pairs.set(word.id, word);
       schedule();
     },
-    served(conversation: string, channelId: number, keyIndex: number): void {
-      served.set(conversation, [conversation, channelId, keyIndex]);
+    served(conversation: string, channelId: number): void {
+      served.set(conversation, channelId);
       schedule();
     },
     kept(id: string, one: Kept): void {
