@@ -27,6 +27,7 @@ import { type Affinity, createAffinity } from './routing/affinity.ts';
 import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
+import { ShortWaits } from './routing/short-waits.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
 import { Deadlines } from './shared/deadline.ts';
 import { Defects, type Reporter } from './shared/defect.ts';
@@ -70,6 +71,7 @@ export class RelayCore implements Reporter {
 
   // Channels.
   readonly health: Health;
+  readonly shortWaits: ShortWaits;
   readonly firstBytes = new FirstBytes();
   readonly affinity: Affinity;
   readonly planDeps: PlanDeps;
@@ -157,6 +159,7 @@ export class RelayCore implements Reporter {
       failure: deps.failure,
       ...(reports === null ? {} : { changed: reports.channel, pairChanged: reports.pair }),
     });
+    this.shortWaits = new ShortWaits(this.deadlines);
     this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait, noteLost });
     this.planDeps = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();

@@ -147,7 +147,7 @@ export function namedLimit(body: Members, limit: LimitMembers): number {
   return readings.some(({ value }) => value === Number.POSITIVE_INFINITY) ? 0 : dearest(readings, max);
 }
 
-const isOn = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+const isOn = (value: unknown): boolean => value !== null && value !== false;
 const someOn = (object: Members, loose: string): boolean => anyAsks(object, loose, isOn);
 
 /** Effort in words; one that is no word says that some is wanted. */

@@ -32,6 +32,8 @@ const noCalls: Readonly<Record<string, number>> = {};
 export class RoutePlan {
   /** null = the model has no price here. */
   readonly prices: Prices | null;
+  /** Some channel has more than one. */
+  readonly hasSeveralKeys: boolean;
   private readonly ordinary: Prices | null;
   private readonly toolCalls: Readonly<Record<string, number>>;
 
@@ -41,6 +43,7 @@ export class RoutePlan {
     readonly offers: Offers,
     private readonly options: PlanOptions,
   ) {
+    this.hasSeveralKeys = list.some((tier) => tier.some(({ keys }) => keys.length > 1));
     const prefixes = key.model.includes('/')
       ? servingPrefix(
           key.model,

@@ -118,6 +118,13 @@ test('a reserved file that is taken meanwhile, or is smaller than a line, is pas
   expect(linesIn([path])).toEqual(['a']);
 });
 
+test('the room of a reserved file that holds no line is taken by a file of its own', async () => {
+  const places = [fullPlace('full', 3)];
+  const paths = await writePending(places, '1', [settle('a', 1, 10)]);
+  expect(paths).toEqual([join(dir, 'full', 'gateway.owed-1-1.jsonl')]);
+  expect(linesIn(paths)).toEqual(['a']);
+});
+
 test('nothing is written where it would end with the process: in memory, or where earlier builds wrote', async () => {
   if (process.platform !== 'linux') return;
   const memory = mkdtempSync('/dev/shm/owed-');

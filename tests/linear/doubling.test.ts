@@ -161,7 +161,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'suno',
     'tasks',
   ]),
-  ...inFolder('relay/routing', 'how channels are doing', ['first-bytes', 'health-report', 'health']),
+  ...inFolder('relay/routing', 'how channels are doing', ['first-bytes', 'health-report', 'health', 'short-waits']),
   ['relay/shared/recordings/', 'sound: `tests/relay/recording-times.test.ts` doubles its hostile forms'],
   ['relay/shared/sound.ts', 'the beginning of a recording, 64 KB of it'],
   ['relay/state/', 'the configuration'],

@@ -1,8 +1,9 @@
 /** What is remembered of conversations: for how long, for whom, and never without bound. */
 import { expect, test } from 'vitest';
 import type { ParsedRequest, Principal } from '../../server/relay/intake/parsed-request.ts';
-import { conversationKey, createAffinity, keptIds } from '../../server/relay/routing/affinity.ts';
+import { conversationKey, createAffinity, keptIds, type Served } from '../../server/relay/routing/affinity.ts';
 
+const channelOf = (served: Served | null) => served?.channelId ?? null;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
@@ -12,12 +13,16 @@ test('a conversation stays with its channel for fifteen minutes after its last a
   affinity.store('a', 1);
   affinity.store(null, 2);
   now += 15 * minute;
-  expect([affinity.find('a'), affinity.find('b'), affinity.find(null)]).toEqual([1, null, null]);
+  expect([channelOf(affinity.find('a')), channelOf(affinity.find('b')), channelOf(affinity.find(null))]).toEqual([
+    1,
+    null,
+    null,
+  ]);
   affinity.store('a', 3);
   now += 15 * minute;
-  expect(affinity.find('a')).toBe(3);
+  expect(channelOf(affinity.find('a'))).toBe(3);
   now += 1;
-  expect(affinity.find('a')).toBeNull();
+  expect(channelOf(affinity.find('a'))).toBeNull();
 });
 
 test('what an upstream keeps is known for thirty days, with its owner', () => {
@@ -34,10 +39,14 @@ test('what an upstream keeps is known for thirty days, with its owner', () => {
 test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what is used again is young', () => {
   const affinity = createAffinity(() => 0);
   for (let n = 0; n < 20_000; n++) affinity.store(`c${n}`, n + 1);
-  expect(affinity.find('c0')).toBe(1);
+  expect(channelOf(affinity.find('c0'))).toBe(1);
   affinity.store('c0', 7);
   affinity.store('more', 1);
-  expect([affinity.find('c0'), affinity.find('c1'), affinity.find('c2')]).toEqual([7, null, 3]);
+  expect([channelOf(affinity.find('c0')), channelOf(affinity.find('c1')), channelOf(affinity.find('c2'))]).toEqual([
+    7,
+    null,
+    3,
+  ]);
   for (let n = 0; n < 50_000; n++) affinity.storeItem(`r${n}`, { channelId: n, ownerId: 1 });
   expect(affinity.kept('r0')).not.toBeNull();
   affinity.storeItem('r0', { channelId: 7, ownerId: 1 });
@@ -122,4 +131,61 @@ test('of a long beginning 2,048 characters count', () => {
   expect(keyOf({ texts: [long, 'a'] })).toBe(keyOf({ texts: [long, 'b'] }));
   expect(keyOf({ texts: [`${long.slice(1)}a`] })).not.toBe(keyOf({ texts: [`${long.slice(1)}b`] }));
   expect(keyOf({ texts: ['short', 'a'] })).not.toBe(keyOf({ texts: ['short', 'b'] }));
+});
+
+test('a conversation that had to leave may return once, half a minute later and while its prompt is cached there', () => {
+  let now = 0;
+  const affinity = createAffinity(() => now);
+  const left = () => {
+    const one = affinity.find('a')?.left ?? null;
+    return one === null ? null : [one.channelId, one.keyIndex, affinity.isWarm(one)];
+  };
+  affinity.store('a', 1, 2);
+  expect(left()).toBeNull();
+  now += minute;
+  affinity.evict('a', 7);
+  expect([channelOf(affinity.find('a')), left()]).toEqual([1, null]);
+  affinity.evict('a', 1);
+  expect([channelOf(affinity.find('a')), left()]).toEqual([0, [1, 2, false]]);
+  affinity.store('a', 5, 0);
+  now += minute / 2;
+  expect([affinity.find('a')?.keyIndex, left()]).toEqual([0, [1, 2, true]]);
+  // It fails there again: it stays where it is.
+  affinity.evict('a', 1);
+  expect([channelOf(affinity.find('a')), left()]).toEqual([5, null]);
+  affinity.evict('a', 5);
+  affinity.store('a', 1, 2);
+  now += minute / 2;
+  expect(left()).toEqual([5, 0, true]);
+  // Back again, there is nothing to return to.
+  affinity.store('a', 5, 0);
+  expect(left()).toBeNull();
+  affinity.evict('a', 5);
+  affinity.store('a', 1, 2);
+  now += 5 * minute + 1;
+  expect(left()).toEqual([5, 0, false]);
+});
+
+test('a key that is left for another of its channel may be returned to', () => {
+  let now = 0;
+  const affinity = createAffinity(() => now);
+  affinity.store('a', 1, 0);
+  affinity.evict('a', 1);
+  affinity.store('a', 1, 1);
+  now += minute;
+  expect(affinity.find('a')).toMatchObject({ channelId: 1, keyIndex: 1, left: { channelId: 1, keyIndex: 0 } });
+});
+
+test('another thread learns where a conversation is, with its key, and what it left', () => {
+  let now = 0;
+  const there = createAffinity(() => now);
+  there.receive({ served: [['a', 1, 2]], kept: [] });
+  there.receive({ served: [['b', 4]], kept: [] });
+  expect([there.find('a'), there.find('b')]).toMatchObject([
+    { channelId: 1, keyIndex: 2, left: null },
+    { channelId: 4, keyIndex: -1 },
+  ]);
+  now += minute;
+  there.receive({ served: [['a', 5, 0]], kept: [] });
+  expect(there.find('a')).toMatchObject({ channelId: 5, keyIndex: 0, left: { channelId: 1, keyIndex: 2 } });
 });

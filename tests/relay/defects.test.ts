@@ -395,3 +395,22 @@ test('a defect while JSON is read is no JSON that cannot be read', () => {
   expect(() => parseExact('{"id":12345678901234567890}')).toThrow(defect);
   expect(parseExact('{"id":12345678901234567890')).toBeUndefined();
 });
+
+test('what ends a stream runs once: the runtime has no hand in it, and swallows no error of it', async () => {
+  const { client } = codecFor('gemini-generate');
+  const { transform } = client;
+  let ends = 0;
+  vi.spyOn(client, 'transform').mockImplementation((url) => {
+    const made = transform?.(url) ?? null;
+    return made === null
+      ? null
+      : { ...made, push: (part) => made.push(part), end: () => (ends++ > 0 ? trip() : made.end()) };
+  });
+  streamed = frames.filter((frame) => !frame.includes('tripwire'));
+  const { key } = await gateway.token();
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const response = await gateway.send(key, '/v1beta/models/gpt-4o-mini:streamGenerateContent', { contents });
+  expect(Array.isArray(JSON.parse(await response.text()))).toBe(true);
+  expect(ends).toBe(1);
+  expect(gateway.defects).toEqual([]);
+});

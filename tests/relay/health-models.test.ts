@@ -39,13 +39,11 @@ test.each([
   ['500', (response: ServerResponse) => sendJson(response, { error: { message: 'down' } }, 500)],
   ['404', (response: ServerResponse) => sendJson(response, { error: { message: 'no such model' } }, 404)],
   ['429', (response: ServerResponse) => sendJson(response, { error: { message: 'slow' } }, 429)],
-  ['no answer in time', (_response: ServerResponse) => undefined],
 ])('a hundred requests that end with %s leave another model of the channels as it was', async (name, how) => {
   fail = how;
-  const setting = name === 'no answer in time' ? '{"first_byte_seconds":0.02}' : '';
   const ids = [
-    await gateway.channel(upstream.url, { models: `${failing},${sound}`, setting }),
-    await gateway.channel(upstream.url, { models: `${failing},${sound}`, setting }),
+    await gateway.channel(upstream.url, { models: `${failing},${sound}` }),
+    await gateway.channel(upstream.url, { models: `${failing},${sound}` }),
   ];
   const statuses: number[] = [];
   let next = 0;

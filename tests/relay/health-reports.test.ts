@@ -22,8 +22,8 @@ test.each([
   ],
   [
     'who served',
-    (one: ReturnType<typeof listening>) => one.reports.served('c', 7),
-    { channels: [], pairs: [], served: [['c', 7]], kept: [] },
+    (one: ReturnType<typeof listening>) => one.reports.served('c', 7, -1),
+    { channels: [], pairs: [], served: [['c', 7, -1]], kept: [] },
   ],
   [
     'what is kept',
@@ -42,11 +42,11 @@ test.each([
 test('reports before the timer ends are sent together, later ones with the next timer', () => {
   const one = listening();
   one.reports.channel(word);
-  one.reports.served('c', 7);
-  one.reports.served('c', 8);
+  one.reports.served('c', 7, -1);
+  one.reports.served('c', 8, 1);
   expect(one.timers).toHaveLength(1);
   one.passes();
-  expect(one.reported).toEqual([{ channels: [word], pairs: [], served: [['c', 8]], kept: [] }]);
+  expect(one.reported).toEqual([{ channels: [word], pairs: [], served: [['c', 8, 1]], kept: [] }]);
   one.reports.kept('id', kept);
   one.passes();
   expect(one.reported.at(-1)).toEqual({ channels: [], pairs: [], served: [], kept: [['id', kept]] });

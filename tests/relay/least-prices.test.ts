@@ -53,6 +53,26 @@ test.each<readonly [string, object, number]>([
   expect(await ask('/v1/audio/transcriptions', form)).toMatchObject({ prompt_tokens: tokens, quota: tokens });
 });
 
+test.each<readonly [string, readonly string[], number]>([
+  ['in order', ['00:00:05,000', '00:01:09,000'], 70],
+  ['the last one early', ['00:01:09,000', '00:00:05,000'], 70],
+  ['hours', ['01:00:00,000', '00:00:05,000'], 3601],
+  ['none', [], 1],
+])('subtitles are as long as the last moment that they name: %s', async (_name, ends, seconds) => {
+  const lines = ends.map((end, at) => `${at + 1}\n00:00:00,000 --> ${end}\nhi\n`);
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.end(lines.join('\n') || 'hi');
+  });
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('response_format', 'srt');
+  form.append('file', new File([silentWave(1, 8000)], 'second.wav'));
+  expect(await ask('/v1/audio/transcriptions', form)).toMatchObject({
+    prompt_tokens: Math.round((seconds / 60) * 1000),
+  });
+});
+
 const texts = (count: number) => ({
   id: 'cmpl',
   object: 'text_completion',

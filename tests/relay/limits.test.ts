@@ -267,6 +267,20 @@ const rule = (total: number, success: number) => ({
   ModelRequestRateLimitSuccessCount: String(success),
 });
 
+// Requests are counted by cells of four seconds.
+test.each([
+  [0, 124],
+  [30_000, 94],
+  [119_400, 5],
+])('the site’s rule says when the next request is let in: %i ms after the first', (ms, seconds) => {
+  const { clock, ask } = setUp(rule(2, 0));
+  const who = principal(null);
+  ask(who).admission?.ended(done);
+  clock.now += ms;
+  ask(who).admission?.ended(done);
+  expect(ask(who).error).toMatchObject({ code: 'limit_requests', params: { limit: 2, minutes: 2, seconds } });
+});
+
 test('the site’s rule: failed requests count in the total, not among the successes', () => {
   const { clock, ask } = setUp(rule(5, 2));
   const who = principal(null);

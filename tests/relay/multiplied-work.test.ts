@@ -305,6 +305,13 @@ describe('a ranking that is paid by the call is paid by the search', () => {
     expect(status).toBe(200);
   });
 
+  test('a tight balance is refused less than what the documents are when counted', async () => {
+    await open(2000, { type: providerBySlug('jina')?.type, models: 'ranker' });
+    answer = ranked(1);
+    const documents = many('word '.repeat(400), 100);
+    expect((await ask('/v1/rerank', { model: 'ranker', query: 'q', documents })).status).toBe(403);
+  });
+
   test('Cohere’s units reach clients of both forms, the bill and the log', async () => {
     for (const path of ['/v1/rerank', '/v2/rerank']) {
       answer = { ...ranked(7), results: [{ index: 0, relevance_score: 1 }] };

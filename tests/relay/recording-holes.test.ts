@@ -1,5 +1,6 @@
 /** Recordings that a decoder plays for a minute while their headers say less: rates, widths, tables and codecs of every container that is read. */
 import { describe, expect, test } from 'vitest';
+import { finestRate } from '../../server/relay/shared/recordings/sound.ts';
 import {
   be,
   box,
@@ -522,6 +523,18 @@ describe('MP4 headers make it no shorter:', () => {
       fragmented(box('tfhd', be(0x20000), be(7)), box('trun', be(0), be(aacPackets)), trex(100)),
     ],
   ])('fragments: %s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
+
+  const named = { 1: Buffer.alloc(8), 2: be(0), 8: be(0) } as const;
+  test.each([[], [1], [2], [8], [1, 2], [1, 8], [2, 8], [1, 2, 8]] as const)(
+    'fragments: what the head names in front of the size is as long as ISO/IEC 14496-12 says: %j',
+    (...flags: readonly (1 | 2 | 8)[]) => {
+      const bits = flags.reduce<number>((sum, flag) => sum | flag, 0x10);
+      const header = box('tfhd', be(bits), be(7), ...flags.map((flag) => named[flag]), be(100));
+      const length = seconds(fragmented(header, box('trun', be(0), be(aacPackets)), trex(0)));
+      expect(length).toBeGreaterThanOrEqual(59.9);
+      expect(length).toBeLessThan(62);
+    },
+  );
 });
 
 test('an MP4 packet larger than a frame of AAC can be is more than one', () => {
@@ -606,6 +619,21 @@ describe('Ogg', () => {
     ]);
     expect(seconds(file)).toBeGreaterThanOrEqual(59.9);
     expect(seconds(file)).toBeLessThan(62);
+  });
+  test('Speex: a rate that no hardware has makes its packets no shorter than the finest one', () => {
+    const file = (rate: number) => {
+      const head = Buffer.alloc(80);
+      head.set(text('Speex   1.2'));
+      for (const [at, value] of [
+        [36, rate],
+        [64, 2],
+      ] as const)
+        head.writeUInt32LE(value, at);
+      const packets = list(1500, () => oggPage(0, [Buffer.from([1])]));
+      return Buffer.concat([oggPage(0, [head]), oggPage(0, [Buffer.alloc(20)]), ...packets]);
+    };
+    expect(seconds(file(0xffff_ffff))).toBeCloseTo((1500 * 2 * 160) / finestRate, 6);
+    expect(seconds(file(finestRate))).toBeCloseTo((1500 * 2 * 160) / finestRate, 6);
   });
   test('a codec that nobody knows costs what its bytes can hold', () =>
     expect(

@@ -1,6 +1,6 @@
 /** Every kind of frame that the standards of MPEG audio and AAC know, made after their own tables. */
 import { expect, test } from 'vitest';
-import { adtsSeconds, mpegSeconds } from '../../server/relay/shared/recordings/frames.ts';
+import { ac3Frame, adtsSeconds, mpegSeconds } from '../../server/relay/shared/recordings/frames.ts';
 
 // ISO/IEC 11172-3 2.4.2.3 and 13818-3 2.4.2.3: kilobits per second by bitrate_index 1 to 14.
 const layerOne = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448];
@@ -126,4 +126,16 @@ test('an index that AAC reserves, and a frame shorter than its own head, are non
     const file = new Uint8Array(Buffer.concat([one, one, one]));
     expect(adtsSeconds(file, file.length)).toBeNull();
   }
+});
+
+// ETSI TS 102 366, 4.4.2.1 and annex C: up to 8 the rate is that of the table, 9 and 10 are half and a quarter of it.
+test.each([
+  [0, 48_000],
+  [4, 48_000],
+  [8, 48_000],
+  [9, 24_000],
+  [10, 12_000],
+])('AC-3 of version %i plays %i samples a second', (version, rate) => {
+  const frame = ac3Frame(new Uint8Array([0x0b, 0x77, 0, 0, 8, version << 3, 0, 0]), 0);
+  expect(frame).toMatchObject({ rate, samples: 1536 });
 });

@@ -11,6 +11,27 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: 'server/relay/admission/limits.ts',
+    line: 'const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, own - 1, now) / 1000));',
+    before: '1',
+    after: 'Math.ceil(windows.waitMs(ring, own - 1, now) / 1000)',
+    reason: 'a window that is full has a wait above 0, and a part of a second is one',
+  },
+  {
+    file: 'server/relay/admission/meter.ts',
+    line: 'return Math.min(most, mostSearches(documents, counted + documents * longestQuestion(body, bytesOf)));',
+    before: 'most',
+    after: 'mostSearches(documents, counted + documents * longestQuestion(body, bytesOf))',
+    reason: 'words are counted where the balance does not cover the first number: a larger second one is refused alike',
+  },
+  {
+    file: 'server/billing/ledger/pending.ts',
+    line: "const isWritten = await writeWhole(path, dir, lines.join('')).then(",
+    before: 'dir',
+    after: 'path',
+    reason: 'a folder that is not synced differs after a power cut alone',
+  },
+  {
     file: 'server/relay/endpoints/tasks/midjourney.ts',
     line: "const requested: ParsedRequest = { ...parsed, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
     before: "'SEED'",

@@ -175,6 +175,17 @@ export const modelsOptions = {
       en: 'After so much silence, in the form of each protocol; 0 sends none, and keep-alive pings go before it.',
     },
   }),
+  'general_setting.short_wait_seconds': option({
+    kind: integer(0, 3),
+    fallback: '3',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '等待密钥的最长时间（秒）', en: 'Longest wait for a busy key (seconds)' },
+    help: {
+      zh: '所有密钥都在限速等待、且很快可用时，请求先等待再发送；0 为不等。',
+      en: 'A request waits before it is sent where every key is limited and one is free soon; 0 never waits.',
+    },
+  }),
   'general_setting.plain_weights': option({
     kind: toggle,
     fallback: 'false',

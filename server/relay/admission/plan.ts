@@ -12,7 +12,14 @@ import { allowsModifiers } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import { callDetails } from '../../routing/protocol.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
-import { type Affinity, conversationKey, keptIds, referencedIds } from '../routing/affinity.ts';
+import {
+  type Affinity,
+  conversationKey,
+  conversationName,
+  keptIds,
+  referencedIds,
+  type Served,
+} from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/health-report.ts';
 import type { RelaySettings } from '../state/settings.ts';
@@ -49,8 +56,10 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   const prices = route.pricesFor(requested);
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
-  const conversation = list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
-  const preferred = conversation === null ? null : deps.affinity.find(conversation);
+  const keepsKey = route.hasSeveralKeys && conversationName(parsed) !== null;
+  const conversation = keepsKey || list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
+  const served = conversation === null ? null : deps.affinity.find(conversation);
+  const preferred = served === null ? null : preferredOf(deps, served, model);
   const candidates = candidatesOf(route.list, model, deps.random, health, preferred, settings);
   const others = requested.others.length === 0 ? none : othersOf(state, parsed, route, requested.others);
   const size = estimate(parsed, { prices, route, requested, others }, null);
@@ -71,12 +80,23 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
     selfUse: isFreeSelfUse(settings, principal),
     ownerId: user.id,
     conversation,
+    keepsKey,
+    served,
     showCost: settings.showCost,
     trace: settings.showTrace ? traceOf(list, model, candidates, health, preferred, settings) : null,
   };
 }
 
 const none: readonly never[] = [];
+
+/** Where a conversation goes first: back to where it was, once that is sound again, else to who served it last. */
+function preferredOf({ state, health, affinity }: PlanDeps, { channelId, left }: Served, model: string): number | null {
+  if (left !== null && affinity.isWarm(left)) {
+    const channel = state.channel(left.channelId);
+    if (channel !== undefined && health.condition(channel, model) === 'up') return left.channelId;
+  }
+  return channelId === 0 ? null : channelId;
+}
 
 /**
  * What other models that the request names may take. They are the caller's choice as much as the first one, so they must be
@@ -213,6 +233,10 @@ export interface Plan {
   readonly ownerId: number;
   /** Names the conversation whose prompt an upstream may have cached. */
   readonly conversation: string | null;
+  /** Its client names it, and channels have several keys: it stays with one of them. */
+  readonly keepsKey: boolean;
+  /** Who served it before. */
+  readonly served: Served | null;
   /** How the candidates came about, where the operator wants it shown. */
   readonly trace: string | null;
   /** The response says what it cost. */

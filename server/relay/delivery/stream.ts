@@ -294,12 +294,12 @@ export class ResponseStream implements Looking {
     }
     if (!('stream' in opened)) {
       this.fail(opened);
-      return this.close();
+      return this.endAnswer();
     }
     this.outcome = opened;
     this.channel = opened.prepared.channel;
     await this.deliverAll(opened.stream);
-    return this.close();
+    return this.endAnswer();
   }
 
   /** The upstream broke off or the client left, which the abort signal shows; or a defect of ours was met. @returns as `carry` does. */
@@ -326,7 +326,7 @@ export class ResponseStream implements Looking {
         this.release();
         if (!isWhole) this.fail(this.breakError());
       }
-      return this.close();
+      return this.endAnswer();
     } catch (another) {
       deps.report(another, requestId);
       return disconnect.isDisconnected;
@@ -677,8 +677,8 @@ export class ResponseStream implements Looking {
       : clientError(stopped, this.reservation.parsed.requestId);
   }
 
-  /** @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
-  private close(): boolean {
+  /** The runtime calls a method named `close`, whose errors it swallows. @returns false where the connection has to break off: in a list the error is an item, which no reader takes for an answer. */
+  private endAnswer(): boolean {
     if (
       !this.failed ||
       this.client.closesOnError !== true ||

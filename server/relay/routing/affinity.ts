@@ -6,11 +6,34 @@ import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import type { ItemStore } from '../shared/items.ts';
 import type { HealthReport, Kept } from './health-report.ts';
 
+/** Where a conversation's prompt is cached: a channel, and the key whose account it is. */
+export interface Place {
+  /** 0 = none. */
+  readonly channelId: number;
+  /** -1 = any. */
+  readonly keyIndex: number;
+}
+
+/** Who served a conversation lately. */
+export interface Served extends Place {
+  readonly until: number;
+  readonly reportedMs: number;
+  /** Where it was before, had to leave, and may return to once. */
+  readonly left: Left | null;
+}
+
+interface Left extends Place {
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface Affinity {
-  /** The channel that served this conversation lately. */
-  find(key: string | null): number | null;
-  store(key: string | null, channelId: number): void;
-  /** This channel failed it: nothing speaks for going there again. */
+  find(key: string | null): Served | null;
+  /** What the conversation left is worth going back to, if it is sound. */
+  isWarm(left: Left): boolean;
+  /** @param keyIndex -1 = the conversation may change keys. */
+  store(key: string | null, channelId: number, keyIndex?: number): void;
+  /** This channel failed it: it goes elsewhere, and may come back while its prompt is cached there. */
   evict(key: string | null, channelId: number): void;
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
   storeItem(id: string, kept: Kept): void;
@@ -23,7 +46,7 @@ export interface Affinity {
 
 /** Called for new entries, and for those reported long ago. */
 export interface AffinityReports {
-  served(key: string, channelId: number): void;
+  served(key: string, channelId: number, keyIndex: number): void;
   kept(id: string, kept: Kept): void;
 }
 
@@ -35,9 +58,13 @@ export type Wait = (ms: number, done: () => void) => unknown;
 
 /** Prompt caches live five minutes to an hour. */
 const lifetimeMs = 15 * 60_000;
+/** What was left is sure to be cached for so long after its last answer, and is not tried again at once. */
+const warmMs = 5 * 60_000;
+const awayMs = 30_000;
 const maxEntries = 20_000;
 /** Stands for a channel that was forgotten, so that other threads forget it, too. */
 const noop = 0;
+const nowhere: Place = { channelId: noop, keyIndex: -1 };
 /** Upstreams keep responses for thirty days. */
 const keptMs = 30 * 24 * 3_600_000;
 const maxKept = 50_000;
@@ -63,12 +90,12 @@ export function createAffinity(
     readonly noteLost: (error: unknown) => void;
   } | null = null,
 ): Affinity {
-  const served = new Map<string, { readonly channelId: number; readonly until: number; readonly reportedMs: number }>();
+  const served = new Map<string, Served>();
   const owned = new Map<string, Kept & { readonly until: number; readonly writtenMs: number }>();
   let unwritten = new Map<string, Kept>();
-  const put = (key: string, channelId: number, reportedMs: number) => {
+  const put = (key: string, { channelId, keyIndex }: Place, reportedMs: number, left: Left | null) => {
     served.delete(key);
-    served.set(key, { channelId, until: now() + lifetimeMs, reportedMs });
+    served.set(key, { channelId, keyIndex, until: now() + lifetimeMs, reportedMs, left });
     if (served.size <= maxEntries) return;
     const oldest = served.keys().next().value;
     if (oldest !== undefined) served.delete(oldest);
@@ -80,9 +107,25 @@ export function createAffinity(
     const oldest = owned.keys().next().value;
     if (oldest !== undefined) owned.delete(oldest);
   };
-  const get = (key: string): number | null => {
+  const get = (key: string): Served | null => {
     const entry = served.get(key);
-    return entry === undefined || entry.until < now() || entry.channelId === noop ? null : entry.channelId;
+    return entry === undefined || entry.until < now() ? null : entry;
+  };
+  /** @returns whether anything was known of it there. */
+  const leave = (key: string, channelId: number): boolean => {
+    const known = get(key);
+    if (known === null) return false;
+    const { left } = known;
+    // The one return failed.
+    if (left?.channelId === channelId && known.channelId !== channelId) {
+      put(key, known, known.reportedMs, null);
+      return false;
+    }
+    if (known.channelId !== channelId) return false;
+    const place = { channelId, keyIndex: known.keyIndex };
+    const next = left ?? { ...place, from: now() + awayMs, until: known.until - lifetimeMs + warmMs };
+    put(key, nowhere, now(), left?.channelId === channelId ? null : next);
+    return true;
   };
   const write = () => {
     const batch = [...unwritten].map(([id, { ownerId, channelId }]) => ({ id, ownerId, channelId }));
@@ -107,17 +150,19 @@ export function createAffinity(
   };
   return {
     find: (key) => (key === null ? null : get(key)),
-    store(key, channelId) {
+    isWarm: ({ from, until }) => from <= now() && now() <= until,
+    store(key, channelId, keyIndex = -1) {
       if (key === null) return;
       const known = served.get(key);
-      const isNew = known?.channelId !== channelId || now() - known.reportedMs >= againMs;
-      put(key, channelId, isNew ? now() : known.reportedMs);
-      if (isNew) reports?.served(key, channelId);
+      const isNew =
+        known?.channelId !== channelId || known.keyIndex !== keyIndex || now() - known.reportedMs >= againMs;
+      const left = known?.left ?? null;
+      const isBack = left?.channelId === channelId && left.keyIndex === keyIndex;
+      put(key, { channelId, keyIndex }, isNew ? now() : known.reportedMs, isBack ? null : left);
+      if (isNew) reports?.served(key, channelId, keyIndex);
     },
     evict(key, channelId) {
-      if (key === null || get(key) !== channelId) return;
-      put(key, noop, now());
-      reports?.served(key, noop);
+      if (key !== null && leave(key, channelId)) reports?.served(key, noop, -1);
     },
     storeItem(id, { channelId, ownerId }) {
       const known = owned.get(id);
@@ -130,7 +175,12 @@ export function createAffinity(
       unwritten.set(id, { channelId, ownerId });
     },
     receive(report) {
-      for (const [key, channelId] of report.served) put(key, channelId, now());
+      for (const [key, channelId, keyIndex = -1] of report.served) {
+        const known = get(key);
+        // Other threads learn of both at once: that it had to leave, and where it is now.
+        if (known !== null && known.channelId !== noop && known.channelId !== channelId) leave(key, known.channelId);
+        put(key, { channelId, keyIndex }, now(), get(key)?.left ?? null);
+      }
       for (const [id, kept] of report.kept) keep(id, kept, now());
     },
     kept: keptAt,
@@ -158,16 +208,22 @@ const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-co
 /** The beginning of a conversation that is compared: what providers cache first. */
 const prefixLength = 2048;
 
+/** @returns the client's own name of its conversation; null = it has none. */
+export function conversationName({ request, body }: Pick<ParsedRequest, 'request' | 'body'>): string | null {
+  for (const name of sessionHeaders) {
+    const value = request.headers.get(name);
+    if (value !== null && value !== '') return value;
+  }
+  const named = body.prompt_cache_key ?? (body.metadata as { user_id?: unknown } | undefined)?.user_id;
+  return typeof named === 'string' && named !== '' ? named.slice(0, 256) : null;
+}
+
 /** @returns null for operations that have no conversation. */
 export function conversationKey(parsed: ParsedRequest, principal: Principal): string | null {
   if (parsed.operation !== 'chat') return null;
   const owner = `${principal.user.id}:${parsed.model}:`;
-  for (const name of sessionHeaders) {
-    const value = parsed.request.headers.get(name);
-    if (value !== null && value !== '') return `${owner}${value}`;
-  }
-  const named = parsed.body.prompt_cache_key ?? (parsed.body.metadata as { user_id?: unknown } | undefined)?.user_id;
-  if (typeof named === 'string' && named !== '') return `${owner}${named.slice(0, 256)}`;
+  const name = conversationName(parsed);
+  if (name !== null) return `${owner}${name}`;
   let prefix = '';
   for (const text of parsed.prompt.texts) {
     prefix += text.slice(0, prefixLength);

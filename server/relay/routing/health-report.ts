@@ -38,7 +38,8 @@ export interface KeptHealth {
 export interface HealthReport {
   readonly channels: readonly ChannelReport[];
   readonly pairs: readonly PairReport[];
-  readonly served: readonly (readonly [conversation: string, channelId: number])[];
+  /** Older nodes name no key. */
+  readonly served: readonly (readonly [conversation: string, channelId: number, keyIndex?: number])[];
   readonly kept: readonly (readonly [id: string, kept: Kept])[];
 }
 
@@ -52,12 +53,17 @@ export function createHealthReports(
 ) {
   let channels = new Map<number, ChannelReport>();
   let pairs = new Map<number, PairReport>();
-  let served = new Map<string, number>();
+  let served = new Map<string, HealthReport['served'][number]>();
   let kept = new Map<string, Kept>();
   let waiting = false;
   const flush = () => {
     waiting = false;
-    send({ channels: [...channels.values()], pairs: [...pairs.values()], served: [...served], kept: [...kept] });
+    send({
+      channels: [...channels.values()],
+      pairs: [...pairs.values()],
+      served: [...served.values()],
+      kept: [...kept],
+    });
     channels = new Map();
     pairs = new Map();
     served = new Map();
@@ -77,8 +83,8 @@ export function createHealthReports(
       pairs.set(word.id, word);
       schedule();
     },
-    served(conversation: string, channelId: number): void {
-      served.set(conversation, channelId);
+    served(conversation: string, channelId: number, keyIndex: number): void {
+      served.set(conversation, [conversation, channelId, keyIndex]);
       schedule();
     },
     kept(id: string, one: Kept): void {

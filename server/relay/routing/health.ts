@@ -145,12 +145,17 @@ export class Health {
     return Math.max(ofHost, best);
   }
 
-  /** The key of the next attempt: in turn or by chance, those that cool down last. */
-  pickKey(channel: ChannelSnapshot, model: string): KeyChoice {
+  /** The key of the next attempt: in turn or by chance, those that cool down last. @param preferred indexes of keys that go first if they are ready; -1 = none. */
+  pickKey(channel: ChannelSnapshot, model: string, preferred = -1, second = -1): KeyChoice {
     if (channel.keys.length <= 1) return { key: channel.keys[0] ?? '', index: 0 };
     const host = this.hostOf(channel);
     const now = this.deps.now();
     const hash = host.pairs === 0 ? 0 : hashOf(channel, model);
+    for (let wish = preferred, last = false; ; wish = second, last = true) {
+      const key = channel.keys[wish];
+      if (key !== undefined && this.keyWait(channel, host, hash, wish, now) === 0) return { key, index: wish };
+      if (last) break;
+    }
     const ready = channel.keys.flatMap((_, index) =>
       this.keyWait(channel, host, hash, index, now) === 0 ? [index] : [],
     );

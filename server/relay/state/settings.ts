@@ -76,6 +76,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly pingMs: number | null;
   /** They have the form of each dialect, and are not the pings that are switched on. */
   readonly ownPings: boolean;
+  /** Milliseconds that a request may wait for a key that is busy for a moment. */
+  readonly shortWaitMs: number;
   /** A channel's chance is its weight, without anything added. */
   readonly plainWeights: boolean;
   /** Milliseconds to the first event of a stream, and to a whole answer's first byte, after which another channel is tried; Infinity = never. */
@@ -163,6 +165,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
         ? optionValue(stored, 'general_setting.ping_interval_seconds')
         : optionValue(stored, 'general_setting.keep_alive_seconds')) * 1000 || null,
     ownPings: !optionValue(stored, 'general_setting.ping_interval_enabled'),
+    shortWaitMs: optionValue(stored, 'general_setting.short_wait_seconds') * 1000,
     plainWeights: optionValue(stored, 'general_setting.plain_weights'),
     firstEventMs: optionValue(stored, 'general_setting.first_event_seconds') * 1000 || Number.POSITIVE_INFINITY,
     firstAnswerMs: optionValue(stored, 'general_setting.first_answer_seconds') * 1000 || Number.POSITIVE_INFINITY,

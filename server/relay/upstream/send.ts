@@ -9,7 +9,8 @@ import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
-import type { Health } from '../routing/health.ts';
+import type { Health, KeyChoice } from '../routing/health.ts';
+import type { ShortWaits } from '../routing/short-waits.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import { asAppError, isOurs, type Reporter } from '../shared/defect.ts';
 import {
@@ -38,6 +39,7 @@ export interface SendCore extends Reporter {
   readonly deadlines: Deadlines;
   readonly state: Pick<RelayState, 'settings'>;
   readonly health: Health;
+  readonly shortWaits: ShortWaits;
   readonly firstBytes: FirstBytes;
   readonly token: AuthInput['token'];
   readonly affinity: Affinity;
@@ -97,6 +99,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private readonly limited: boolean;
   /** The one attempt beyond the option was used. */
   private extraGranted = false;
+  /** Milliseconds that it waited for keys. */
+  private pausedMs = 0;
   /** Position in the list of candidates; it may go round. */
   private position = 0;
   /** Milliseconds that an upstream may be silent. */
@@ -123,7 +127,12 @@ export abstract class Sender<T extends { readonly kind: string }> {
     for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
       let again = true;
       while (again && this.mayGoOn()) {
-        const key = core.health.pickKey(channel, parsed.model);
+        const pause = this.pauseFor(channel);
+        if (pause !== null) {
+          await pause;
+          if (!this.mayGoOn()) break;
+        }
+        const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
         const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
@@ -144,7 +153,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
         if ('kind' in reached) {
           core.firstBytes.note(channel.id, prepared.upstreamModel, parsed.stream, core.now() - requestedMs);
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, parsed.model, key.index);
-          if (plan.candidates.length > 1) core.affinity.store(plan.conversation, channel.id);
+          if (plan.conversation !== null)
+            core.affinity.store(plan.conversation, channel.id, plan.keepsKey ? key.index : -1);
           return reached;
         }
         if (disconnect.upstream.aborted) {
@@ -215,6 +225,29 @@ export abstract class Sender<T extends { readonly kind: string }> {
     this.hasSpareKey = failure.class === 'key' && core.health.hasSpareKey(channel, parsed.model);
     this.allowExtra();
     return this.hasSpareKey ? 'same channel' : 'next channel';
+  }
+
+  /** Every key of the best channel is busy for a moment. @returns null = it is tried at once. */
+  private pauseFor(channel: ChannelSnapshot): Promise<void> | null {
+    const { core, reservation } = this;
+    const { parsed, plan } = reservation;
+    const ms = core.health.waitMs(channel, parsed.model);
+    if (ms === 0 || ms > plan.settings.shortWaitMs - this.pausedMs) return null;
+    if (core.health.condition(channel, parsed.model) !== 'cooling') return null;
+    this.pausedMs += ms;
+    return core.shortWaits.start(ms);
+  }
+
+  /** The key whose account has the conversation's prompt cached. */
+  private keptKey(channel: ChannelSnapshot): KeyChoice {
+    const { core, reservation } = this;
+    const { plan, parsed } = reservation;
+    const { served } = plan;
+    if (served === null) return core.health.pickKey(channel, parsed.model);
+    const { left } = served;
+    const warm = left?.channelId === channel.id && core.affinity.isWarm(left) ? left.keyIndex : -1;
+    const last = served.channelId === channel.id ? served.keyIndex : -1;
+    return core.health.pickKey(channel, parsed.model, warm, last);
   }
 
   private variantFor(channel: ChannelSnapshot): Variant {

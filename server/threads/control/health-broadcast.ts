@@ -14,7 +14,7 @@ const maxNotifications = 16;
 type Item =
   | readonly [kind: 'c', word: ChannelReport]
   | readonly [kind: 'p', word: PairReport]
-  | readonly [kind: 's', conversation: string, channelId: number]
+  | readonly [kind: 's', conversation: string, channelId: number, keyIndex?: number]
   | readonly [kind: 'k', id: string, kept: Kept];
 
 interface Notice {
@@ -81,7 +81,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
   let channels = new Map<number, ChannelReport>();
   let pairs = new Map<number, PairReport>();
   let kept = new Map<string, Kept>();
-  let served = new Map<string, number>();
+  let served = new Map<string, HealthReport['served'][number]>();
   let waiting = false;
 
   const flush = () => {
@@ -92,7 +92,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       ...[...pairs.values()].map((word): Item => ['p', shiftedPair(word, -now)]),
       ...[...kept].map(([id, one]): Item => ['k', id, one]),
       // The newest first: they are the ones that come back soon.
-      ...[...served].reverse().map(([key, channelId]): Item => ['s', key, channelId]),
+      ...[...served.values()].reverse().map((one): Item => ['s', ...one]),
     ];
     channels = new Map();
     pairs = new Map();
@@ -107,7 +107,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       for (const word of healthReport.channels) channels.set(word.channelId, word);
       for (const word of healthReport.pairs) pairs.set(word.id, word);
       for (const [id, one] of healthReport.kept) kept.set(id, one);
-      for (const [key, channelId] of healthReport.served) served.set(key, channelId);
+      for (const one of healthReport.served) served.set(one[0], one);
       if (waiting) return;
       waiting = true;
       deps.wait(batchMs, flush);
@@ -120,7 +120,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
         channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
         pairs: items.flatMap((item) => (item[0] === 'p' ? [shiftedPair(item[1], now)] : [])),
         kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),
-        served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2]] as const] : [])),
+        served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2], item[3] ?? -1] as const] : [])),
       };
     },
   };
