@@ -1,6 +1,7 @@
 /** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
 
 import { randomBytes } from 'node:crypto';
+import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
 import { encryptedSample } from '../../db/encrypted-columns.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
@@ -118,6 +119,7 @@ async function openFileParts(
   { onMigration: report }: DirectReader,
 ): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
+  const wasClean = takeCleanEnd(files.database);
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, encryptedSample(database));
@@ -130,6 +132,7 @@ async function openFileParts(
     async close() {
       await ledger.drain();
       await database.close();
+      if (wasClean && ledger.healthy().ok) writeCleanEnd(files.database);
     },
   };
 }

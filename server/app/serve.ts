@@ -1,5 +1,6 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
+import { writeCleanEnd } from '../../db/clean-end.ts';
 import type { EncryptedSample } from '../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../db/migrate.ts';
 import type { DatabasePlace } from '../../db/place.ts';
@@ -173,10 +174,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     reserveSpace.start();
     threads.push({ terminate: () => void reserveSpace.stop() });
     const close = async (): Promise<void> => {
-      await Promise.all([
-        ...[control.stop(closeMs), reserveSpace.stop()],
+      const [isSound] = await Promise.all([
         ledgerThread.stop(node === null ? closeMs : leaveMs),
+        ...[control.stop(closeMs), reserveSpace.stop()],
       ]);
+      if (node === null && isSound) writeCleanEnd(files.database);
       watch.stop();
       monitors.close();
       counter.close();

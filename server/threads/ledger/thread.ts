@@ -1,5 +1,6 @@
 /** Starts the ledger's thread and watches it. */
 
+import { takeCleanEnd } from '../../../db/clean-end.ts';
 import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MigrationStep } from '../../../db/migrate.ts';
 import type { DataDirFiles } from '../../app/data-dir.ts';
@@ -48,8 +49,8 @@ export interface LedgerThread {
   resume(ms: number): Promise<boolean>;
   /** Commands from here on, and those since it left, are for another process to write. */
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;
-  /** Writes what is queued, at most so long, then ends the thread. */
-  stop(ms: number): Promise<void>;
+  /** Writes what is queued, at most so long, then ends the thread. @returns whether the database was closed, and nothing was wrong with it. */
+  stop(ms: number): Promise<boolean>;
   terminate(): void;
   /** Nothing may be sold from here on, although the ledger writes: why. */
   readonly suspended: Promise<string>;
@@ -57,7 +58,7 @@ export interface LedgerThread {
   readonly damage: Promise<string>;
 }
 
-/** How long a start waits for a look through the file. */
+/** How long a start waits for a look through the file, unless it was closed in order. */
 const quickMs = 2000;
 
 /** @throws AppError data_dir_unreadable, database_corrupt, database_newer. */
@@ -71,6 +72,7 @@ export async function startLedger(order: {
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
 }): Promise<LedgerThread> {
   const { files, nativeBinding, follows, node, onMigration = () => undefined } = order;
+  const isClean = node === null && takeCleanEnd(files.database);
   const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
   const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
@@ -96,6 +98,15 @@ export async function startLedger(order: {
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
   });
+  let isSound = true;
+  client.onHealth(({ ok }) => {
+    if (!ok) isSound = false;
+  });
+  const noteDamage = ([found]: readonly string[]) => {
+    if (found !== undefined) isSound = false;
+  };
+  void check.quick.then(noteDamage);
+  void check.full.then(noteDamage);
   const stopWatching = watchThread(thread, (reason) => {
     ready.reject(new AppError('thread_died', { thread: 'ledger', reason: reason }));
     client.fail(ledgerLost);
@@ -111,7 +122,7 @@ export async function startLedger(order: {
   let spare: MessagePort | null = first.port2;
   try {
     // Nothing is written to a file that is damaged.
-    if (await within(check.quick, quickMs)) rejectDamage(await check.quick);
+    if (!isClean && (await within(check.quick, quickMs))) rejectDamage(await check.quick);
     const port = first.port1;
     const start = {
       kind: 'start',
@@ -162,8 +173,9 @@ export async function startLedger(order: {
       async stop(ms) {
         stopWatching();
         thread.postMessage({ kind: 'close' });
-        await within(closed.promise, ms);
+        const isClosed = await within(closed.promise, ms);
         terminate();
+        return isClosed && isSound;
       },
       terminate,
       suspended: suspended.promise,

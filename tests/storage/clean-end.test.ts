@@ -1,0 +1,91 @@
+/** A start looks through the whole file before it writes to it, unless the server that had it ended in order. */
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
+import { createSite, type Site } from './support.ts';
+
+let site: Site;
+let database: string;
+let note: string;
+
+beforeEach(async () => {
+  site = createSite();
+  await site.setUp('http://127.0.0.1:9');
+  database = join(site.dataDir, 'gateway.db');
+  note = `${database}.clean`;
+});
+afterEach(() => site.close());
+
+const ended = async (signal: 'SIGTERM' | 'SIGKILL') => {
+  const serving = await site.serve();
+  expect(existsSync(note)).toBe(false);
+  serving.child.kill(signal);
+  await serving.ended();
+  return serving;
+};
+
+test('a server that ends in order says so, a command in between keeps it, and one that is killed says nothing', async () => {
+  await ended('SIGTERM');
+  expect(existsSync(note)).toBe(true);
+  await site.ok(['option', 'set', 'Notice=x']);
+  expect(existsSync(note)).toBe(true);
+  await ended('SIGKILL');
+  expect(existsSync(note)).toBe(false);
+  // What was not known to be sound stays so.
+  await site.ok(['option', 'set', 'Notice=y']);
+  expect(existsSync(note)).toBe(false);
+});
+
+test('the note is true of the file as it was left alone, and is gone once it was read', async () => {
+  await ended('SIGTERM');
+  const text = readFileSync(note, 'utf8');
+  expect(takeCleanEnd(database)).toBe(true);
+  expect(existsSync(note)).toBe(false);
+  expect(takeCleanEnd(database)).toBe(false);
+  for (const touch of [
+    () => writeFileSync(note, text.slice(0, 9)),
+    () => utimesSync(database, 1, 1),
+    () => appendFileSync(database, Buffer.alloc(1)),
+    () => writeFileSync(`${database}-wal`, 'x'),
+  ]) {
+    writeFileSync(note, text);
+    touch();
+    expect(takeCleanEnd(database)).toBe(false);
+    expect(existsSync(note)).toBe(false);
+  }
+  // Beside a log that was not folded into the file nothing is said.
+  writeCleanEnd(database);
+  expect(existsSync(note)).toBe(false);
+});
+
+test('a file that is damaged is not opened after a crash; after an end in order its damage is found while it serves, and sells nothing', async () => {
+  await ended('SIGTERM');
+  const { Database } = await import('bun:sqlite');
+  const opened = new Database(database);
+  const [[root]] = opened.query("SELECT rootpage FROM sqlite_master WHERE name = 'redemptions'").values() as [[number]];
+  const [[size]] = opened.query('PRAGMA page_size').values() as [[number]];
+  opened.close();
+  const target = openSync(database, 'r+');
+  writeSync(target, Buffer.alloc(size, 0xa5), 0, size, (root - 1) * size);
+  closeSync(target);
+  const rejected = await site.run(['serve', '--port', '0']);
+  expect([rejected.code, rejected.err]).toEqual([1, expect.stringContaining('damaged')]);
+
+  writeCleanEnd(database);
+  const serving = await site.serve();
+  const ready = async () => (await fetch(`${serving.url}/readyz`)).status;
+  await expect.poll(ready).toBe(503);
+  serving.child.kill('SIGTERM');
+  await serving.ended();
+  expect(existsSync(note)).toBe(false);
+});
