@@ -85,7 +85,7 @@ export interface Gateway extends Omit<StopHandler, 'fail' | 'stopAfterHandover'>
 }
 
 const closeMs = 1000;
-/** Returning a node's leases takes a round trip over the network. */
+/** Folding the log into the file takes its time on a busy disk, returning a node's leases a round trip over the network. */
 const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
@@ -175,7 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push({ terminate: () => void reserveSpace.stop() });
     const close = async (): Promise<void> => {
       const [isSound] = await Promise.all([
-        ledgerThread.stop(node === null ? closeMs : leaveMs),
+        ledgerThread.stop(leaveMs),
         ...[control.stop(closeMs), reserveSpace.stop()],
       ]);
       if (node === null && isSound) writeCleanEnd(files.database);

@@ -34,9 +34,17 @@ const ended = async (signal: 'SIGTERM' | 'SIGKILL') => {
   return serving;
 };
 
+/** On a busy machine one may be stopped while it looks through the file: then nothing is said. */
+const endedInOrder = () =>
+  expect
+    .poll(async () => {
+      await ended('SIGTERM');
+      return existsSync(note);
+    })
+    .toBe(true);
+
 test('a server that ends in order says so, a command in between keeps it, and one that is killed says nothing', async () => {
-  await ended('SIGTERM');
-  expect(existsSync(note)).toBe(true);
+  await endedInOrder();
   await site.ok(['option', 'set', 'Notice=x']);
   expect(existsSync(note)).toBe(true);
   await ended('SIGKILL');
@@ -47,7 +55,7 @@ test('a server that ends in order says so, a command in between keeps it, and on
 });
 
 test('the note is true of the file as it was left alone, and is gone once it was read', async () => {
-  await ended('SIGTERM');
+  await endedInOrder();
   const text = readFileSync(note, 'utf8');
   expect(takeCleanEnd(database)).toBe(true);
   expect(existsSync(note)).toBe(false);
@@ -69,7 +77,7 @@ test('the note is true of the file as it was left alone, and is gone once it was
 });
 
 test('a file that is damaged is not opened after a crash; after an end in order its damage is found while it serves, and sells nothing', async () => {
-  await ended('SIGTERM');
+  await endedInOrder();
   const { Database } = await import('bun:sqlite');
   const opened = new Database(database);
   const [[root]] = opened.query("SELECT rootpage FROM sqlite_master WHERE name = 'redemptions'").values() as [[number]];
