@@ -72,13 +72,31 @@ export const messageOf = (error: unknown, language: Language): string =>
       ? error.message
       : String(error);
 
+/** What the system says of a file, as an error of ours. */
+function ofFile(error: unknown): unknown {
+  const { code, path } = Object(error) as { readonly code?: unknown; readonly path?: unknown };
+  if (error instanceof AppError || typeof path !== 'string' || path === '') return error;
+  if (code === 'ENOENT') return new AppError('not_found', { what: path }, error);
+  const words: Readonly<Record<string, Fix>> = {
+    EISDIR: { zh: '是一个目录', en: 'it is a directory' },
+    ENOTDIR: { zh: '路径中有一段不是目录', en: 'a part of its path is not a directory' },
+    EACCES: { zh: '没有权限', en: 'permission denied' },
+    EPERM: { zh: '没有权限', en: 'permission denied' },
+  };
+  const found = typeof code === 'string' ? words[code] : undefined;
+  if (found === undefined) return error;
+  const [zh, en] = [`${path}：${found.zh}`, `${path}: ${found.en}`];
+  return new AppError('usage', { detail: en, detail_zh: zh, detail_en: en }, error);
+}
+
 /** @returns the exit code. */
 export function printError(
-  error: unknown,
+  thrown: unknown,
   language: Language,
   { json, debug, color }: { readonly json: boolean; readonly debug: boolean; readonly color: boolean },
   write: (text: string) => void,
 ): number {
+  const error = ofFile(thrown);
   const known = error instanceof AppError ? error : null;
   const code = known?.code ?? 'internal';
   const message = messageOf(error, language);
@@ -92,7 +110,9 @@ export function printError(
   } else {
     const say = (name: keyof typeof words) => textIn(words[name], language);
     const [mark = '', gap = ''] = say('error').split(/(?= $)/);
-    write(`${color ? failure(mark) : mark}${gap}${safeText(message)}\n`);
+    // That there are differences is an answer and no failure.
+    const head = code === 'differences' ? '' : `${color ? failure(mark) : mark}${gap}`;
+    write(`${head}${safeText(message)}\n`);
     if (usage !== undefined) write(`  ${say('usage')}${safeText(String(usage))}\n`);
     if (hint !== undefined) write(`  ${say(usage === undefined ? 'fix' : 'example')}${safeText(hint)}\n`);
     if (fix?.topic !== undefined) write(`  ${say('see')}gateway help ${fix.topic}\n`);

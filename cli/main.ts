@@ -10,6 +10,15 @@ const args =
     : argv.map((arg) => (arg === '--json' ? '--json=' : arg === '--no-color' ? '--color=never' : arg));
 const hasFlag = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
 
+/** Programs read JSON where they asked for it, whichever way. */
+const wantsJson = (): boolean =>
+  hasFlag('--json') ||
+  hasFlag('--jq') ||
+  args.some(
+    (arg, at) =>
+      /^(?:-o|--output)=?jsonl?$/.test(arg) || (/^(?:-o|--output)$/.test(arg) && /^jsonl?$/.test(args[at + 1] ?? '')),
+  );
+
 /** What was said of colours, wherever it stands. */
 function colorFlag(): string | undefined {
   const at = args.findIndex((arg) => arg === '--color' || arg.startsWith('--color='));
@@ -151,7 +160,7 @@ async function printFailure(error: unknown): Promise<number> {
     error,
     languageOf(languageFlag(), process.env),
     {
-      json: hasFlag('--json') || hasFlag('--jq'),
+      json: wantsJson(),
       debug: hasFlag('--debug'),
       color: wantsColor(colorFlag(), process.env, process.stderr.isTTY === true),
     },

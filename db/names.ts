@@ -6,6 +6,7 @@ const queries: Readonly<Record<string, string>> = {
   tag: "SELECT DISTINCT tag FROM channels WHERE tag <> '' ORDER BY tag LIMIT 1000",
   token: 'SELECT name FROM tokens WHERE deleted_at IS NULL ORDER BY name LIMIT 1000',
   user: 'SELECT username FROM users WHERE deleted_at IS NULL ORDER BY username LIMIT 1000',
+  group: 'SELECT DISTINCT group_name FROM users WHERE deleted_at IS NULL ORDER BY group_name LIMIT 1000',
   model: 'SELECT DISTINCT models FROM channels LIMIT 1000',
 };
 

@@ -1,13 +1,28 @@
-/** What `gateway top` shows: how channels and models do in the last hour, as facts and as lines. */
+/** What `gateway top` shows: how channels and models do in the last minute and the last hour, as facts and as lines. */
 
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { ChannelState } from '../../server/contract/traffic.ts';
 import type { Context } from '../context.ts';
 import { type TableColumn, table } from '../table.ts';
 import type { Money } from './money.ts';
 
-interface TopRow {
+interface Minute {
+  /** Requests a minute; of channels attempts. */
+  readonly requests: number;
+  /** Percent; null = there were none. */
+  readonly success: number | null;
+  /** Milliseconds. */
+  readonly first_token: number | null;
+  readonly p95: number | null;
+  readonly tokens_per_second: number | null;
+}
+
+/** All but `minute` are of the last hour. */
+export interface TopRow {
   readonly name: string;
+  readonly minute: Minute;
   readonly requests_per_minute: number;
   /** Percent; null = there were none. */
   readonly success: number | null;
@@ -38,24 +53,44 @@ export interface Top {
   readonly models: readonly TopModel[];
 }
 
+type Recent = OutputOf<EndpointOf<'traffic.now'>>;
+
+const quietMinute: Minute = { requests: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
+
 const perMinute = (count: number): number => Math.round((count / 60) * 10) / 10;
 const percent = (good: number, all: number): number | null => (all === 0 ? null : Math.round((good / all) * 1000) / 10);
+/** Of the last minute, scaled to one where fewer seconds are known. */
+export function minuteOf(figures: Recent['total'] | undefined, seconds: number): Minute {
+  if (figures === undefined) return quietMinute;
+  const { count, failed, first_token, p95, tokens_per_second } = figures;
+  return {
+    ...{ first_token, p95, tokens_per_second },
+    requests: Math.round((count * 600) / seconds) / 10,
+    success: percent(count - failed, count),
+  };
+}
+
 /** Rows that need an operator come first. */
 const order: readonly ChannelState[] = ['failing', 'slow', 'serving', 'standby', 'idle', 'disabled'];
 
 export async function topOf(context: Context): Promise<Top> {
   const client = await context.client();
   const range = { range: '1h', points: false, limit: 1000 } as const;
-  const [states, channels, models] = await Promise.all([
+  const [states, channels, models, recent] = await Promise.all([
     client.call('traffic.channels'),
     client.call('traffic.all', { ...range, by: 'channel' }),
     client.call('traffic.all', { ...range, by: 'model' }),
+    client.call('traffic.now'),
   ]);
+  const { seconds } = recent;
+  const minutes = new Map(recent.channels.map((one) => [one.id, one]));
+  const ofModel = new Map(recent.models.map((one) => [one.name, one]));
   const traffic = new Map(channels.series.map(({ id, total }) => [id, total]));
   const rows = states.map(({ requests_per_minute, ...state }): TopChannel => {
     const total = traffic.get(state.id);
     return {
       ...state,
+      minute: minuteOf(minutes.get(state.id), seconds),
       requests_per_minute,
       success: total === undefined ? null : percent(total.attempts - total.failed, total.attempts),
       first_token: total?.first_token.p50 ?? null,
@@ -67,11 +102,13 @@ export async function topOf(context: Context): Promise<Top> {
     channels: rows.toSorted(
       (a, b) =>
         order.indexOf(a.state) - order.indexOf(b.state) ||
+        b.minute.requests - a.minute.requests ||
         b.requests_per_minute - a.requests_per_minute ||
         a.name.localeCompare(b.name),
     ),
     models: models.series.map(({ name, total }) => ({
       name,
+      minute: minuteOf(ofModel.get(name), seconds),
       requests_per_minute: perMinute(total.requests),
       success: percent(total.requests - total.errors, total.requests),
       first_token: total.first_token.p50,
@@ -110,7 +147,11 @@ const chinese: Readonly<Record<ChannelState, string>> = {
   disabled: '已禁用',
 };
 
-const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
+/** Two digits of seconds while they say something; what is short in milliseconds. */
+export const duration = (ms: number | null): string =>
+  ms === null ? '–' : ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)}s`;
+/** A longer forecast says nothing. */
+const maxDays = 365;
 const formatNumber = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);
 
 /** @param room cells of a line. */
@@ -118,18 +159,25 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
   const { say } = context;
   if (top.channels.length === 0)
     return [say('还没有渠道：gateway channel add', 'no channels yet: gateway channel add')];
+  // The last minute stands first: in an incident the hour is too late. 1m and 1h say over what.
   const shared: readonly TableColumn[] = [
-    { name: say('次/分', 'req/min'), right: true },
-    { name: say('成功', 'success'), right: true },
-    { name: say('首字 s', 'TTFT s'), right: true },
-    { name: 'p95 s', right: true },
-    { name: 'tok/s', right: true, priority: 2 },
+    { name: say('请求 1m', 'req 1m'), right: true },
+    { name: say('成功 1m', 'ok 1m'), right: true },
+    { name: 'p95 1m', right: true },
+    { name: say('次/分 1h', 'rpm 1h'), right: true, priority: 3 },
+    { name: say('成功 1h', 'ok 1h'), right: true },
+    { name: 'p95 1h', right: true, priority: 2 },
+    { name: say('首字 1h', 'TTFT 1h'), right: true, priority: 4 },
+    { name: 'tok/s 1h', right: true, priority: 5 },
   ];
   const cells = (row: TopRow): string[] => [
+    String(row.minute.requests),
+    formatNumber(row.minute.success, '%'),
+    duration(row.minute.p95),
     String(row.requests_per_minute),
-    formatNumber(row.success, ' %'),
-    seconds(row.first_token),
-    seconds(row.p95),
+    formatNumber(row.success, '%'),
+    duration(row.p95),
+    duration(row.first_token),
     formatNumber(row.tokens_per_second),
   ];
   const look = { maxWidth: room, header: true, color: false };
@@ -139,14 +187,16 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
       { name: say('状态', 'state') },
       ...shared,
       { name: say('今日', 'today'), right: true },
-      { name: say('余额可用', 'lasts'), right: true, priority: 1 },
+      { name: say('余额可用', 'lasts'), right: true, priority: 6 },
     ],
     top.channels.map((row) => [
       safeLine(row.name),
       say(chinese[row.state], row.state),
       ...cells(row),
       money.of(row.charged_today),
-      formatNumber(row.balance_lasts_days, ' d'),
+      row.balance_lasts_days !== null && row.balance_lasts_days > maxDays
+        ? say('超过一年', '> 1 year')
+        : formatNumber(row.balance_lasts_days, ' d'),
     ]),
     look,
   );

@@ -61,6 +61,7 @@ import { createTasks, type TasksService } from '../domain/tasks/service.ts';
 import { createChatLinks } from '../domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from '../domain/tokens/service.ts';
 import { createModelLevels, type ModelLevels } from '../domain/traffic/model-levels.ts';
+import { createRecent, type Recent } from '../domain/traffic/recent.ts';
 import { TrafficRecorder } from '../domain/traffic/recorder.ts';
 import { createTraffic, type TrafficService } from '../domain/traffic/service.ts';
 import { type ChannelStates, createChannelStates } from '../domain/traffic/states.ts';
@@ -124,6 +125,7 @@ export interface Services {
   readonly usage: UsageService;
   readonly traffic: TrafficService;
   readonly channelStates: ChannelStates;
+  readonly recentTraffic: () => Promise<Recent>;
   readonly modelLevels: ModelLevels;
   readonly trafficRecorder: TrafficRecorder;
   readonly practice: PracticeService;
@@ -340,6 +342,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),
     traffic: createTraffic(deps),
+    recentTraffic: createRecent(deps),
     channelStates: createChannelStates({ ...deps, options }),
     modelLevels: createModelLevels(deps),
     trafficRecorder: new TrafficRecorder({ ...deps, options }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Context } from '../../cli/context.ts';
 import type { Money } from '../../cli/parts/money.ts';
-import { failureLine, type Top, type TopChannel, topLines } from '../../cli/parts/top.ts';
+import { duration, failureLine, minuteOf, type Top, type TopChannel, topLines } from '../../cli/parts/top.ts';
 import { openDatabase } from '../../db/open.ts';
 import { createTrafficRepository, type TrafficRow } from '../../db/repositories/traffic.ts';
 import { trafficCounters } from '../../server/contract/traffic.ts';
@@ -14,7 +14,8 @@ import { createRunner } from './runner.ts';
 const context = (language: 'zh' | 'en') =>
   ({ language, say: (zh: string, en: string) => (language === 'zh' ? zh : en) }) as unknown as Context;
 const money = { of: (quota: number) => `$${quota / 500_000}` } as unknown as Money;
-const quiet = { requests_per_minute: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
+const minute = { requests: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
+const quiet = { minute, requests_per_minute: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
 const failing: TopChannel = {
   ...{
     id: 2,
@@ -26,13 +27,14 @@ const failing: TopChannel = {
     words: '401 Incorrect API key',
   },
   ...{ saved_by: [{ name: 'primary', requests: 104 }], charged_today: 0, balance_lasts_days: 0 },
-  ...{ ...quiet, requests_per_minute: 2, success: 0 },
+  ...{ ...quiet, minute: { ...minute, requests: 6, success: 0, p95: 240 }, requests_per_minute: 2, success: 0 },
 };
 const top: Top = {
   channels: [
     failing,
     {
       ...{ id: 1, name: 'primary', state: 'serving', since: 0, failed: 0, saved: 0, saved_by: [], words: '' },
+      minute: { requests: 240, success: 100, first_token: 290, p95: 1900, tokens_per_second: 90 },
       ...{ requests_per_minute: 210, success: 99.8, first_token: 310, p95: 3200, tokens_per_second: 87.5 },
       ...{ charged_today: 5_140_000, balance_lasts_days: 31 },
     },
@@ -54,21 +56,35 @@ test('what fails is said with when, how often, whose words, and who served in it
 
 test('channels and models stand in one table each, with figures or a dash', () => {
   const lines = topLines(top, context('en'), money, 200);
-  expect(lines[0]).toMatch(/channel +state +req\/min +success +TTFT s +p95 s +tok\/s +today +lasts/i);
-  expect(lines[1]).toMatch(/batch +failing +2 +0 % +– +– +– +\$0 +0 d/);
-  expect(lines[2]).toMatch(/primary +serving +210 +99.8 % +0.31 +3.20 +87.5 +\$10.28 +31 d/);
+  expect(lines[0]).toMatch(
+    /channel +state +req 1m +ok 1m +p95 1m +rpm 1h +ok 1h +p95 1h +TTFT 1h +tok\/s 1h +today +lasts/i,
+  );
+  expect(lines[1]).toMatch(/batch +failing +6 +0% +240ms +2 +0% +– +– +– +\$0 +0 d/);
+  expect(lines[2]).toMatch(/primary +serving +240 +100% +1.90s +210 +99.8% +3.20s +310ms +87.5 +\$10.28 +31 d/);
   expect(lines[3]).toContain('401 Incorrect API key');
-  expect(lines.join('\n')).toMatch(/gpt-4o.* +20 +– +– +– +– +\$1/);
+  expect(lines.join('\n')).toMatch(/gpt-4o.* +0 +– +– +20 +– +– +– +– +\$1/);
   expect(lines.join('\n')).not.toContain('\u001b');
   expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
 });
 
-test('where a line is short, the speed goes before how long the balance lasts, and both before anything else', () => {
+test('where a line is short, figures of the hour go before those of the minute, and success stays to the last', () => {
   const heads = (room: number): string => topLines(top, context('en'), money, room)[0] ?? '';
-  const widths = Array.from({ length: 100 }, (_, at) => 110 - at);
+  const widths = Array.from({ length: 130 }, (_, at) => 140 - at);
   const gone = (name: string): number => widths.find((room) => !heads(room).toLowerCase().includes(name)) ?? 0;
-  expect(gone('tok/s')).toBeGreaterThan(gone('lasts'));
-  expect(gone('lasts')).toBeGreaterThan(gone('today'));
+  const order = ['lasts', 'tok/s 1h', 'ttft 1h', 'rpm 1h', 'p95 1h', 'ok 1h'].map(gone);
+  expect(order.toSorted((one, other) => other - one)).toEqual(order);
+  expect(heads(80).toLowerCase()).toContain('ok 1h');
+  expect(heads(80).toLowerCase()).toContain('p95 1m');
+});
+
+test('a minute of which fewer seconds are known is scaled, and an empty one says nothing of success', () => {
+  const figures = { count: 50, failed: 5, p95: 10, first_token: null, tokens_per_second: null, charge: 1 };
+  expect(minuteOf(figures, 5)).toMatchObject({ requests: 600, success: 90 });
+  expect(minuteOf(undefined, 60)).toMatchObject({ requests: 0, success: null });
+});
+
+test('a time is in milliseconds below a second', () => {
+  expect([null, 4, 999, 1000, 12_345].map(duration)).toEqual(['–', '4ms', '999ms', '1.00s', '12.3s']);
 });
 
 test('a gateway without channels or requests says so', () => {

@@ -909,6 +909,20 @@ export const filled: Answers = {
   'log.verify': { checked: 7, unequal: 1, wrong: [{ id: 32, quota: 1175, expected: 1174 }] },
   'traffic.all': traffic,
   'traffic.self': traffic,
+  'traffic.now': {
+    ...{ seconds: 60, refused: 2 },
+    total: { count: 12, failed: 1, p95: 2500, first_token: 420, tokens_per_second: 81.5, charge: 15_850 },
+    channels: [{ id: 21, count: 11, failed: 1, p95: 2500, first_token: 420, tokens_per_second: 81.5, charge: 14_675 }],
+    models: [
+      { name: 'gpt-4o', count: 11, failed: 1, p95: 2500, first_token: 420, tokens_per_second: 81.5, charge: 14_675 },
+    ],
+    keys: [
+      {
+        ...{ id: 31, name: 'laptop', user: 'mira', count: 12, failed: 1, charge: 15_850 },
+        ...{ p95: 2500, first_token: 420, tokens_per_second: 81.5 },
+      },
+    ],
+  },
   'traffic.channels': channels.map(({ id, name, status }, at) => ({
     id,
     name,
@@ -1227,6 +1241,10 @@ export const empty: Answers = {
     total: stats(0),
     series: [],
   }),
+  'traffic.now': {
+    ...{ seconds: 60, refused: 0, channels: [], models: [], keys: [] },
+    total: { count: 0, failed: 0, p95: null, first_token: null, tokens_per_second: null, charge: 0 },
+  },
   'traffic.channels': [],
   'statement.get': {
     ...{ month: '2026-11', from: 0, to: 0, of: 'user', id: 7, name: 'Mira', username: 'mira', site: '' },

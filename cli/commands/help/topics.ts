@@ -65,6 +65,22 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_CONTEXT', zh: '已登录的网关', en: 'remote gateway by name' },
   { name: 'GATEWAY_HOST', zh: '监听地址', en: 'address to listen on' },
   { name: 'GATEWAY_PORT', zh: '端口', en: 'port' },
+  { name: 'GATEWAY_RELAYS', zh: '转发线程数（同 --relays）', en: 'relay threads, as --relays' },
+  { name: 'GATEWAY_METRICS', zh: '指标的监听地址（同 --metrics）', en: 'address for metrics, as --metrics' },
+  { name: 'GATEWAY_METRICS_TOKEN', zh: '读取指标所需的令牌', en: 'token that reading metrics needs' },
+  {
+    name: 'GATEWAY_DETACHED',
+    zh: '设置后，终端关闭（SIGHUP）不会结束服务',
+    en: 'when set, closing the terminal (SIGHUP) does not end the server',
+  },
+  { name: 'GATEWAY_SETUP_CODE', zh: '初始化码（同 --code）', en: 'code of the set-up, as --code' },
+  { name: 'GATEWAY_NO_KEYRING', zh: '设置后，登录信息存于文件', en: 'when set, sign-ins are kept in files' },
+  { name: 'OTEL_SDK_DISABLED', zh: '设为 true 时不发送追踪', en: 'true sends no traces' },
+  {
+    name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    zh: '追踪的接收地址（优先于 OTEL_EXPORTER_OTLP_ENDPOINT）',
+    en: 'where traces go, before OTEL_EXPORTER_OTLP_ENDPOINT',
+  },
   {
     name: 'GATEWAY_IDLE_SECONDS',
     zh: '两次请求之间连接可空闲的秒数（8 至 255，默认 120）',

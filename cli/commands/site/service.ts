@@ -91,11 +91,13 @@ Wants=network-online.target
 
 [Service]
 Environment=${unitPath(`GATEWAY_DATA_DIR=${dataDir}`)}
+# What stands in gateway.env below wins over these two.
+Environment=GATEWAY_HOST=127.0.0.1 GATEWAY_PORT=${port}
 # What is owed goes here when that disk is full: a mount of its own is safest. PrivateTmp ends with the service.
 Environment=GATEWAY_OWED_DIR=${owedFolder}
 # GATEWAY_SECRET_KEY_FILE, DATABASE_URL_FILE and whatever else \`gateway help environment\` lists may stand in here.
 EnvironmentFile=-/etc/gateway/gateway.env
-ExecStart=${unitWord(start)} serve --host 127.0.0.1 --port ${port}
+ExecStart=${unitWord(start)} serve
 # No ExecReload: settings act at once. A new executable: systemctl restart gateway.
 Restart=on-failure
 RestartSec=2

@@ -33,6 +33,15 @@ export const barShape = z.object({
   latency: z.nullable(z.int()),
   level: z.enum(periodLevels),
 });
+/** Of the last minute: requests, by channel attempts. */
+const recent = {
+  count: z.int(),
+  failed: z.int(),
+  p95: z.nullable(z.int()),
+  first_token: z.nullable(z.int()),
+  tokens_per_second: z.nullable(z.number()),
+  charge: z.int(),
+};
 const range = {
   /** 24h without it. */
   range: z.optional(z.enum(['15m', '1h', '6h', '24h', '7d', '30d', '90d'])),
@@ -87,6 +96,23 @@ export const trafficEndpoints = [
     input: z.object({ ...range, by: z.optional(z.enum(['none', 'model', 'token'])) }),
     output: answer,
     summary: { zh: '自己的流量统计', en: 'Traffic of own keys' },
+  }),
+  endpoint({
+    id: 'traffic.now',
+    method: 'GET',
+    path: '/api/traffic/now',
+    access: 'admin',
+    input: z.object({}),
+    output: z.object({
+      /** That the figures are about: 60, or fewer where there is very much. */
+      seconds: z.int(),
+      refused: z.int(),
+      total: z.object(recent),
+      channels: z.array(z.object({ id: z.int(), ...recent })),
+      models: z.array(z.object({ name: z.string(), ...recent })),
+      keys: z.array(z.object({ id: z.int(), name: z.string(), user: z.string(), ...recent })),
+    }),
+    summary: { zh: '最近一分钟的流量', en: 'Traffic of the last minute' },
   }),
   endpoint({
     id: 'traffic.channels',

@@ -6,6 +6,7 @@ import {
   type RequestError,
   requestErrors,
   type TrafficCounter,
+  trafficBounds,
   trafficBuckets,
   trafficCounters,
 } from '../../contract/traffic.ts';
@@ -59,13 +60,25 @@ export const histogramOf = (row: Counters, name: 'latency' | 'first'): number[] 
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
+/** What the slowest can have taken: the sum, less the least that the others took. @param sum milliseconds of all. */
+function mostOf(counts: readonly number[], sum: number): number {
+  const top = counts.findLastIndex((count) => count > 0);
+  const others = counts.reduce(
+    (ms, count, at) => ms + (at === top ? count - 1 : count) * (trafficBounds[at - 1] ?? 0),
+    0,
+  );
+  return Math.max(trafficBounds[top - 1] ?? 0, Math.round(sum - others));
+}
+
 function percentilesOf(row: Counters, name: 'latency' | 'first'): Percentiles {
   const counts = histogramOf(row, name);
   const all = counts.reduce((sum, count) => sum + count, 0);
+  const most = mostOf(counts, row[`${name}_ms`]);
+  const within = (value: number | null): number | null => (value === null ? null : Math.min(value, most));
   return {
     mean: all === 0 ? null : Math.round(row[`${name}_ms`] / all),
-    p50: percentileOf(counts, 0.5),
-    p95: percentileOf(counts, 0.95),
+    p50: within(percentileOf(counts, 0.5)),
+    p95: within(percentileOf(counts, 0.95)),
   };
 }
 
