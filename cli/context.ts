@@ -72,6 +72,7 @@ export interface Context {
   noteLine(values: FlagValues, input?: string): void;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
+  /** What comes later opens it anew. */
   close(): Promise<void>;
 }
 
@@ -195,7 +196,9 @@ export function createContext(
       if (!/^(y|yes|是)$/i.test(answer.trim())) throw new AppError('cancelled');
     },
     async close() {
-      await (await client?.catch(() => null))?.close();
+      const open = client;
+      client = null;
+      await (await open?.catch(() => null))?.close();
     },
   };
 }

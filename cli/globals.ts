@@ -73,3 +73,25 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
 };
 
 export const aliases: Readonly<Record<string, string>> = { list: 'ls', rm: 'delete', create: 'new', get: 'show' };
+
+/** Headings of `gateway --help`, by what one wants to do; each command stands under one. */
+export const tasks: readonly (Pick<Flag, 'zh' | 'en'> & { readonly names: readonly string[] })[] = [
+  { zh: '开始', en: 'Begin', names: ['setup', 'serve', 'connect', 'chat', 'exec', 'env', 'agents'] },
+  { zh: '观察', en: 'Watch', names: ['board', 'top', 'status', 'logs', 'doctor', 'alert', 'route'] },
+  { zh: '上游', en: 'Upstreams', names: ['channel', 'tag', 'model', 'ratios'] },
+  {
+    zh: '用户与密钥',
+    en: 'People and keys',
+    names: ['token', 'user', 'access-token', 'redemption', 'payment', 'statement', 'drawing', 'task'],
+  },
+  { zh: '设置', en: 'Settings', names: ['option', 'apply', 'diff', 'export', 'import'] },
+  {
+    zh: '维护',
+    en: 'Keep it running',
+    names: ['backup', 'db', 'ledger', 'audit', 'secrets', 'node', 'service', 'upgrade', 'bench', 'mock-upstream'],
+  },
+  { zh: '远程与脚本', en: 'Elsewhere and in scripts', names: ['login', 'logout', 'whoami', 'context', 'api'] },
+];
+
+/** Whatever stands nowhere else. */
+export const otherTask: Pick<Flag, 'zh' | 'en'> = { zh: '其他', en: 'More' };

@@ -112,11 +112,8 @@ async function main(): Promise<number> {
     await restartWithMemory();
     await startThreads();
   }
-  const [{ asHelpFlag, createProgram, trailingGlobals, isHelp }, { languageOf }, { wantsColor }] = await Promise.all([
-    import('./program.ts'),
-    import('./context.ts'),
-    import('./color.ts'),
-  ]);
+  const [{ asHelpFlag, createProgram, namesNoCommand, trailingGlobals, isHelp }, { languageOf }, { wantsColor }] =
+    await Promise.all([import('./program.ts'), import('./context.ts'), import('./color.ts')]);
   const language = languageOf(languageFlag(), process.env);
   const streams = {
     out: standardOutput,
@@ -130,16 +127,15 @@ async function main(): Promise<number> {
     stdin: process.stdin,
     language,
   };
-  const words = trailingGlobals(asHelpFlag(args));
+  let words = trailingGlobals(asHelpFlag(args));
   const program = createProgram(deps, words);
   try {
-    if (args.length === 0) {
-      if (!streams.outIsTty) {
+    if (namesNoCommand(args)) {
+      if (!streams.outIsTty || process.stdin.isTTY !== true) {
         program.outputHelp();
         return 0;
       }
-      words.push('status');
-      streams.err.write('gateway --help\n\n');
+      words = ['board', ...args];
     }
     await program.parseAsync(words, { from: 'user' });
     return 0;

@@ -7,7 +7,7 @@ import { textIn } from '../server/contract/language.ts';
 import type { CommandRow, FlagValues } from './command.ts';
 import { commands } from './commands/index.ts';
 import { createContext, type GlobalFlags } from './context.ts';
-import { aliases, globals, nouns } from './globals.ts';
+import { aliases, globals, nouns, otherTask, tasks } from './globals.ts';
 import { guarded, type Streams } from './output.ts';
 import { commandLine } from './parts/command-line.ts';
 
@@ -78,7 +78,17 @@ export function createProgram(programDeps: ProgramDeps, args?: readonly string[]
     const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
     addOptions(leaf, row, deps.language);
   }
+  // Groups stand in the order of their first command.
+  (program.commands as Command[]).sort((one, other) => taskOf(one) - taskOf(other));
+  for (const command of program.commands)
+    command.helpGroup(`${textIn(tasks[taskOf(command)] ?? otherTask, deps.language)}${say('：', ':')}`);
   return program;
+}
+
+/** Its heading in the list of all commands; those without one come last. */
+function taskOf(command: Command): number {
+  const at = tasks.findIndex(({ names }) => names.includes(command.name()));
+  return at < 0 ? tasks.length : at;
 }
 
 function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDeps): Command {
@@ -158,19 +168,25 @@ function withMissing(error: AppError, row: CommandRow, values: FlagValues, posit
   return new AppError(error.code, { ...error.params, example }, error.cause);
 }
 
-/** Flags every command has may stand before it: they are moved behind its name. */
-export function trailingGlobals(args: readonly string[]): string[] {
-  const before: string[] = [];
+/** @returns how many words at the beginning are flags that every command has, with their values. */
+function globalsAt(args: readonly string[]): number {
   let at = 0;
   while (args[at]?.startsWith('-') === true) {
     const word = args[at] ?? '';
     const row = globals.find(({ flag }) => flag.split(/[ ,]+/).includes(word.split('=')[0] ?? ''));
-    if (row === undefined) return [...args];
-    const takesNext = row.flag.includes('<') && !word.includes('=');
-    before.push(...args.slice(at, at + (takesNext ? 2 : 1)));
-    at += takesNext ? 2 : 1;
+    if (row === undefined) break;
+    at += row.flag.includes('<') && !word.includes('=') ? 2 : 1;
   }
-  const rest = args.slice(at);
+  return Math.min(at, args.length);
+}
+
+/** Whether no command is named, but at most which gateway, and how it is shown. */
+export const namesNoCommand = (args: readonly string[]): boolean => globalsAt(args) === args.length;
+
+/** Flags every command has may stand before it: they are moved behind its name. */
+export function trailingGlobals(args: readonly string[]): string[] {
+  const at = globalsAt(args);
+  const [before, rest] = [args.slice(0, at), args.slice(at)];
   const name = commands
     .map((row) => row.name.split(' '))
     .filter((words) => words.every((word, index) => rest[index] === word))

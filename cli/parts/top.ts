@@ -57,8 +57,9 @@ type Recent = OutputOf<EndpointOf<'traffic.now'>>;
 
 const quietMinute: Minute = { requests: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
 
-const perMinute = (count: number): number => Math.round((count / 60) * 10) / 10;
-const percent = (good: number, all: number): number | null => (all === 0 ? null : Math.round((good / all) * 1000) / 10);
+export const perMinute = (count: number): number => Math.round((count / 60) * 10) / 10;
+export const percent = (good: number, all: number): number | null =>
+  all === 0 ? null : Math.round((good / all) * 1000) / 10;
 /** Of the last minute, scaled to one where fewer seconds are known. */
 export function minuteOf(figures: Recent['total'] | undefined, seconds: number): Minute {
   if (figures === undefined) return quietMinute;
@@ -69,6 +70,46 @@ export function minuteOf(figures: Recent['total'] | undefined, seconds: number):
     success: percent(count - failed, count),
   };
 }
+
+/** The same hour with a newer minute. */
+export function withMinute(top: Top, { seconds, channels, models }: Recent): Top {
+  const byChannel = new Map(channels.map((one) => [one.id, one]));
+  const byModel = new Map(models.map((one) => [one.name, one]));
+  const known = new Set(top.models.map(({ name }) => name));
+  const rows = top.channels.map((row): TopChannel => {
+    const minute = minuteOf(byChannel.get(row.id), seconds);
+    return { ...row, minute, state: stateNow(row.state, minute) };
+  });
+  return {
+    channels: rows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state)),
+    models: [
+      ...top.models.map((row) => ({ ...row, minute: minuteOf(byModel.get(row.name), seconds) })),
+      // So new that the hour does not have them yet.
+      ...models
+        .filter(({ name }) => name !== '' && !known.has(name))
+        .map((one) => ({ ...newRow(one, seconds), name: one.name, charged: one.charge })),
+    ],
+  };
+}
+
+/** Fewer say nothing. */
+const minFailing = 3;
+
+/** Windows of traffic come a little later than what the minute shows. */
+const stateNow = (state: ChannelState, { requests, success }: Minute): ChannelState =>
+  state !== 'disabled' && state !== 'failing' && requests >= minFailing && success !== null && success < 50
+    ? 'failing'
+    : state;
+
+/** Of what the hour does not have yet. */
+export const newRow = (figures: Recent['total'], seconds: number): Omit<TopRow, 'name'> => ({
+  minute: minuteOf(figures, seconds),
+  requests_per_minute: perMinute(figures.count),
+  success: percent(figures.count - figures.failed, figures.count),
+  first_token: figures.first_token,
+  p95: figures.p95,
+  tokens_per_second: figures.tokens_per_second,
+});
 
 /** Rows that need an operator come first. */
 const order: readonly ChannelState[] = ['failing', 'slow', 'serving', 'standby', 'idle', 'disabled'];
@@ -126,6 +167,9 @@ export function failureLine(channel: Failing, { say }: Pick<Context, 'say'>): st
   const { name, since, failed, saved, saved_by: by, words } = channel;
   const when = since === 0 ? '' : new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ');
   const who = by.map((one) => one.name).join(', ');
+  // Seen in the last minute alone: more is not known yet.
+  if (failed === 0)
+    return safeLine(say(`${name}：最近一分钟的请求失败`, `${name}: requests of the last minute failed`));
   const rescue =
     saved === 0
       ? say('无其他渠道代为完成', 'no other channel served them')
@@ -146,6 +190,8 @@ const chinese: Readonly<Record<ChannelState, string>> = {
   idle: '空闲',
   disabled: '已禁用',
 };
+
+export const stateWord = (state: ChannelState, say: Context['say']): string => say(chinese[state], state);
 
 /** Two digits of seconds while they say something; what is short in milliseconds. */
 export const duration = (ms: number | null): string =>
@@ -180,6 +226,8 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     duration(row.first_token),
     formatNumber(row.tokens_per_second),
   ];
+  const today = money.column('', (row: TopChannel) => row.charged_today);
+  const spend = money.column('', (row: TopModel) => row.charged);
   const look = { maxWidth: room, header: true, color: false };
   const channels = table(
     [
@@ -191,9 +239,9 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     ],
     top.channels.map((row) => [
       safeLine(row.name),
-      say(chinese[row.state], row.state),
+      stateWord(row.state, say),
       ...cells(row),
-      money.of(row.charged_today),
+      today.value(row, top.channels),
       row.balance_lasts_days !== null && row.balance_lasts_days > maxDays
         ? say('超过一年', '> 1 year')
         : formatNumber(row.balance_lasts_days, ' d'),
@@ -202,7 +250,7 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
   );
   const models = table(
     [{ name: say('模型', 'model') }, ...shared, { name: say('一小时费用', 'hour'), right: true }],
-    top.models.map((row) => [safeLine(row.name), ...cells(row), money.of(row.charged)]),
+    top.models.map((row) => [safeLine(row.name), ...cells(row), spend.value(row, top.models)]),
     look,
   );
   const failing = top.channels.filter(({ state }) => state === 'failing').map((one) => failureLine(one, context));

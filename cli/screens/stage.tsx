@@ -23,19 +23,24 @@ export interface StageOptions {
   readonly whole?: boolean;
   /** Esc ends the screen as if it were done. */
   readonly escapeEnds?: boolean;
+  /** Esc is the scene's own key. */
+  readonly ownEscape?: boolean;
 }
 
 /** @param scene gets the function that ends it. @throws AppError cancelled */
 export function stage<Result>(
   scene: (finish: (result: Result) => void) => ReactElement,
-  { whole = false, escapeEnds = false }: StageOptions = {},
+  { whole = false, escapeEnds = false, ownEscape = false }: StageOptions = {},
 ): Promise<Result | undefined> {
   const ended = Promise.withResolvers<Result | undefined>();
   // Raw mode is on before anything is drawn: keys typed at once would be echoed into the screen.
   if (process.stdin.isTTY) process.stdin.setRawMode(true);
   const drawing = render(
     <Escapes
-      onCancel={() => end(() => (escapeEnds ? ended.resolve(undefined) : ended.reject(new AppError('cancelled'))))}
+      onCancel={() => {
+        if (ownEscape) return;
+        end(() => (escapeEnds ? ended.resolve(undefined) : ended.reject(new AppError('cancelled'))));
+      }}
       onInterrupt={() => end(() => process.exit(130))}
     >
       {scene((result) => end(() => ended.resolve(result)))}

@@ -15,6 +15,7 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
   return [
     ['status'],
     ['top'],
+    ['board'],
     ['channel', 'list'],
     ['channel', 'get', 'main'],
     ['channel', 'get', '99'],

@@ -13,7 +13,13 @@ import { createRunner } from './runner.ts';
 
 const context = (language: 'zh' | 'en') =>
   ({ language, say: (zh: string, en: string) => (language === 'zh' ? zh : en) }) as unknown as Context;
-const money = { of: (quota: number) => `$${quota / 500_000}` } as unknown as Money;
+const money = {
+  of: (quota: number) => `$${quota / 500_000}`,
+  column: (name: string, amount: (row: object) => number) => ({
+    name,
+    value: (row: object) => `$${amount(row) / 500_000}`,
+  }),
+} as unknown as Money;
 const minute = { requests: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
 const quiet = { minute, requests_per_minute: 0, success: null, first_token: null, p95: null, tokens_per_second: null };
 const failing: TopChannel = {

@@ -96,6 +96,13 @@ export const siteRows: readonly CommandRow[] = [
     load: async () => (await import('./status.ts')).status,
   },
   {
+    name: 'board',
+    zh: '站点的实时面板（终端中直接运行 gateway 即是）',
+    en: 'the live board of a site; on a terminal, gateway alone is it',
+    examples: ['board', 'board --url https://ai.example.com'],
+    load: async () => (await import('./board.ts')).board,
+  },
+  {
     name: 'top',
     zh: '实时显示渠道和模型的流量',
     en: 'live traffic of channels and models',

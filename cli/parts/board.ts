@@ -1,0 +1,558 @@
+/** What the board of a terminal shows, as lines: figures with their curves above, one list below, keys at the foot. Pure. */
+
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { Log } from '../../server/contract/entities.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
+import { storedIn } from '../../server/contract/stored-texts.ts';
+import type { ChannelState } from '../../server/contract/traffic.ts';
+import type { Context } from '../context.ts';
+import { shorten, type TableColumn, table } from '../table.ts';
+import type { Money } from './money.ts';
+import {
+  duration,
+  failureLine,
+  minuteOf,
+  stateWord,
+  type Top,
+  type TopChannel,
+  type TopModel,
+  type TopRow,
+} from './top.ts';
+
+export const boardViews = ['channels', 'models', 'keys', 'log'] as const;
+export type BoardView = (typeof boardViews)[number];
+
+type Recent = OutputOf<EndpointOf<'traffic.now'>>;
+
+export interface BoardKey extends TopRow {
+  readonly id: number;
+  readonly user: string;
+  /** Quota of the hour. */
+  readonly charged: number;
+}
+
+export interface BoardData {
+  readonly site: string;
+  /** Where it is: an address, or the data directory. */
+  readonly place: string;
+  readonly served: boolean;
+  readonly top: Top;
+  readonly keys: readonly BoardKey[];
+  readonly recent: Recent;
+  /** By windows of five minutes, the oldest first. */
+  readonly history: {
+    readonly requests: readonly number[];
+    readonly errors: readonly number[];
+    readonly p95: readonly number[];
+    readonly charge: readonly number[];
+  };
+  /** The newest first. */
+  readonly log: readonly Log[];
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+export interface BoardState {
+  readonly view: BoardView;
+  /** By what `itemsOf` calls it; '' = the first. */
+  readonly selected: string;
+  readonly filter: string;
+  /** The filter is being typed. */
+  readonly typing: boolean;
+  /** The selected row is opened. */
+  readonly opened: boolean;
+  /** The keys are listed. */
+  readonly help: boolean;
+  readonly paused: boolean;
+  /** Of the last action; or a question that y answers. */
+  readonly message: string;
+}
+
+export const firstState: BoardState = {
+  ...{ view: 'channels', selected: '', filter: '', typing: false, opened: false, help: false, paused: false },
+  message: '',
+};
+
+/** How a line looks, where colours may be used; the words say it too. */
+export type Look = 'title' | 'heading' | 'selected' | 'bad' | 'warn' | 'good' | 'dim' | 'plain';
+export interface BoardLine {
+  readonly text: string;
+  readonly look: Look;
+}
+
+export interface BoardRoom {
+  readonly columns: number;
+  readonly rows: number;
+  /** Block characters can be drawn. */
+  readonly unicode: boolean;
+}
+
+const bars = '▁▂▃▄▅▆▇█';
+const plainBars = '_.-=+*#@';
+
+/** @returns the newest values that fit; nothing is a gap at the foot, and the highest fills the line. */
+export function sparkline(values: readonly number[], cells: number, unicode: boolean): string {
+  const shown = values.slice(-Math.max(0, cells));
+  const most = Math.max(...shown, 0);
+  const marks = unicode ? bars : plainBars;
+  return shown
+    .map((value) => (most === 0 || value === 0 ? marks[0] : marks[Math.max(1, Math.round((value / most) * 7))]))
+    .join('');
+}
+
+export interface BoardItem {
+  readonly key: string;
+  /** What a filter looks at. */
+  readonly words: string;
+}
+
+/** Rows of a view that the filter leaves, in their order. */
+export function itemsOf(data: BoardData, { view, filter }: Pick<BoardState, 'view' | 'filter'>): readonly BoardItem[] {
+  const all: readonly BoardItem[] =
+    view === 'channels'
+      ? data.top.channels.map(({ id, name, state }) => ({ key: String(id), words: `${name} ${state}` }))
+      : view === 'models'
+        ? data.top.models.map(({ name }) => ({ key: name, words: name }))
+        : view === 'keys'
+          ? data.keys.map(({ id, name, user }) => ({ key: String(id), words: `${name} ${user}` }))
+          : data.log.map((row) => ({ key: String(row.id), words: Object.values(row).join(' ') }));
+  const needle = filter.toLowerCase();
+  return needle === '' ? all : all.filter(({ words }) => words.toLowerCase().includes(needle));
+}
+
+/** @returns the place of the selected row; the first where it is gone. */
+export const placeOf = (items: readonly BoardItem[], selected: string): number =>
+  Math.max(
+    0,
+    items.findIndex(({ key }) => key === selected),
+  );
+
+const looks: Partial<Readonly<Record<ChannelState, Look>>> = {
+  failing: 'bad',
+  slow: 'warn',
+  disabled: 'dim',
+  idle: 'dim',
+};
+const marks: Readonly<Record<ChannelState, string>> = {
+  ...{ serving: '●', slow: '◐', failing: '✗', standby: '○', idle: '·', disabled: '–' },
+};
+const plainMarks: Readonly<Record<ChannelState, string>> = {
+  ...{ serving: '*', slow: '~', failing: '!', standby: 'o', idle: '.', disabled: '-' },
+};
+
+interface Painter {
+  readonly data: BoardData;
+  readonly state: BoardState;
+  readonly room: BoardRoom;
+  readonly context: Pick<Context, 'say' | 'language'>;
+  readonly money: Money;
+}
+
+const line = (text: string, look: Look = 'plain'): BoardLine => ({ text, look });
+const cell = (text: string, cells: number): string => {
+  const fitted = shorten(text, cells);
+  return fitted + ' '.repeat(Math.max(0, cells - Bun.stringWidth(fitted)));
+};
+const ends = (left: string, right: string, columns: number): string => {
+  const rest = columns - Bun.stringWidth(right);
+  return rest < 8 ? shorten(left, columns) : `${cell(left, rest)}${right}`;
+};
+
+function clock(ms: number): string {
+  const at = new Date(ms);
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** Requests, errors, latency and spend: the last minute in figures, three hours as a curve. */
+function figures({ data, room, context: { say }, money }: Painter): BoardLine[] {
+  const { recent, history } = data;
+  const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
+  const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
+  const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
+  const parts: readonly (readonly [string, string, readonly number[]])[] = [
+    [say('请求', 'Requests'), `${requests}/min`, history.requests],
+    [
+      say('错误', 'Errors'),
+      `${failed}${recent.refused === 0 ? '' : say(` +${recent.refused} 拒`, ` +${recent.refused} ref`)}`,
+      history.errors,
+    ],
+    [say('延迟', 'P95'), duration(p95), history.p95],
+    [say('费用', 'Spend'), `${spend}/min`, history.charge],
+  ];
+  const width = Math.floor(room.columns / parts.length);
+  return [
+    line(parts.map(([name, value]) => cell(`${name} ${value}`, width - 1)).join(' '), 'title'),
+    line(parts.map(([, , values]) => cell(sparkline(values, width - 2, room.unicode), width - 1)).join(' '), 'dim'),
+  ];
+}
+
+function tabs({ data, state, room, context: { say } }: Painter): BoardLine {
+  const names: Readonly<Record<BoardView, string>> = {
+    ...{
+      channels: say('渠道', 'Channels'),
+      models: say('模型', 'Models'),
+      keys: say('密钥', 'Keys'),
+      log: say('日志', 'Log'),
+    },
+  };
+  const counts: Readonly<Record<BoardView, number | null>> = {
+    ...{ channels: data.top.channels.length, models: data.top.models.length, keys: data.keys.length, log: null },
+  };
+  const all = boardViews.map((view, at) => {
+    const count = counts[view];
+    const words = `${at + 1} ${names[view]}${count === null ? '' : ` ${count}`}`;
+    return view === state.view ? `[${words}]` : ` ${words} `;
+  });
+  const right = state.typing || state.filter !== '' ? `/${state.filter}${state.typing ? '_' : ''}` : '';
+  return line(ends(all.join(' '), right, room.columns), 'heading');
+}
+
+const percent = (value: number | null): string => (value === null ? '–' : `${value}%`);
+const minuteColumns = (say: Context['say']): readonly TableColumn[] => [
+  { name: say('请求 1m', 'req 1m'), right: true },
+  { name: say('成功 1m', 'ok 1m'), right: true },
+  { name: 'p95 1m', right: true, priority: 1 },
+  { name: say('成功 1h', 'ok 1h'), right: true, priority: 2 },
+  { name: 'p95 1h', right: true, priority: 3 },
+];
+const minuteCells = (row: TopRow): string[] => [
+  ...[String(row.minute.requests), percent(row.minute.success), duration(row.minute.p95)],
+  ...[percent(row.success), duration(row.p95)],
+];
+
+interface Listed {
+  readonly columns: readonly TableColumn[];
+  readonly cells: (key: string) => readonly string[];
+  readonly look: (key: string) => Look;
+}
+
+const errorType = 5;
+
+function listOf({ data, state, room, context: { say, language }, money }: Painter): Listed {
+  switch (state.view) {
+    case 'channels': {
+      const rows = new Map(data.top.channels.map((row) => [String(row.id), row]));
+      const today = money.column('', (row: TopChannel) => row.charged_today);
+      const glyphs = room.unicode ? marks : plainMarks;
+      return {
+        columns: [
+          { name: say('渠道', 'channel') },
+          { name: say('状态', 'state') },
+          ...minuteColumns(say),
+          { name: say('次/分 1h', 'rpm 1h'), right: true, priority: 4 },
+          { name: say('首字 1h', 'TTFT 1h'), right: true, priority: 5 },
+          { name: 'tok/s 1h', right: true, priority: 6 },
+          { name: say('余额可用', 'lasts'), right: true, priority: 7 },
+          { name: say('今日', 'today'), right: true, priority: 1 },
+        ],
+        cells: (key) => {
+          const row = rows.get(key);
+          if (row === undefined) return [];
+          const word = `${glyphs[row.state]} ${stateWord(row.state, say)}`;
+          return [
+            ...[safeLine(row.name), word, ...minuteCells(row), String(row.requests_per_minute)],
+            ...[duration(row.first_token), row.tokens_per_second === null ? '–' : String(row.tokens_per_second)],
+            ...[
+              row.balance_lasts_days === null ? '–' : `${row.balance_lasts_days} d`,
+              today.value(row, data.top.channels),
+            ],
+          ];
+        },
+        look: (key) => looks[rows.get(key)?.state ?? 'serving'] ?? 'plain',
+      };
+    }
+    case 'models': {
+      const rows = new Map(data.top.models.map((row) => [row.name, row]));
+      const spend = money.column('', (row: TopModel) => row.charged);
+      return {
+        columns: [
+          { name: say('模型', 'model') },
+          ...minuteColumns(say),
+          { name: say('次/分 1h', 'rpm 1h'), right: true, priority: 5 },
+          { name: say('首字 1h', 'TTFT 1h'), right: true, priority: 4 },
+          { name: say('费用 1h', 'spend 1h'), right: true, priority: 1 },
+        ],
+        cells: (key) => {
+          const row = rows.get(key);
+          return row === undefined
+            ? []
+            : [
+                ...[safeLine(key), ...minuteCells(row), String(row.requests_per_minute)],
+                ...[duration(row.first_token), spend.value(row, data.top.models)],
+              ];
+        },
+        look: (key) => ((rows.get(key)?.minute.success ?? 100) < badSuccess ? 'bad' : 'plain'),
+      };
+    }
+    case 'keys': {
+      const rows = new Map(data.keys.map((row) => [String(row.id), row]));
+      const spend = money.column('', (row: BoardKey) => row.charged);
+      return {
+        columns: [
+          { name: say('密钥', 'key') },
+          { name: say('用户', 'user'), priority: 2 },
+          ...minuteColumns(say),
+          { name: say('费用 1h', 'spend 1h'), right: true, priority: 1 },
+        ],
+        cells: (key) => {
+          const row = rows.get(key);
+          return row === undefined
+            ? []
+            : [safeLine(row.name), safeLine(row.user), ...minuteCells(row), spend.value(row, data.keys)];
+        },
+        look: (key) => ((rows.get(key)?.minute.success ?? 100) < badSuccess ? 'bad' : 'plain'),
+      };
+    }
+    case 'log': {
+      const rows = new Map(data.log.map((row) => [String(row.id), row]));
+      return {
+        columns: [
+          { name: say('时间', 'time') },
+          { name: say('结果', 'result') },
+          { name: say('模型', 'model') },
+          { name: say('用户/密钥', 'user/key'), priority: 1 },
+          { name: say('渠道', 'channel'), priority: 4 },
+          { name: say('用时', 'took'), right: true },
+          { name: say('输入', 'in'), right: true, priority: 3 },
+          { name: say('输出', 'out'), right: true, priority: 2 },
+          { name: say('费用', 'cost'), right: true },
+        ],
+        cells: (key) => {
+          const row = rows.get(key);
+          if (row === undefined) return [];
+          const who = [row.username, storedIn(row.token_name, language)].filter((one) => one !== '').join('/');
+          return [
+            ...[clock(row.created_at * 1000), resultOf(row, say), safeLine(row.model_name), safeLine(who)],
+            ...[row.channel === 0 ? '' : safeLine(row.channel_name || `#${row.channel}`), duration(msOf(row))],
+            ...[String(row.prompt_tokens || ''), String(row.completion_tokens || '')],
+            row.quota === 0 ? '' : money.of(row.quota, 'exact'),
+          ];
+        },
+        look: (key) => (rows.get(key)?.type === errorType ? 'bad' : 'plain'),
+      };
+    }
+  }
+}
+
+/** Percent; below it a row stands out. */
+const badSuccess = 80;
+
+const msOf = ({ other, use_time: seconds }: Log): number => Number(/"ms":(\d+)/.exec(other)?.[1] ?? seconds * 1000);
+
+function resultOf(row: Log, say: Context['say']): string {
+  if (row.end_reason === 'refused') return say('拒绝', 'refused');
+  if (row.type === errorType) return say('失败', 'FAILED');
+  if (row.type !== 2) return say('其他', 'other');
+  return row.end_reason === 'completed' ? 'ok' : say('中断', 'cut');
+}
+
+/** What stands instead of the list when a row is opened. */
+function details(painter: Painter, key: string): BoardLine[] {
+  const { data, state, context, money } = painter;
+  const { say, language } = context;
+  const pair = (name: string, value: string): BoardLine => line(`  ${cell(name, 18)} ${safeLine(value)}`);
+  const rates = (row: TopRow): BoardLine[] => [
+    pair(
+      say('最近一分钟', 'last minute'),
+      say(
+        `${row.minute.requests} 次，成功 ${percent(row.minute.success)}，p95 ${duration(row.minute.p95)}`,
+        `${row.minute.requests} requests, ${percent(row.minute.success)} ok, p95 ${duration(row.minute.p95)}`,
+      ),
+    ),
+    pair(
+      say('最近一小时', 'last hour'),
+      say(
+        `每分钟 ${row.requests_per_minute} 次，成功 ${percent(row.success)}，p95 ${duration(row.p95)}，首字 ${duration(row.first_token)}`,
+        `${row.requests_per_minute} a minute, ${percent(row.success)} ok, p95 ${duration(row.p95)}, first token ${duration(row.first_token)}`,
+      ),
+    ),
+  ];
+  if (state.view === 'channels') {
+    const row = data.top.channels.find(({ id }) => String(id) === key);
+    if (row === undefined) return [];
+    return [
+      line(` ${safeLine(row.name)}  #${row.id}  ${stateWord(row.state, say)}`, 'title'),
+      ...(row.state === 'failing' ? [line(` ${failureLine(row, context)}`, 'bad')] : []),
+      ...rates(row),
+      pair(say('今日费用', 'charged today'), money.of(row.charged_today)),
+      ...(row.balance_lasts_days === null
+        ? []
+        : [pair(say('余额可用', 'balance lasts'), `${row.balance_lasts_days} d`)]),
+    ];
+  }
+  if (state.view === 'log') {
+    const row = data.log.find(({ id }) => String(id) === key);
+    if (row === undefined) return [];
+    const said = safeLine(storedIn(row.content, language));
+    return [
+      line(` ${row.request_id}  ${resultOf(row, say)}`, 'title'),
+      ...(said === '' ? [] : [line(` ${said}`, row.type === errorType ? 'bad' : 'plain')]),
+      pair(say('时间', 'time'), new Date(row.created_at * 1000).toISOString()),
+      pair(say('模型', 'model'), row.model_name),
+      pair(say('用户', 'user'), `${row.username} / ${storedIn(row.token_name, language)}`),
+      pair(say('渠道', 'channel'), row.channel === 0 ? '–' : `${row.channel_name} #${row.channel}`),
+      pair(say('用时', 'took'), duration(msOf(row))),
+      pair('tokens', `${row.prompt_tokens} / ${row.completion_tokens}`),
+      pair(say('费用', 'cost'), money.of(row.quota, 'exact')),
+      line(''),
+      line(`  gateway logs explain ${row.id}`, 'dim'),
+    ];
+  }
+  const row: TopRow | undefined =
+    state.view === 'models'
+      ? data.top.models.find(({ name }) => name === key)
+      : data.keys.find(({ id }) => String(id) === key);
+  return row === undefined ? [] : [line(` ${safeLine(row.name)}`, 'title'), ...rates(row)];
+}
+
+/** Of the name in a line that has more to say. */
+const maxNoteName = 24;
+
+/** A line that is too long goes on below, further in. */
+function wrapped({ text, look }: BoardLine, columns: number): BoardLine[] {
+  const rows: BoardLine[] = [];
+  let rest = text;
+  while (Bun.stringWidth(rest) > columns) {
+    const fits = shorten(rest, columns).slice(0, -1);
+    const gap = fits.lastIndexOf(' ');
+    const cut = gap > columns / 2 ? gap : fits.length;
+    rows.push(line(rest.slice(0, cut), look));
+    rest = `    ${rest.slice(cut).trimStart()}`;
+  }
+  return [...rows, line(rest, look)];
+}
+
+const helpLines = ({ say }: Pick<Context, 'say'>): readonly BoardLine[] =>
+  [
+    ['1 2 3 4  Tab', say('渠道、模型、密钥、日志', 'channels, models, keys, log')],
+    ['↑ ↓  j k', say('选择；PgUp、PgDn、g、G 翻页', 'select; PgUp, PgDn, g, G by pages')],
+    ['Enter  Esc', say('打开所选行，返回', 'open the selected row, go back')],
+    ['/', say('过滤，Esc 清除', 'filter, Esc clears it')],
+    ['t', say('测试所选渠道', 'test the selected channel')],
+    ['d  e', say('禁用、启用所选渠道或密钥', 'disable or enable the selected channel or key')],
+    ['o', say('在控制台中的地址', 'its address in the console')],
+    ['space', say('暂停', 'pause')],
+    ['?  q', say('本帮助，退出', 'this help, quit')],
+  ].map(([keys = '', words = '']) => line(`  ${cell(keys, 16)} ${words}`));
+
+/** Lines above the list and below it. */
+const headLines = 5;
+const footLines = 2;
+
+/** @returns as many lines as there is room for, less one: a terminal that is full to its last cell scrolls. */
+export function boardLines(painter: Painter): BoardLine[] {
+  const { data, state, room, context } = painter;
+  const { say } = context;
+  const live = !data.served
+    ? say('服务未运行：gateway serve', 'no server is running: gateway serve')
+    : state.paused
+      ? say('已暂停', 'paused')
+      : say('实时', 'live');
+  const head = [
+    line(
+      ends(`gateway  ${safeLine(data.site)}  ${safeLine(data.place)}`, `${live}  ${clock(data.at)}`, room.columns),
+      data.served ? 'title' : 'warn',
+    ),
+    ...figures(painter),
+    line('', 'plain'),
+    tabs(painter),
+  ];
+  const height = Math.max(1, room.rows - 1 - headLines - footLines);
+  const listed = state.help ? helpLines(context) : bodyOf(painter, height);
+  const body = [...listed, ...latest(painter, height - listed.length)];
+  const keys = state.typing
+    ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
+    : state.opened || state.help
+      ? say('Esc 返回  q 退出', 'Esc back  q quit')
+      : say(
+          '↑↓ 选择  Enter 打开  t 测试  d 禁用  / 过滤  1-4 视图  ? 帮助  q 退出',
+          '↑↓ select  Enter open  t test  d disable  / filter  1-4 view  ? help  q quit',
+        );
+  return [
+    ...head,
+    ...Array.from({ length: height }, (_, at) => body[at] ?? line('')),
+    line(shorten(state.message, room.columns), state.message === '' ? 'plain' : 'warn'),
+    line(shorten(keys, room.columns), 'dim'),
+  ];
+}
+
+/** Lines that make it worth it: a gap, a heading and a few rows. */
+const minLatest = 5;
+
+/** What is left below a short list shows the newest rows of the log. */
+function latest(painter: Painter, height: number): readonly BoardLine[] {
+  const { data, state, room } = painter;
+  if (height < minLatest || state.view === 'log' || state.opened || state.help || state.filter !== '') return [];
+  const ofLog: Painter = { ...painter, state: { ...state, view: 'log' } };
+  const items = itemsOf(data, ofLog.state).slice(0, height - 2);
+  if (items.length === 0) return [];
+  const { columns, cells, look } = listOf(ofLog);
+  const rows = items.map(({ key }) => cells(key));
+  const [head = '', ...texts] = table(columns, rows, { maxWidth: room.columns - 2, header: true, color: false });
+  return [
+    line(''),
+    line(`  ${head}`, 'heading'),
+    ...texts.map((text, at) => line(`  ${text}`, look(items[at]?.key ?? '') === 'bad' ? 'bad' : 'dim')),
+  ];
+}
+
+function bodyOf(painter: Painter, height: number): readonly BoardLine[] {
+  const { data, state, room, context } = painter;
+  const { say } = context;
+  const items = itemsOf(data, state);
+  const place = placeOf(items, state.selected);
+  const key = items[place]?.key ?? '';
+  if (items.length === 0) {
+    const none: Readonly<Record<BoardView, string>> = {
+      channels: say('还没有渠道：gateway channel add', 'no channels yet: gateway channel add'),
+      models: say('过去一小时没有请求', 'no requests in the last hour'),
+      keys: say('过去一小时没有请求', 'no requests in the last hour'),
+      log: say('还没有日志', 'nothing in the log yet'),
+    };
+    return [
+      line(
+        `  ${state.filter === '' ? none[state.view] : say(`没有匹配“${state.filter}”的行`, `nothing matches “${state.filter}”`)}`,
+        'dim',
+      ),
+    ];
+  }
+  if (state.opened) return details(painter, key).flatMap((one) => wrapped(one, room.columns));
+  const { columns, cells, look } = listOf(painter);
+  // The heading, and below a failing channel what its upstream says.
+  const failing = state.view === 'channels' ? data.top.channels.find(({ id }) => String(id) === key) : undefined;
+  const note =
+    failing?.state === 'failing'
+      ? [
+          line(
+            shorten(
+              `  ${failureLine({ ...failing, name: shorten(failing.name, maxNoteName) }, context)}`,
+              room.columns,
+            ),
+            'bad',
+          ),
+        ]
+      : [];
+  const visible = Math.max(1, height - 1 - note.length);
+  const from = Math.max(0, Math.min(place - Math.floor(visible / 2), items.length - visible));
+  const shown = items.slice(from, from + visible);
+  const texts = table(
+    columns,
+    shown.map((item) => cells(item.key)),
+    { maxWidth: room.columns - 2, header: true, color: false },
+  );
+  const [head = '', ...rows] = texts;
+  return [
+    line(`  ${head}`, 'heading'),
+    ...rows.map((text, at) => {
+      const item = shown[at]?.key ?? '';
+      const isSelected = item === key;
+      return line(`${isSelected ? (room.unicode ? '▸' : '>') : ' '} ${text}`, isSelected ? 'selected' : look(item));
+    }),
+    ...note,
+  ];
+}
+
+/** @returns whether block characters arrive as they are: by the locale, as other programs decide it. */
+export const drawsUnicode = (env: Readonly<Record<string, string | undefined>>): boolean =>
+  /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
