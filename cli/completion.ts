@@ -108,7 +108,7 @@ const contextNames = async (env: Environment): Promise<string[]> =>
 const agentNames = async (): Promise<string[]> =>
   (await import('../server/contract/agents.ts')).agents.map(({ name }) => name);
 const providerNames = async (): Promise<string[]> =>
-  (await import('../server/providers/catalogue.ts')).providers.map(({ slug }) => slug);
+  (await import('../server/app/data-dir-commands.ts')).providerNames();
 
 /** What a command works on. */
 async function argumentsOf(command: string, env: Environment): Promise<string[]> {
@@ -154,7 +154,7 @@ async function existing(noun: string, env: Environment): Promise<string[]> {
 /** Those that lie in the data directory. */
 async function backupNames(env: Environment): Promise<string[]> {
   const [{ backupFiles }, { resolveDataDir }] = await Promise.all([
-    import('../server/domain/backup/files.ts'),
+    import('../server/app/data-dir-commands.ts'),
     import('../server/app/data-dir.ts'),
   ]);
   try {

@@ -68,7 +68,7 @@ export class BoardSource {
       client.call('traffic.now'),
       client.call('log.tail', { after: newest, limit: newest < 0 ? firstLog : maxLog }),
     ]);
-    this.log = [...rows.toReversed(), ...this.log].slice(0, maxLog);
+    this.log = [...rows.toReversed().filter(({ id }) => id > newest), ...this.log].slice(0, maxLog);
     if (this.site === '') this.site = String((await client.call('status.get')).system_name ?? '');
     const used = new Map(recent.keys.map((one) => [one.id, one]));
     return {

@@ -201,8 +201,11 @@ function Board({ context, onEnd }: BoardProps) {
       return;
     }
     if (input === 'q' && !state.typing) return onEnd();
-    if (act(input)) return;
-    change((old) => pressed(old, { input, key: { ...key } }, data, Math.max(1, rows - pageMargin)));
+    // What is pasted, or typed faster than it is read, comes as one.
+    const each = input.length > 1 ? [...input] : [input];
+    if (each.length === 1 && act(input)) return;
+    const page = Math.max(1, rows - pageMargin);
+    change((old) => each.reduce((state, one) => pressed(state, { input: one, key: { ...key } }, data, page), old));
   });
 
   const room = { columns, rows, unicode: drawsUnicode(context.env) };

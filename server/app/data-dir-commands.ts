@@ -23,6 +23,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export { type BackupFile, backupFiles, backupNamed };
 
+/** What `--type` of a channel may be. Read when it is asked for: a catalogue is much to load for other commands. */
+export const providerNames = async (): Promise<string[]> =>
+  (await import('../providers/catalogue.ts')).providers.map(({ slug }) => slug);
+
 /** @throws AppError backup_damaged */
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;
 
