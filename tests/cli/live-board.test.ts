@@ -78,7 +78,7 @@ test.each([
 
 test('the minute stands above: requests, errors with what was refused, latency, spend, each with its curve', () => {
   const [title = '', figures = '', curves = ''] = texts();
-  expect(title).toMatch(/^gateway {2}Ours {2}https:\/\/ai\.example\.com +live {2}\d\d:00:00$/);
+  expect(title).toMatch(/^gateway {2}Ours {2}https:\/\/ai\.example\.com +live {2}\d\d:\d\d:00$/);
   expect(figures).toMatch(/Requests 120\/min +Errors 5% \+3 ref +P95 1\.90s +Spend \$1\.20\/min/);
   expect(curves).toMatch(/^▁▃▅█ +▁▁█▁ +▁▅█▅ +▁▅▅█/);
 });

@@ -360,7 +360,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
         [key.enter, '/gpt-5'],
         [key.escape, 'RESULT'],
         ['1', 'CHANNEL'],
-        ['t', 'east'],
+        ['t', 'tired: ok'],
         ['d', 'y yes'],
         ['n', 'nothing was changed'],
         ['o', 'channel/edit'],
