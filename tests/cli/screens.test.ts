@@ -61,6 +61,8 @@ afterAll(() => {
 
 /** The screen after each step, as far as it is another than the one before. */
 async function played({ args, begins, steps, answers = filled, env = {}, language = 'en', rows, columns }: Scene) {
+  // Another scene may have moved the clock.
+  vi.setSystemTime(now * 1000);
   const lines = [`$ gateway ${args.join(' ')}${language === 'zh' ? '   # in Chinese' : ''}`];
   let calls: string[] = [];
   /** Lists that are renewed ask again and again. */
