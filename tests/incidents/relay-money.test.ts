@@ -1,7 +1,7 @@
 /** Money that others lost, gave away or made up while relaying. */
 import { afterEach, beforeEach, expect } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { completion, type Script, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { incident } from './incident.ts';
 
 let gateway: TestGateway;
@@ -32,6 +32,11 @@ const streaming = (...frames: string[]) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(frames.join(''));
   });
+/** Answers after a while, as long as it may. */
+const withinLimit: Script = async (response, { body }) => {
+  await Bun.sleep(20);
+  sendJson(response, completion(10, JSON.parse(String(body)).max_tokens));
+};
 const rows = async () => (await gateway.logs()).filter(({ type }) => type === 2);
 const ended = () => expect.poll(() => gateway.relay.open()).toBe(0);
 
@@ -78,10 +83,7 @@ incident('new-api#6609', 'parallel requests each read the same balance and overs
   await gateway.option('ModelRatio', '{"gpt-4o-mini":1}');
   await gateway.channel(upstream.url);
   key = (await gateway.token()).key;
-  upstream.script(async (response) => {
-    await Bun.sleep(20);
-    sendJson(response, completion(10, 100));
-  });
+  upstream.script(withinLimit);
   const statuses = await Promise.all(
     Array.from({ length: 50 }, async () => {
       const response = await ask({ max_tokens: 100 });
@@ -113,10 +115,7 @@ incident(
   async () => {
     await gateway.channel(upstream.url);
     key = (await gateway.token({ unlimited_quota: false, remain_quota: 300 })).key;
-    upstream.script(async (response) => {
-      await Bun.sleep(20);
-      sendJson(response, completion(10, 40));
-    });
+    upstream.script(withinLimit);
     await Promise.all(Array.from({ length: 30 }, async () => (await ask({ max_tokens: 40 })).text()));
     expect((await rows()).reduce((sum, { quota }) => sum + quota, 0)).toBeLessThanOrEqual(300);
   },
@@ -125,10 +124,7 @@ incident(
 incident('litellm#34732', 'parallel requests of a session passed its budget together', async () => {
   await gateway.channel(upstream.url);
   key = (await gateway.token({ day_budget: 300 })).key;
-  upstream.script(async (response) => {
-    await Bun.sleep(20);
-    sendJson(response, completion(10, 40));
-  });
+  upstream.script(withinLimit);
   await Promise.all(Array.from({ length: 30 }, async () => (await ask({ max_tokens: 40 })).text()));
   expect((await rows()).reduce((sum, { quota }) => sum + quota, 0)).toBeLessThanOrEqual(300);
 });
