@@ -213,9 +213,15 @@ function isAbandoned(file: string): boolean {
 }
 
 /** @param works what came before still serves while the site cannot be reached. @returns null = the site ended it. @throws AppError server_unreachable */
-async function renew(url: string, former: Kept, works: boolean): Promise<Kept | null> {
+async function renew(
+  url: string,
+  former: Kept,
+  works: boolean,
+  more: Record<string, string> = {},
+): Promise<Kept | null> {
   try {
-    const answer = await post(url, '/oauth/token', { grant_type: 'refresh_token', refresh_token: former.refresh });
+    const form = { grant_type: 'refresh_token', refresh_token: former.refresh, ...more };
+    const answer = await post(url, '/oauth/token', form);
     const issued = issuedIn(answer, Date.now());
     if (issued !== null) return issued;
     if (answer === null || answer.error === 'invalid_grant') return null;
@@ -268,6 +274,17 @@ export async function accessToken(
     const other = await kept(env, name);
     if (other !== null && other.refresh !== latest.refresh && other.end > Date.now()) return other.access;
     throw new AppError('signed_out', { url });
+  });
+}
+
+/** A token for a program that keeps it: of a day, where others are of an hour. The next one that is asked for is short again. @throws AppError signed_out, server_unreachable */
+export function longToken(env: Environment, name: string, url: string): Promise<string> {
+  return locked(env, name, async () => {
+    const former = await kept(env, name);
+    const renewed = former === null ? null : await renew(url, former, false, { kept: 'true' });
+    if (renewed === null) throw new AppError('signed_out', { url });
+    await keep(env, name, { ...renewed, renewAt: 0 });
+    return renewed.access;
   });
 }
 

@@ -11,7 +11,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { type Agent, type AgentFile, type AgentSettings, modelFor } from '../../server/contract/agents.ts';
+import {
+  type Agent,
+  type AgentFile,
+  type AgentSettings,
+  type ListedModel,
+  type ModelSize,
+  modelFor,
+  sizeOf,
+} from '../../server/contract/agents.ts';
 
 export interface AgentRun {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -23,15 +31,18 @@ export interface AgentRun {
 /** Milliseconds that the list of models is waited for. */
 const timeoutMs = 3000;
 
-/** Models that the key may use; empty where no server answers. */
-export async function modelsOf(url: string, key: string): Promise<readonly string[]> {
+/** Models that the key may use, with what is known of their sizes; empty where no server answers. */
+async function modelsOf(url: string, key: string): Promise<Pick<AgentSettings, 'models' | 'limits'>> {
   try {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${url}/v1/models`, { headers, signal: AbortSignal.timeout(timeoutMs) });
-    const { data } = (await response.json()) as { data?: readonly { readonly id?: unknown }[] };
-    return (data ?? []).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+    const { data = [] } = (await response.json()) as { data?: readonly ListedModel[] };
+    const named = data.flatMap((card) => (typeof card.id === 'string' ? [{ id: card.id, size: sizeOf(card) }] : []));
+    const limits: Record<string, ModelSize> = {};
+    for (const { id, size } of named) if (size !== undefined) limits[id] = size;
+    return { models: named.map(({ id }) => id), limits };
   } catch {
-    return [];
+    return { models: [] };
   }
 }
 
@@ -40,8 +51,8 @@ export async function settingsFor(
   agent: Agent,
   { url, key, model }: { readonly url: string; readonly key: string; readonly model?: string | undefined },
 ): Promise<AgentSettings> {
-  const models = await modelsOf(url, key);
-  return { url, key, models, model: model ?? modelFor(agent, models) };
+  const known = await modelsOf(url, key);
+  return { url, key, ...known, model: model ?? modelFor(agent, known.models) };
 }
 
 type Tree = Readonly<Record<string, unknown>>;

@@ -8,6 +8,14 @@ export interface AgentSettings {
   readonly models: readonly string[];
   /** The one to begin with; '' = the program's own choice. */
   readonly model: string;
+  /** By the name of a model, as far as they are known. */
+  readonly limits?: Readonly<Record<string, ModelSize>>;
+}
+
+/** Tokens of the longest conversation and of the longest answer. */
+export interface ModelSize {
+  readonly context: number;
+  readonly output: number;
 }
 
 export interface AgentFile {
@@ -114,11 +122,15 @@ const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
 const opencodeModels = ({ model }: Pick<AgentSettings, 'model'>): Readonly<Record<string, string>> =>
   model === '' ? {} : { model: `gateway/${model}`, small_model: `gateway/${model}` };
-const opencodeProvider = ({ url, key, model, models }: AgentSettings) => ({
+/** Without sizes it shortens no conversation before it is too long. https://opencode.ai/config.json */
+const opencodeModel = (name: string, limit: ModelSize | undefined) => ({ name, ...(limit && { limit }) });
+const opencodeProvider = ({ url, key, model, models, limits = {} }: AgentSettings) => ({
   npm: '@ai-sdk/openai-compatible',
   name: 'gateway',
   options: { baseURL: `${url}/v1`, ...ifSet('apiKey', key) },
-  models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
+  models: Object.fromEntries(
+    [...models, model].filter((name) => name !== '').map((name) => [name, opencodeModel(name, limits[name])]),
+  ),
 });
 const opencodeConfig = (settings: AgentSettings): string =>
   json({
@@ -384,6 +396,31 @@ export const agents: readonly Agent[] = [
     },
   },
 ];
+
+/** What a site says of a model in `GET /v1/models`. */
+export interface ListedModel {
+  readonly id?: unknown;
+  readonly context_length?: unknown;
+  readonly max_completion_tokens?: unknown;
+}
+
+/** @returns undefined where one of them is not known. */
+export function sizeOf({ context_length: context, max_completion_tokens: output }: ListedModel): ModelSize | undefined {
+  return typeof context === 'number' && typeof output === 'number' ? { context, output } : undefined;
+}
+
+/** The models of a list as opencode's configuration names them. */
+export const opencodeList = (cards: readonly ListedModel[]): Readonly<Record<string, unknown>> => ({
+  provider: {
+    gateway: {
+      models: Object.fromEntries(
+        cards
+          .map((card) => [String(card.id), opencodeModel(String(card.id), sizeOf(card))] as const)
+          .filter(([name]) => writesText(name)),
+      ),
+    },
+  },
+});
 
 /** Models that do not write. */
 const silent = /embed|whisper|tts|dall-e|image|rerank|moderation|audio|realtime|transcribe|^mj_|^suno/i;

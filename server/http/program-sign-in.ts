@@ -71,6 +71,30 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       });
     }),
   );
+  // opencode's own login: it runs the command once, keeps what it printed, and reads the models with it at each start.
+  app.get(
+    '/.well-known/opencode',
+    mounted((request, response) => {
+      const at = site(request);
+      const variable = 'GATEWAY_TOKEN_OF_OPENCODE';
+      response.json({
+        auth: { command: ['gateway', 'token', 'print', '--kept'], env: variable },
+        config: {
+          provider: {
+            gateway: {
+              npm: '@ai-sdk/openai-compatible',
+              name: 'gateway',
+              options: { baseURL: `${at}/v1`, apiKey: `{env:${variable}}` },
+            },
+          },
+        },
+        remote_config: {
+          url: `${at}/v1/models?for=opencode`,
+          headers: { authorization: `Bearer {env:${variable}}` },
+        },
+      });
+    }),
+  );
   app.post(
     '/oauth/device_authorization',
     form,
@@ -98,7 +122,7 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       const issued =
         grant === deviceGrant
           ? await signIns.redeem(sent.get('device_code') ?? '', sent.get('client_id') ?? '', ipOf(request))
-          : await signIns.refresh(sent.get('refresh_token') ?? '', ipOf(request));
+          : await signIns.refresh(sent.get('refresh_token') ?? '', ipOf(request), sent.get('kept') === 'true');
       // A new row has to be known to the relay before its token is used, and a sign-in whose tokens were used twice ends.
       if (typeof issued !== 'string' || issued === 'invalid_grant') await changed?.();
       if (typeof issued === 'string') return refuse(response, issued, statuses[issued]);

@@ -176,6 +176,19 @@ test('who is signed in has no key in a file: Claude Code, Codex and opencode ask
   expect(plugin?.paths).toEqual(['~/.config/opencode/plugin/gateway.js']);
 });
 
+test('opencode knows how long a conversation with a model may be, where the site knows both sizes', () => {
+  const opencode = agents.find(({ name }) => name === 'opencode') as Agent;
+  const limits = { 'gpt-5': { context: 400_000, output: 128_000 } };
+  const provider = opencode.connects({ ...settings, limits }, keyed)[0]?.set.at(-1)?.[1];
+  expect(provider).toMatchObject({
+    models: {
+      'gpt-5': { name: 'gpt-5', limit: { context: 400_000, output: 128_000 } },
+      'claude-sonnet-4-5': { name: 'claude-sonnet-4-5' },
+    },
+  });
+  expect(JSON.stringify(provider)).not.toContain('"claude-sonnet-4-5","limit"');
+});
+
 test('opencode sends what the command prints, asks at most once a minute, and leaves other providers and keys alone', async () => {
   const counter = put('asked', '');
   const command = put('gateway', `#!/bin/sh\necho x >> ${counter}\necho "gas_$1"\n`, 0o755);

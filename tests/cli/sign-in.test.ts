@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { accessToken, isSecure, keep, signIn, signOut } from '../../cli/sign-in.ts';
+import { accessToken, isSecure, keep, longToken, signIn, signOut } from '../../cli/sign-in.ts';
 
 type Reply = readonly [status: number, body: object];
 let home: string;
@@ -142,6 +142,20 @@ test('a token of a minute is renewed in its last quarter', async () => {
   replies = [codes, [200, { ...issued('a1', 'r1')[1], expires_in: 60 }]];
   const { end = 0, renewAt = 0 } = (await begin()).result ?? {};
   expect(end - renewAt).toBe(15_000);
+});
+
+test('a token for a program that keeps it is asked for each time, and others get a short one afterwards', async () => {
+  await store(60);
+  replies = [issued('day', 'r2'), issued('a3', 'r3')];
+  expect(await longToken(env, 'work', url)).toBe('day');
+  expect(await accessToken(env, 'work', url)).toBe('a3');
+  expect(asked.map(({ form }) => form)).toEqual([
+    { grant_type: 'refresh_token', refresh_token: 'r1', kept: 'true' },
+    { grant_type: 'refresh_token', refresh_token: 'r2' },
+  ]);
+  replies = [[400, { error: 'invalid_grant' }]];
+  await expect(longToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+  await expect(longToken(env, 'nowhere', url)).rejects.toMatchObject({ code: 'signed_out' });
 });
 
 test('terminals that ask at once renew once', async () => {

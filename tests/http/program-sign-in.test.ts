@@ -83,7 +83,8 @@ test('without the option nothing is there', async () => {
   await api.gateway.option('agents.sign_in', 'false');
   expect((await begin()).status).toBe(404);
   expect((await redeem('x')).status).toBe(404);
-  expect((await fetch(`${api.base}/.well-known/oauth-authorization-server`)).status).toBe(404);
+  for (const name of ['oauth-authorization-server', 'opencode'])
+    expect((await fetch(`${api.base}/.well-known/${name}`)).status).toBe(404);
   expect((await look('BBBB-BBBB')).code).toBe('route_unknown');
 });
 
@@ -147,6 +148,42 @@ test('a program has the group of its user, and no more when that goes', async ()
     success: true,
   });
   expect(await withToken(token)).toBeGreaterThanOrEqual(400);
+});
+
+test('opencode is told by its own login what to run, and reads its models with what that printed', async () => {
+  const headers = { 'x-gateway-client-ip': '127.0.0.1' };
+  const told = await (await fetch(`${api.base}/.well-known/opencode`, { headers })).json();
+  const variable = 'GATEWAY_TOKEN_OF_OPENCODE';
+  expect(told).toMatchObject({
+    auth: { command: ['gateway', 'token', 'print', '--kept'], env: variable },
+    config: { provider: { gateway: { options: { baseURL: `${api.base}/v1`, apiKey: `{env:${variable}}` } } } },
+    remote_config: {
+      url: `${api.base}/v1/models?for=opencode`,
+      headers: { authorization: `Bearer {env:${variable}}` },
+    },
+  });
+  const { access_token: token } = await signIn();
+  await api.gateway.sync();
+  const list = new Request('http://gateway/v1/models?for=opencode', { headers: { authorization: `Bearer ${token}` } });
+  const response = await api.gateway.relay.handle(list, '/v1/models', { ip: () => '127.0.0.1' });
+  expect(await response.json()).toEqual({
+    provider: {
+      gateway: {
+        models: { 'gpt-4o-mini': { name: 'gpt-4o-mini', limit: { context: 128_000, output: 16_384 } } },
+      },
+    },
+  });
+});
+
+test('a program that keeps its token gets one for a day, which ends with the sign-in as well', async () => {
+  const { refresh_token: refresh } = await signIn();
+  const { words } = await post('/oauth/token', { grant_type: 'refresh_token', refresh_token: refresh, kept: 'true' });
+  expect(words.expires_in).toBe(86_400);
+  aheadMs += 86_399_000;
+  expect(await withToken(words.access_token)).toBe(200);
+  expect((await renew(words.refresh_token)).words.expires_in).toBe(3600);
+  await api.send('DELETE', `/api/token/${(await keysOf())[0]?.id}`, undefined, ann.headers);
+  expect(await withToken(words.access_token)).toBe(401);
 });
 
 test('a code serves once, for the tokens and for the decision', async () => {

@@ -7,7 +7,7 @@ import { openClient } from '../../client.ts';
 import { type CommandRun, needed, text } from '../../command.ts';
 import type { Context, Environment } from '../../context.ts';
 import { currentContext, readContexts, type StoredContext, writeContexts } from '../../contexts.ts';
-import { accessToken, isSecure, keep, signIn, signOut } from '../../sign-in.ts';
+import { accessToken, isSecure, keep, longToken, signIn, signOut } from '../../sign-in.ts';
 
 /** A code that the user approves in the console; where the site has no such thing, or a token is given, an access token. */
 export const login: CommandRun = async (context, flags, url) => {
@@ -86,7 +86,7 @@ export const printToken: CommandRun = async (context, flags) => {
   if (agent !== undefined && !agents.some(({ name }) => name === agent))
     throw new AppError('usage', { detail: `--for ${agent}: ${agents.map(({ name }) => name).join(', ')}` });
   const { name, url } = signedInSite(context);
-  const token = await accessToken(context.env, name, url);
+  const token = await (flags.kept === true ? longToken : accessToken)(context.env, name, url);
   context.output.object({ token }, [token], token);
 };
 

@@ -112,6 +112,11 @@ export const connectionRows: readonly CommandRow[] = [
         zh: '由哪个程序使用：claude、codex、opencode',
         en: 'who uses it: claude, codex, opencode',
       },
+      {
+        flag: '--kept',
+        zh: '一天内有效，供自己保存令牌的程序使用',
+        en: 'one that works for a day, for programs that keep it',
+      },
     ],
     examples: ['token print', 'token print --for codex'],
     load: async () => (await import('./login.ts')).printToken,

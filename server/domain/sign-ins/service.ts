@@ -34,6 +34,9 @@ const maxAskedPerNetwork = 300;
 /** Wrong codes that a user, or a network, may type in a window. */
 const maxGuesses = 10;
 export const maxSignIns = 20;
+const daySeconds = 86_400;
+/** How many times as long a token works that a program keeps: of an hour, a day. */
+const keptTimes = 24;
 /** Two terminals may renew at once: so long the former refresh token is refused and harms nobody. */
 const graceSeconds = 60;
 /** RFC 8628 6.1: consonants, which neither make words nor look like digits. */
@@ -133,8 +136,13 @@ export function createProgramSignIns(deps: SignInDeps) {
     return { code, device: device.device, request };
   }
 
-  const issue = (row: { id: number; key_hmac: string }, refresh: string, user: { id: number; username: string }) => {
-    const life = deps.options.get('agents.token_minutes') * 60;
+  const issue = (
+    row: { id: number; key_hmac: string },
+    refresh: string,
+    user: { id: number; username: string },
+    times = 1,
+  ) => {
+    const life = Math.min(daySeconds, deps.options.get('agents.token_minutes') * 60 * times);
     return {
       access_token: signAgentToken(vault.keyHmac, row.id, seconds() + life, row.key_hmac),
       token_type: 'Bearer' as const,
@@ -241,8 +249,8 @@ export function createProgramSignIns(deps: SignInDeps) {
       return issue(row, refresh, user);
     },
 
-    /** Gives a new pair for a refresh token and writes only that it was exchanged. */
-    async refresh(refreshToken: string, ip: string): Promise<IssuedTokens | SignInRefusal> {
+    /** Gives a new pair for a refresh token and writes only that it was exchanged. @param isKept the program cannot renew its token by itself, so that it is one for long. */
+    async refresh(refreshToken: string, ip: string, isKept = false): Promise<IssuedTokens | SignInRefusal> {
       if (!(await asked.take(networkOf(ip)))) return 'slow_down';
       const hash = hashOf(refreshToken);
       const signIn = await repository.byRefresh(hash);
@@ -259,7 +267,7 @@ export function createProgramSignIns(deps: SignInDeps) {
         return 'invalid_grant';
       const next = newSecret();
       if (!(await repository.rotate(signIn.id, hash, hashOf(next), seconds()))) return 'invalid_grant';
-      return issue(row, next, user);
+      return issue(row, next, user, isKept ? keptTimes : 1);
     },
 
     /** Ends the sign-in that a refresh token belongs to; of others it knows nothing. RFC 7009 2.2. */

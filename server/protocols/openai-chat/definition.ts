@@ -1,4 +1,5 @@
 /** The habits of chat completions. */
+import { opencodeList } from '../../contract/agents.ts';
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import type { ProtocolDefinition } from '../definition.ts';
 import { thoughtBudgets } from '../shared/effort.ts';
@@ -64,7 +65,8 @@ export const definition: ProtocolDefinition = {
       }),
       supported_endpoint_types: endpointTypesOf(id),
     }),
-    list: (data) => ({ object: 'list', success: true, data }),
+    list: (data, query) =>
+      query.get('for') === 'opencode' ? opencodeList(data) : { object: 'list', success: true, data },
   },
   suffix: effortSuffix((body, effort) => (body.reasoning_effort === undefined ? [['reasoning_effort', effort]] : [])),
 };
