@@ -3,6 +3,7 @@
 import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import type { AppError } from '../contract/errors.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
@@ -200,9 +201,11 @@ export class RelayCore implements Reporter {
     this.busy = createBusyResponses(() => this.requestIds.next());
   }
 
-  /** Milliseconds that an upstream may be silent. */
-  idleMs(): number {
-    return Math.min(this.maxIdleMs, this.state.settings.idleMs);
+  /** Milliseconds that an upstream may be silent. @param channel absent = it is not known yet. */
+  idleMs(channel?: ChannelSnapshot): number {
+    const own = channel?.setting.upstream_idle_seconds;
+    const ms = typeof own === 'number' && own > 0 ? own * 1000 : this.state.settings.idleMs;
+    return Math.min(this.maxIdleMs, ms);
   }
 
   /** @throws AppError once the relay was closed. */

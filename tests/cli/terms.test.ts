@@ -29,7 +29,35 @@ test('the members that a channel allows can be set, and other settings stay', as
     expect(JSON.parse(await setting())).toEqual({ system_messages: 'first' });
     await runner.run(['channel', 'edit', 'one', '--system-messages', 'default']);
     expect(await setting()).toBe('');
+    await runner.run([
+      'channel',
+      'edit',
+      'one',
+      '--off-after',
+      '5/10/2',
+      '--idle-seconds',
+      '20',
+      '--key-mode',
+      'random',
+    ]);
+    await runner.run(['channel', 'edit', 'one', '--first-byte-seconds', '9']);
+    expect(JSON.parse(await setting())).toEqual({
+      off_after: { errors: 5, minutes: 10, half_open_minutes: 2 },
+      upstream_idle_seconds: 20,
+      key_mode: 'random',
+      first_byte_seconds: 9,
+    });
+    await runner.run(['channel', 'edit', 'one', '--off-after', 'default', '--idle-seconds', '0']);
+    await runner.run(['channel', 'edit', 'one', '--first-byte-seconds', '0', '--key-mode', 'turn']);
+    expect(JSON.parse(await setting())).toEqual({ key_mode: 'turn' });
+    const two = { GATEWAY_CHANNEL_KEY: 'sk-x\nsk-y' };
+    await runner.run(['channel', 'add', '--type', 'practice', '--name', 'both', '--key-mode', 'turn'], two);
+    expect(await runner.json(['channel', 'list'])).toHaveLength(2);
     for (const flags of [
+      ['--off-after', '5/10'],
+      ['--off-after', '5/0/1'],
+      ['--off-after', '5/1/1/1'],
+      ['--key-mode', 'maybe'],
       ['--system-messages', 'maybe'],
       ['--cache-marks', 'maybe'],
       ['--unknown-ids', 'maybe'],

@@ -251,3 +251,51 @@ test('there is something to keep after a change alone', () => {
   expect(health.news()?.pairs).toHaveLength(6);
   expect(health.news()).toBeNull();
 });
+
+const ruled = (rule: unknown) => channel({ setting: { off_after: rule } });
+const rule = { errors: 3, minutes: 10, half_open_minutes: 2 };
+
+test('a rule of the channel counts errors by time, whatever is answered between, and says when a model is tried again', () => {
+  const at = ruled(rule);
+  health.failed(at, 'a', 0, failure());
+  times(50, () => health.succeeded(at, 'a', 0));
+  health.failed(at, 'a', 0, failure());
+  // The first is longer ago than the rule counts.
+  now += 10 * 60_000 + 1;
+  times(2, () => {
+    health.failed(at, 'a', 0, failure());
+    health.succeeded(at, 'a', 0);
+  });
+  expect(health.condition(at, 'a')).toBe('up');
+  health.failed(at, 'a', 0, failure());
+  expect([health.condition(at, 'a'), health.waitMs(at, 'a'), health.condition(at, 'b')]).toEqual([
+    'ejected',
+    120_000,
+    'up',
+  ]);
+  now += 120_000;
+  // Half open: one request at a time, and its failure closes it for as long again.
+  health.begin(at, 'a', 0);
+  expect(health.condition(at, 'a')).toBe('ejected');
+  health.failed(at, 'a', 0, failure());
+  expect(health.waitMs(at, 'a')).toBe(120_000);
+  now += 120_000;
+  health.begin(at, 'a', 0);
+  health.succeeded(at, 'a', 0);
+  times(2, () => health.failed(at, 'a', 0, failure()));
+  expect(health.condition(at, 'a')).toBe('up');
+});
+
+test.each([
+  ['no object', 5],
+  ['no errors', { minutes: 10, half_open_minutes: 2 }],
+  ['no time', { errors: 3, half_open_minutes: 2 }],
+  ['no end', { errors: 3, minutes: 10 }],
+  ['nought', { ...rule, errors: 0 }],
+])('a rule with %s is none', (_name, wrong) => {
+  const at = ruled(wrong);
+  times(4, () => health.failed(at, 'a', 0, failure()));
+  expect(health.condition(at, 'a')).toBe('up');
+  health.failed(at, 'a', 0, failure());
+  expect(health.waitMs(at, 'a')).toBe(30_000);
+});

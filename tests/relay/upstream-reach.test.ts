@@ -147,6 +147,50 @@ test('without another channel the request waits on, unless the channel sets a ti
   expect((await limited).status).toBe(504);
 });
 
+test.each([
+  ['first_answer_seconds', false],
+  ['first_event_seconds', true],
+  ['first_byte_seconds', true],
+] as const)('a channel has a limit of its own: %s', async (name, stream) => {
+  const asked = Promise.withResolvers<void>();
+  const other = stream ? 'first_answer_seconds' : 'first_event_seconds';
+  const setting = JSON.stringify({ [name]: 2, [other]: 50 });
+  await gateway.channel(await hanging(asked.resolve), { models: 'gpt-4o', setting });
+  const limited = ask({ ...chat, model: 'gpt-4o', stream });
+  await asked.promise;
+  let over = false;
+  void limited.then(() => {
+    over = true;
+  });
+  await time.advance(1900);
+  expect(over).toBe(false);
+  await time.advance(300);
+  expect((await limited).status).toBe(504);
+});
+
+test.each(['stream', 'sound'])('a channel has a limit of its own for silence within an answer: %s', async (kind) => {
+  const taken = Promise.withResolvers<void>();
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': kind === 'stream' ? 'text/event-stream' : 'audio/mpeg' });
+    response.write(
+      kind === 'stream'
+        ? `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'one' }, finish_reason: null }] })}\n\n`
+        : 'abc',
+    );
+    taken.resolve();
+  });
+  await gateway.channel(upstream.url, { models: 'gpt-4o,tts-1', setting: '{"upstream_idle_seconds":5}' });
+  const { key } = await gateway.token();
+  const response = await (kind === 'stream'
+    ? gateway.chat(key, { ...chat, model: 'gpt-4o', stream: true })
+    : gateway.send(key, '/v1/audio/speech', { model: 'tts-1', input: 'hi', voice: 'alloy' }));
+  const text = response.text().catch(() => 'cut');
+  await taken.promise;
+  await time.advance(12_000);
+  expect(await text).toMatch(kind === 'stream' ? /"error"/ : /cut|abc/);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+});
+
 test('models that think take their time', async () => {
   const thought = Promise.withResolvers<void>();
   upstream.script(async (response) => {

@@ -133,17 +133,32 @@ function wordOf(flags: FlagValues, name: string, flag: string, words: readonly s
   return setting;
 }
 
+/** @returns the member of the settings; undefined = the general rule. @throws AppError usage */
+function offRuleOf(rule: string): object | undefined {
+  if (rule === 'default') return undefined;
+  const [errors = 0, minutes = 0, half_open_minutes = 0, ...more] = rule.split('/').map(Number);
+  const amounts = [errors, minutes, half_open_minutes];
+  if (more.length > 0 || !amounts.every((amount) => Number.isInteger(amount) && amount > 0))
+    throw new AppError('usage', { detail: `--off-after ${rule}: ERRORS/MINUTES/MINUTES, default` });
+  return { errors, minutes, half_open_minutes };
+}
+
 /** The channel's settings with what the flags change; undefined = nothing. @param before as stored. @throws AppError usage */
 export function settingOf(flags: FlagValues, before: string): string | undefined {
   const tiers = wordOf(flags, 'allowTiers', 'allow-tiers', ['on', 'off']);
   const marks = wordOf(flags, 'cacheMarks', 'cache-marks', ['on', 'off']);
   const order = wordOf(flags, 'systemMessages', 'system-messages', ['first', 'anywhere', 'default']);
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
+  const keys = wordOf(flags, 'keyMode', 'key-mode', ['turn', 'random']);
+  const first = wholeNumber(text(flags.firstByteSeconds), '--first-byte-seconds');
+  const idle = wholeNumber(text(flags.idleSeconds), '--idle-seconds');
+  const off = text(flags.offAfter);
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
-  if ([tiers, marks, order, ids, region, spoken].every((setting) => setting === undefined)) return undefined;
+  if ([tiers, marks, order, ids, keys, first, idle, off, region, spoken].every((setting) => setting === undefined))
+    return undefined;
   const next = JSON.parse(before || '{}') as Record<string, unknown>;
-  const put = (name: string, setting: string | undefined, value: unknown) => {
+  const put = (name: string, setting: string | number | undefined, value: unknown) => {
     if (setting === undefined) return;
     delete next[name];
     if (value !== undefined) next[name] = value;
@@ -153,6 +168,10 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   put('cache_marks', marks, marks === 'on' ? true : undefined);
   put('system_messages', order, order === 'default' ? undefined : order);
   put('unknown_ids', ids, ids === 'default' ? undefined : ids);
+  put('key_mode', keys, keys);
+  put('first_byte_seconds', first, first || undefined);
+  put('upstream_idle_seconds', idle, idle || undefined);
+  put('off_after', off, off === undefined ? undefined : offRuleOf(off));
   put('region', region, region === '' ? undefined : region);
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
 }

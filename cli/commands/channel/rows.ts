@@ -49,6 +49,26 @@ const fields: readonly Flag[] = [
     zh: '与上游使用的协议，auto 为自动选择',
     en: 'protocol used to call the upstream (default auto)',
   },
+  {
+    flag: '--key-mode <mode>',
+    zh: '多个密钥同属一个渠道时的用法：turn、random',
+    en: 'how one channel uses several keys: turn, random',
+  },
+  {
+    flag: '--first-byte-seconds <n>',
+    zh: '该渠道首字节最长等待，0 为通用设置',
+    en: 'longest wait for a first byte there; 0 is the general limit',
+  },
+  {
+    flag: '--idle-seconds <n>',
+    zh: '该渠道最长静默，0 为通用设置',
+    en: 'longest silence there; 0 is the general limit',
+  },
+  {
+    flag: '--off-after <rule>',
+    zh: '如 5/10/2：10 分钟内 5 次错误后停用该模型，2 分钟后试探；default 为通用规则',
+    en: 'such as 5/10/2: a model is out after 5 errors within 10 minutes, and probed after 2; default is the general rule',
+  },
   { flag: '--test-model <name>', zh: '测试模型，留空则删除', en: 'model for tests; empty removes it', clears: true },
 ];
 

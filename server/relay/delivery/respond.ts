@@ -154,7 +154,7 @@ function bytes(
     deadlines: core.deadlines,
     abort: disconnect.upstream,
     stopped: () => disconnect.cutBy() !== null,
-    idleMs: core.idleMs(),
+    idleMs: core.idleMs(prepared.channel),
     report: (error) => core.report(error, reservation.parsed.requestId),
     async abandon() {
       core.health.released(prepared.channel, reservation.parsed.model);
@@ -286,7 +286,7 @@ async function collected(
   const { prepared } = outcome;
   const isThinking = () => hasHiddenThinking(reservation, prepared, stream.frameRelay);
   disconnect.expecting(() => stream.frameRelay.nearEnd() || isThinking() || stream.frameRelay.deliversMedia());
-  const broken = !(await readToEnd(stream, core.idleMs()));
+  const broken = !(await readToEnd(stream, core.idleMs(prepared.channel)));
   const usage = stream.frameRelay.usage;
   reservation.received(stream.frameRelay.receivedBytes);
   const gone = disconnect.isDisconnected;

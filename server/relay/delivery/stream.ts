@@ -140,7 +140,7 @@ export class ResponseStream implements Looking {
   /** The same once something was delivered, where the dialect has a form for that. */
   private readonly pingWithin: string | undefined;
   private readonly pingMs: number | null;
-  private readonly idleMs: number;
+  private idleMs: number;
   private started = false;
   private sink: Sink = nullSink;
   /** An error frame was the last that the client got. */
@@ -203,7 +203,7 @@ export class ResponseStream implements Looking {
     this.pingText = parsed.route.session === true ? playgroundPing : this.client.ping;
     this.pingWithin = settings.ownPings && parsed.route.session !== true ? this.client.pingWithin : undefined;
     this.pingMs = settings.pingMs;
-    this.idleMs = deps.idleMs();
+    this.idleMs = deps.idleMs('prepared' in opening ? opening.prepared.channel : undefined);
     this.watch = settings.stopWords.length === 0 ? null : createWordWatch(settings.stopWords);
     this.grows = reservation.grows;
     this.covered = reservation.reservedTokens;
@@ -298,6 +298,7 @@ export class ResponseStream implements Looking {
     }
     this.outcome = opened;
     this.channel = opened.prepared.channel;
+    this.idleMs = this.deps.idleMs(this.channel);
     await this.deliverAll(opened.stream);
     return this.endAnswer();
   }

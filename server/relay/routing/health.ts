@@ -36,6 +36,7 @@ const latestCounts = 0.1;
 const shareForgotten = 0.02;
 /** A probe without a result is over after that long. */
 const probeMs = 60_000;
+const minuteMs = 60_000;
 const ejectionMs = 30_000;
 const maxEjectionMs = 300_000;
 /** What failed its probes so often, some five minutes, needs an operator. */
@@ -72,6 +73,15 @@ interface Ejectable {
   wasTried: boolean;
   /** Of failures among the last outcomes, 0 to 1. */
   share: number;
+  /** Since when failures are counted, where a rule of the channel counts them. */
+  since: number;
+}
+
+/** Out after so many errors within so many minutes, and tried again after so many. */
+interface OffRule {
+  readonly errors: number;
+  readonly minutes: number;
+  readonly half_open_minutes: number;
 }
 
 /** A channel's host and keys. */
@@ -215,7 +225,7 @@ export class Health {
     // Attempts from before the ejection add no information.
     if (host.ejectedUntil > now && !host.wasTried) return;
     const wasWell = host.failures === 0 && host.ejectedUntil === 0 && (host.coolUntil[keyIndex] ?? 0) === 0;
-    recover(host);
+    recover(host, ruleOf(channel));
     host.coolUntil[keyIndex] = 0;
     host.spentUntil[keyIndex] = 0;
     if (!wasWell) this.report(channel.id, host);
@@ -238,7 +248,7 @@ export class Health {
     if (failure.reason === 'unreachable') {
       this.released(channel, model);
       if (host.ejectedUntil > now) return;
-      const ejected = fail(host, failure, now);
+      const ejected = fail(host, failure, now, ruleOf(channel));
       this.report(channel.id, host);
       if (ejected) this.ejected(channel, host, model, keyIndex, failure);
       return;
@@ -345,9 +355,9 @@ export class Health {
     const pair = this.pairs.get(id);
     if (pair === undefined || (pair.ejectedUntil > now && !pair.wasTried)) return;
     const wasWell = pair.failures === 0 && pair.ejectedUntil === 0;
-    recover(pair);
+    recover(pair, ruleOf(channel));
     if (!wasWell) this.reportPair(id, pair);
-    if (pair.share < shareForgotten) this.drop(id, host);
+    if (pair.share < shareForgotten && pair.failures === 0) this.drop(id, host);
   }
 
   private pairFailed(
@@ -362,7 +372,7 @@ export class Health {
     const pair = this.pairFor(id, host);
     pair.probingUntil = 0;
     if (pair.ejectedUntil > now) return;
-    const ejected = fail(pair, failure, now);
+    const ejected = fail(pair, failure, now, ruleOf(channel));
     this.reportPair(id, pair);
     // Where no other model answers either, it is the channel that needs an operator.
     if (ejected && pair.ejections === sustainedEjections && now - host.answeredAt >= sustainedMs)
@@ -417,6 +427,7 @@ export class Health {
       probingUntil: 0,
       wasTried: false,
       share: 0,
+      since: 0,
       waitUntil: 0,
     };
     this.pairs.set(id, fresh);
@@ -509,6 +520,7 @@ export class Health {
       probingUntil: 0,
       wasTried: false,
       share: 0,
+      since: 0,
       turn: 0,
       pairs: 0,
       answeredAt: Number.NEGATIVE_INFINITY,
@@ -597,8 +609,9 @@ function reached(host: Host): void {
   host.share *= 1 - latestCounts;
 }
 
-function recover(one: Ejectable): void {
-  one.failures = 0;
+/** @param rule failures are counted by time, and answers between them change nothing. */
+function recover(one: Ejectable, rule: OffRule | null): void {
+  if (rule === null || one.ejectedUntil > 0) one.failures = 0;
   one.ejections = 0;
   one.ejectedUntil = 0;
   one.probingUntil = 0;
@@ -607,13 +620,35 @@ function recover(one: Ejectable): void {
 }
 
 /** @returns whether it is ejected by that. */
-function fail(one: Ejectable, failure: UpstreamFailure, now: number): boolean {
+function fail(one: Ejectable, failure: UpstreamFailure, now: number, rule: OffRule | null): boolean {
+  if (rule !== null) return failUnder(rule, one, now);
   one.failures += failure.delivered === true ? brokenStream : 1;
   if (failure.status !== missing) one.share += (1 - one.share) * latestCounts;
   if (one.ejectedUntil === 0 && one.failures < failuresToEject && one.share < shareToEject) return false;
   eject(one, now);
   return true;
 }
+
+function failUnder({ errors, minutes, half_open_minutes: open }: OffRule, one: Ejectable, now: number): boolean {
+  if (now - one.since > minutes * minuteMs) {
+    one.failures = 0;
+    one.since = now;
+  }
+  one.failures++;
+  if (one.ejectedUntil === 0 && one.failures < errors) return false;
+  eject(one, now);
+  one.ejectedUntil = now + open * minuteMs;
+  return true;
+}
+
+/** Member `off_after` of a channel's settings; null = the usual rule. */
+function ruleOf({ setting: { off_after: rule } }: ChannelSnapshot): OffRule | null {
+  if (rule === undefined) return null;
+  const { errors, minutes, half_open_minutes: open } = Object(rule) as Partial<OffRule>;
+  return isAmount(errors) && isAmount(minutes) && isAmount(open) ? (rule as OffRule) : null;
+}
+
+const isAmount = (value: unknown): boolean => typeof value === 'number' && value > 0;
 
 function eject(one: Ejectable, now: number): void {
   one.ejections++;

@@ -47,7 +47,7 @@ export interface SendCore extends Reporter {
   /** Notes what is worked on from here on. */
   readonly works: (requestId: string) => void;
   /** Milliseconds an upstream may be silent. */
-  idleMs(): number;
+  idleMs(channel?: ChannelSnapshot): number;
 }
 
 export interface Failed {
@@ -104,7 +104,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** Position in the list of candidates; it may go round. */
   private position = 0;
   /** Milliseconds that an upstream may be silent. */
-  protected readonly idleMs: number;
+  protected idleMs: number;
 
   constructor(
     protected readonly core: SendCore,
@@ -125,6 +125,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const { core, disconnect, reservation } = this;
     const { parsed, plan } = reservation;
     for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
+      this.idleMs = core.idleMs(channel);
       let again = true;
       while (again && this.mayGoOn()) {
         const pause = this.pauseFor(channel);
@@ -364,7 +365,8 @@ export function firstByteTimeout(
   attempts: readonly AttemptSummary[],
 ): number {
   // A limit of the channel itself applies whichever others there are.
-  const { first_byte_seconds: own } = channel.setting;
+  const { first_byte_seconds: both, first_event_seconds: event, first_answer_seconds: answer } = channel.setting;
+  const own = (parsed.stream ? event : answer) ?? both;
   if (typeof own === 'number' && own > 0) return own * 1000;
   if (plan.candidates.length === 1 || !fastOperations.has(parsed.operation)) return Number.POSITIVE_INFINITY;
   const { firstEventMs, firstAnswerMs } = plan.settings;
