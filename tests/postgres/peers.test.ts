@@ -160,7 +160,7 @@ test('what one machine learns of a channel the others know, whatever their clock
   alpha.peers.broadcast({
     channels: [{ channelId: 4, coolUntil: [0, coolUntil], failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 }],
     pairs: [{ id: 4 * 2 ** 32 + 7, failures: 0, ejections: 1, ejectedUntil: coolUntil, share: 0, waitUntil: 0 }],
-    served: [['1:gpt:conversation', 4]],
+    served: [['1:gpt:conversation', 4, 2]],
     kept: [['resp_1', { channelId: 4, ownerId: 9 }]],
   });
   await until(() => beta.received.length > 0);
@@ -174,7 +174,7 @@ test('what one machine learns of a channel the others know, whatever their clock
   expect(pair).toMatchObject({ id: 4 * 2 ** 32 + 7, failures: 0, ejections: 1, share: 0, waitUntil: 0 });
   expect((pair?.ejectedUntil ?? 0) - beta.monoNow()).toBeGreaterThan(30_000);
   expect((pair?.ejectedUntil ?? 0) - beta.monoNow()).toBeLessThanOrEqual(60_000);
-  expect(message?.served).toEqual([['1:gpt:conversation', 4]]);
+  expect(message?.served).toEqual([['1:gpt:conversation', 4, 2]]);
   expect(message?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
   expect(alpha.received).toEqual([]);
 
