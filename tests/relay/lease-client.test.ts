@@ -152,6 +152,17 @@ test.each([
   },
 );
 
+test('who was never first in line for two seconds is refused for what the ledger says, not told to try again', async () => {
+  const { key } = await gateway.token();
+  free = 0;
+  const account = gateway.balances.account(gateway.userId, 0);
+  const ticket = account.joinQueue() ?? -1;
+  const refused = await gateway.chat(key, ask);
+  expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'user_exhausted']);
+  expect(leases.length).toBe(1);
+  account.leaveQueue(ticket);
+});
+
 test('counting the prompt is no part of these two seconds', async () => {
   await gateway.close();
   const timers = { ...systemTimers, monoNow: () => 20 * systemTimers.monoNow() };

@@ -129,17 +129,19 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
   const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, mayGo);
   let place = account.hasQueue ? join() : null;
-  let outcome: LeaseOutcome = 'elsewhere';
+  /** null = the ledger was not asked yet: others were before it in line. */
+  let outcome: LeaseOutcome | null = null;
   try {
     if (place !== null) unheld = Number.POSITIVE_INFINITY;
     let turn = place === null ? 'go' : await place.next(askAgainMs);
     for (let leases = 1; leases < maxLeases; ) {
       if (turn === 'gone') throw clientGone(core, reservation);
       reservation.planAgain(parsed, plan);
-      if (turn !== 'late') {
+      if (turn !== 'late' || outcome === null) {
         const startMs = core.monoNow();
         const asked = leaseClient.acquire(lessee, Math.ceil(reservation.max / times), available);
-        outcome = (await (place === null ? asked : place.within(asked))) ?? 'elsewhere';
+        const answer = place === null || turn === 'late' ? await asked : await place.within(asked);
+        outcome = answer ?? outcome ?? 'elsewhere';
         askedMs += core.monoNow() - startMs;
         if (place?.isLate === true) turn = 'late';
       }
