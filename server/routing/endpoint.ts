@@ -66,7 +66,10 @@ function urlFor(
   if (operation === 'realtime') {
     const url = rowEndpoint(provider, row, parts);
     if (url === null) return null;
-    return `${url.replace(/^http/, 'ws')}${url.includes('?') ? '&' : '?'}model=${encodeURIComponent(model)}`;
+    const socket = `${url.replace(/^http/, 'ws')}${url.includes('?') ? '&' : '?'}`;
+    const named = `${socket}model=${encodeURIComponent(model)}`;
+    // With a model beside it OpenAI opens a conversation. Sources: openai/openai-python#2652, livekit/agents-js#1756
+    return (requested) => (requestsTranscription(requested.url) ? `${socket}intent=transcription` : named);
   }
   const operator = provider.protocol === null ? undefined : codecFor(provider.protocol).definition.operator;
   const other = channel.other || (operator?.version?.(options, model) ?? '');
@@ -80,6 +83,10 @@ function urlFor(
   if (url === null || !chat || passesQuery !== true || request.protocol !== dialect) return url;
   return (requested) => withQuery(url, requested.url);
 }
+
+/** A socket for what is said alone: nobody answers, and the model is named once it is open. @param url of the client's request. */
+export const requestsTranscription = (url: string): boolean =>
+  url.includes('intent=') && new URLSearchParams(url.split('?', 2)[1] ?? '').get('intent') === 'transcription';
 
 function withQuery(url: string, requested: string): string {
   const query = new URLSearchParams(requested.split('?', 2)[1] ?? '');

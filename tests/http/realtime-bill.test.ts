@@ -39,8 +39,8 @@ afterEach(async () => {
 type Event = Record<string, unknown> & { type: string };
 
 /** A browser's socket, with the key where the official client for browsers puts it. */
-async function converse(apiKey = key) {
-  const address = `ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`;
+async function converse(apiKey = key, query = `model=${model}`) {
+  const address = `ws://127.0.0.1:${door.port}/v1/realtime?${query}`;
   const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${apiKey}`]);
   const received: Event[] = [];
   socket.onmessage = ({ data }) => void received.push(JSON.parse(String(data)) as Event);
@@ -556,4 +556,108 @@ test('unwanted words are found in frames of bytes too, and frames that cannot be
   expect(upstream.received).toEqual([]);
   socket.close();
   await ended();
+});
+
+const writtenDown = (usage: unknown, transcript = 'hello') =>
+  upstream.send({
+    type: 'conversation.item.input_audio_transcription.completed',
+    item_id: 'item_heard',
+    content_index: 0,
+    transcript,
+    usage,
+  });
+const forms: readonly (readonly [string, Event])[] = [
+  [
+    'today',
+    {
+      type: 'session.update',
+      session: { type: 'transcription', audio: { input: { transcription: { model: 'writer' } } } },
+    },
+  ],
+  ['before', { type: 'transcription_session.update', session: { input_audio_transcription: { model: 'writer' } } }],
+];
+
+test.each(forms)(
+  'a session that only writes down names its model once it is open, as clients of %s do',
+  async (_when, update) => {
+    await gateway.channel(upstream.url, { models: 'writer' });
+    await gateway.channel(upstream.url, { models: 'whisper-1,writer' });
+    await gateway.option('ModelRatio', '{"writer":4,"whisper-1":15}');
+    const { send, untilEvent, leave } = await converse(key, 'intent=transcription');
+    expect(new URL(upstream.seen[0]?.url ?? '').search).toBe('?intent=transcription');
+    send(update);
+    await untilEvent(update.type.replace(/update$/, 'updated'));
+    send({ type: 'input_audio_buffer.append', audio: Buffer.from(sound(2)).toString('base64') });
+    send({ type: 'input_audio_buffer.commit' });
+    await untilEvent('input_audio_buffer.committed');
+    writtenDown({ type: 'duration', seconds: 60 });
+    await untilEvent('conversation.item.input_audio_transcription.completed');
+    leave();
+    await ended();
+    const logs = await gateway.logs();
+    // A minute is 1,000 tokens, at the price of the model that wrote.
+    expect(logs.find((log) => log.model_name === 'writer')).toMatchObject({ prompt_tokens: 1000, quota: 4000 });
+    expect(logs.find((log) => log.model_name === 'whisper-1')).toMatchObject({
+      completion_tokens: 0,
+      end_reason: 'completed',
+    });
+  },
+);
+
+test('a session that only writes down is let in under the model that its address names, and sends the upstream none', async () => {
+  const { leave } = await converse(key, `model=${model}&intent=transcription`);
+  expect(new URL(upstream.seen[0]?.url ?? '').search).toBe('?intent=transcription');
+  leave();
+  expect(await row()).toMatchObject({ model_name: model });
+});
+
+test('what is written down without a name is charged at the price of the model that let it in', async () => {
+  const { untilEvent, leave } = await converse(key, 'intent=transcription');
+  writtenDown({ type: 'duration', seconds: 60 });
+  await untilEvent('conversation.item.input_audio_transcription.completed');
+  leave();
+  expect(await row()).toMatchObject({ model_name: 'whisper-1', prompt_tokens: 1000, quota: 15_000 });
+});
+
+test.each<readonly [string, Event]>([
+  ['an answer', ask],
+  ['a conversation', { type: 'session.update', session: { type: 'realtime' } }],
+])('a session that only writes down asks the upstream for nothing else: %s', async (_what, event) => {
+  const { send, untilEvent, received, leave } = await converse(key, 'intent=transcription');
+  send(event);
+  await untilEvent('error');
+  expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_transcribes' } });
+  expect(upstream.received).toEqual([]);
+  leave();
+  await ended();
+});
+
+test('an upstream that answers in a session that only writes down is stopped', async () => {
+  const { received, closed } = await converse(key, 'intent=transcription');
+  upstream.send({
+    type: 'response.created',
+    response: { id: 'r', object: 'realtime.response', status: 'in_progress' },
+  });
+  expect(await closed).toEqual({ code: 1008, reason: 'realtime_transcribes' });
+  expect(received.at(-1)).toMatchObject({ error: { code: 'realtime_transcribes' } });
+  await expect.poll(() => upstream.received).toEqual([{ type: 'response.cancel' }]);
+  expect(await row()).toMatchObject({ end_reason: 'rejected' });
+});
+
+test('a key that may not use the model that writes down is refused, before the socket and in it', async () => {
+  const only = await gateway.token({ model_limits_enabled: true, model_limits: 'whisper-1' });
+  const { send, untilEvent, received, leave } = await converse(only.key, 'intent=transcription');
+  send(forms[0]?.[1] ?? {});
+  await untilEvent('error');
+  expect(received.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
+  expect(upstream.received).toEqual([]);
+  leave();
+  await ended();
+  const none = await gateway.token({ model_limits_enabled: true, model_limits: 'writer' });
+  const address = `ws://127.0.0.1:${door.port}/v1/realtime?intent=transcription`;
+  const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${none.key}`]);
+  await new Promise((resolve) => {
+    socket.onerror = resolve;
+  });
+  expect(upstream.seen).toHaveLength(1);
 });

@@ -23,6 +23,7 @@ export interface RealtimeScript {
 
 const known = new Set([
   'session.update',
+  'transcription_session.update',
   'conversation.item.create',
   'conversation.item.delete',
   'conversation.item.retrieve',
@@ -111,6 +112,8 @@ export function startRealtimeUpstream(script: RealtimeScript) {
           type: 'session.updated',
           session: { object: 'realtime.session', ...(event.session as Json) },
         });
+      case 'transcription_session.update':
+        return send(socket, { type: 'transcription_session.updated', session: event.session });
       case 'conversation.item.create':
         return send(socket, { type: 'conversation.item.added', previous_item_id: null, item: event.item });
       case 'input_audio_buffer.commit':

@@ -78,6 +78,14 @@ export const admissionErrors = {
     '会话进行中不能更换模型，请以模型 {model} 重新建立连接',
     'The model of a conversation cannot be changed; open another one for {model}',
   ),
+  realtime_transcribes: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '转写会话不产生回复；请以 ?model= 重新建立对话',
+    'A transcription session gives no answers; open a conversation with ?model= instead',
+  ),
   model_unknown: row(
     404,
     'invalid_request_error',

@@ -41,6 +41,11 @@ export function modelsIn(event: Json): NamedModels {
   return { speaking: collect(speakers, 'model'), writing: collect(writers, 'model') };
 }
 
+/** Whether an event wants what a session that only writes down has not: an answer, or to be a conversation. */
+export const asksForAnswers = (event: Json): boolean =>
+  event.type === 'response.create' ||
+  collect(collect([event], 'session'), 'type').some((type) => type !== 'transcription');
+
 /** The event with the name the upstream knows the conversation's model by. */
 export function withModel(event: Json, model: string): Json {
   const renamed = (value: unknown): unknown => {

@@ -23,7 +23,7 @@ import type { RelayState } from '../../state/state.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
-import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
+import { asksForAnswers, limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import {
   closeForClient,
   endedWell,
@@ -73,6 +73,8 @@ export interface Parties {
   readonly principal: Principal;
   readonly peer: Peer;
   readonly protocol: string;
+  /** Nobody answers: what is said is written down, and nothing else. */
+  readonly transcribes: boolean;
   readonly line: Line;
   readonly prepared: Prepared;
   /** In order. */
@@ -85,7 +87,7 @@ type Frame = string | Uint8Array;
 
 /** Only these events of the upstream cost something, or report what something costs. */
 const billedEvents =
-  /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
+  /"(?:response\.|(?:transcription_)?session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
 
 interface Ending {
   readonly endReason: EndReason;
@@ -217,6 +219,7 @@ export class RealtimeConversation implements Conversation {
       if (model !== parsed.model) throw new AppError('realtime_model_fixed', { model: String(model) });
     for (const model of writing) authorize.allowModel(this.#principal, String(model));
     if (type === 'input_audio_buffer.append') return this.#admitSound(event, data);
+    if (this.#parties.transcribes && asksForAnswers(event)) throw new AppError('realtime_transcribes');
     if (state.settings.blockedWords.length > 0) {
       const searched = checkWords(state.settings, readPrompt({ ...event, item: withoutSound(event.item) }));
       if (searched !== undefined)
@@ -251,7 +254,7 @@ export class RealtimeConversation implements Conversation {
     return this.#afterLease(isAffordable, () => {
       const limit = this.#transcriptionCarried() ? this.#turnReservation.update(fresh) : null;
       if (limit === null) return this.#refuseMore();
-      if (limit > 0 && this.#socket.readyState === WebSocket.OPEN) {
+      if (limit > 0 && !this.#parties.transcribes && this.#socket.readyState === WebSocket.OPEN) {
         const { session } = this.#turns;
         const update = { ...session.kind(), ...session.limited(limit) };
         this.#socket.send(JSON.stringify({ type: 'session.update', session: update }));
@@ -323,6 +326,11 @@ export class RealtimeConversation implements Conversation {
   #answerBegins(): void {
     if (this.#admittedAhead > 0) {
       this.#admittedAhead--;
+      return;
+    }
+    // The upstream has not opened what was asked for.
+    if (this.#parties.transcribes) {
+      this.#turnAway('rejected', new AppError('realtime_transcribes'));
       return;
     }
     if (!this.#mayContinue()) return;

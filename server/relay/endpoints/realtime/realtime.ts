@@ -1,5 +1,6 @@
 /** Realtime conversations: the same steps as other requests, carried by the first channel that opens a socket. */
 import { AppError } from '../../../contract/errors.ts';
+import { requestsTranscription } from '../../../routing/endpoint.ts';
 import type { Gate } from '../../admission/gate.ts';
 import { Reservation } from '../../admission/reservation.ts';
 import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
@@ -60,6 +61,9 @@ class SocketSender extends Sender<Reached> {
   }
 }
 
+/** Under which a session that names its model later is let in and finds its channel: the same as of transcripts of files. */
+const usualTranscriber = 'whisper-1';
+
 /** @returns the conversation, or the refusal of it. @throws AppError why it is not let in. */
 export async function openConversation(
   core: RealtimeCore,
@@ -70,7 +74,8 @@ export async function openConversation(
   const principal = incoming.identify();
   // An error cannot be sent as a response once the socket is open.
   const address = peer.ip();
-  const model = new URL(request.url).searchParams.get('model') ?? '';
+  const transcribes = requestsTranscription(request.url);
+  const model = new URL(request.url).searchParams.get('model') || (transcribes ? usualTranscriber : '');
   if (model === '') throw new AppError('model_missing');
   checkModelName(model);
   const parsed = requestWithoutBody(request, { requestId, startedMs, operation: 'realtime', model });
@@ -87,6 +92,7 @@ export async function openConversation(
       principal,
       peer: { ip: () => address },
       protocol: offered(request).includes('realtime') ? 'realtime' : '',
+      transcribes,
       reserve: (caller, writer) =>
         reserveWriter(core, request, { ...caller, pinnedChannel: reached.prepared.channel.id }, writer),
     });

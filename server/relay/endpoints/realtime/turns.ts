@@ -98,7 +98,7 @@ export class Turns {
       this.#sentSound(secondsIn(event.audio, this.session.rateIn()));
       return;
     }
-    if (type === 'session.update') this.session.changeRequested(event);
+    if (type === 'session.update' || type === 'transcription_session.update') this.session.changeRequested(event);
     else if (type !== 'conversation.item.create' && type !== 'response.create') return;
     const prompt = readPrompt(event);
     const reading = this.#reading;
@@ -188,6 +188,8 @@ export class Turns {
     switch (type) {
       case 'session.created':
       case 'session.updated':
+      case 'transcription_session.created':
+      case 'transcription_session.updated':
         this.session.confirmed(event);
         return;
       case 'response.created':
