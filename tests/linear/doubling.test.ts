@@ -123,6 +123,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'gate',
     'lease-client',
     'limits',
+    'money-queue',
     'observer',
     'plan',
     'reservation',
@@ -130,6 +131,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'site-rates',
     'usage-marks',
   ]),
+  ['relay/admission/search-limit.ts', 'the members of one tool by their names, once'],
   ['relay/admission/counting/', 'texts in a thread of its own: `tests/relay/counting.test.ts` doubles them'],
   ...inFolder('relay/delivery', 'frames and pieces, each once, and how requests end', [
     'await-commit',

@@ -98,8 +98,11 @@ test('what the operator passes through is not edited', () => {
 test('a provider with addresses of its own takes a body of its dialect as it came', () => {
   const { edits, whole, translate } = compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-2.5-pro' });
   expect([whole, translate]).toEqual([undefined, null]);
-  expect(edits.map(({ reads }) => reads)).toEqual([['generationConfig']]);
-  expect(compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-x' }).edits).toEqual([]);
+  expect(edits.map(({ reads }) => reads)).toEqual([['generationConfig'], ['contents']]);
+  // Turns are read where a picture stands in them.
+  expect(edits[1]?.features).toBe(Feature.strays);
+  const other = compiled('vertex', { protocol: 'gemini-generate', model: 'gemini-x' }).edits;
+  expect(other.map(({ reads, features }) => [reads, features])).toEqual([[['contents'], Feature.strays]]);
 });
 
 test('an address that follows from key or query alone is a function', () => {
