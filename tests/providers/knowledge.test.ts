@@ -22,7 +22,7 @@ describe('rows', () => {
     const slugs = new Set(allProviders.map(({ slug }) => slug));
     for (const { provider } of all) if (provider !== undefined) expect(slugs).toContain(provider);
     for (const { provider, dialect } of providerRows) {
-      const spoken = ['m', 'claude-sonnet-4-6'].flatMap((model) => {
+      const spoken = ['m', 'claude-sonnet-4-6', 'gemini-2.5-pro'].flatMap((model) => {
         const own = adapterOf(provider)?.protocol?.({ operation: 'chat', model, keyKind: 'secret' });
         return [own?.dialect, own?.wire?.dialect];
       });
@@ -402,7 +402,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('vertex', 'anthropic-messages', false, 'claude-opus-4-8')).toBeUndefined();
+    expect(rulesFor('cohere', 'cohere-chat', false, 'command-a')).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {
