@@ -176,6 +176,100 @@ test('at four widths nothing wraps that should not, nothing is cut, no column is
   expect(faults).toEqual([]);
 });
 
+/** Words that stand out too little from what is behind them (WCAG 2.2, 1.4.3), as they are drawn. */
+const paleIn = (): Promise<string[]> =>
+  page.evaluate(() => {
+    const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', {
+      willReadFrequently: true,
+    });
+    const known = new Map<string, readonly number[]>();
+    /** Red, green, blue and how much of what is behind is covered, 0 to 255: whatever the colour is written in. */
+    const partsOf = (color: string): readonly number[] => {
+      const found = known.get(color);
+      if (found !== undefined || context === null) return found ?? [0, 0, 0, 0];
+      context.clearRect(0, 0, 1, 1);
+      context.fillStyle = color;
+      context.fillRect(0, 0, 1, 1);
+      const parts = [...context.getImageData(0, 0, 1, 1).data];
+      known.set(color, parts);
+      return parts;
+    };
+    const over = (top: readonly number[], below: readonly number[]): readonly number[] => {
+      const share = (top[3] ?? 0) / 255;
+      return [0, 1, 2].map((at) => (top[at] ?? 0) * share + (below[at] ?? 0) * (1 - share)).concat(255);
+    };
+    const behind = (element: Element | null): readonly number[] => {
+      if (element === null) return [255, 255, 255, 255];
+      const own = partsOf(getComputedStyle(element).backgroundColor);
+      return own[3] === 255 ? own : over(own, behind(element.parentElement));
+    };
+    const light = (parts: readonly number[]): number =>
+      [0.2126, 0.7152, 0.0722].reduce((sum, weight, at) => {
+        const value = (parts[at] ?? 0) / 255;
+        return sum + weight * (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+      }, 0);
+    const faults = new Set<string>();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node.parentElement;
+      const words = (node.textContent ?? '').trim();
+      if (
+        words === '' ||
+        element === null ||
+        element.closest('.sr-only, svg, [aria-hidden="true"], :disabled, [aria-disabled="true"]')
+      )
+        continue;
+      if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      const style = getComputedStyle(element);
+      // Pictures and gradients are looked at by people.
+      if (style.backgroundImage !== 'none') continue;
+      const below = behind(element);
+      const [one, other] = [light(over(partsOf(style.color), below)), light(below)].toSorted((a, b) => b - a) as [
+        number,
+        number,
+      ];
+      const ratio = (one + 0.05) / (other + 0.05);
+      const size = Number.parseFloat(style.fontSize);
+      const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+      if (ratio < (isLarge ? 3 : 4.5)) faults.add(`pale ${ratio.toFixed(2)}: "${words.slice(0, 30)}"`);
+    }
+    return [...faults];
+  });
+
+test.each([
+  ['dark', 'zh', 1440],
+  ['light', 'zh', 390],
+  // What a window of 1280 pixels has at 200 %.
+  ['dark', 'en', 640],
+])('%s, %s, %i pixels: nothing wraps, is cut, eaten or pale', async (theme, language, width) => {
+  const faults: string[] = [];
+  await page.evaluate(
+    ([look, words]) => {
+      localStorage.setItem('theme-mode', look ?? '');
+      localStorage.setItem('i18nextLng', words ?? '');
+    },
+    [theme, language],
+  );
+  await page.setViewportSize({ width, height: 900 });
+  for (const path of [...amounts, ...plain]) {
+    await inside.open(path);
+    await quietLine(page);
+    const found = [...(await faultsIn()), ...(await paleIn())];
+    faults.push(...found.map((fault) => `${path || 'home'} ${fault}`));
+    await page.screenshot({
+      path: join(shots, `look-${theme}-${language}-${width}-${path.replace(/\W+/g, '-') || 'home'}.png`),
+    });
+  }
+  expect(await page.locator('html').evaluate((one) => `${one.lang} ${one.dataset.theme ?? one.className}`)).toContain(
+    language,
+  );
+  await page.evaluate(() => {
+    localStorage.setItem('theme-mode', 'light');
+    localStorage.setItem('i18nextLng', 'en');
+  });
+  expect(faults).toEqual([]);
+});
+
 test('a statement in quota has every digit, and its lines add up to the total', async () => {
   await page.setViewportSize({ width: 1280, height: 900 });
   await inside.open('statement');

@@ -15,9 +15,14 @@ const useMedia = (query: string): boolean =>
 /** How wide a window a table is laid out for; on a phone rows are cards, which take no part in it. */
 export function useRoom(): number {
   const phone = useNarrow();
-  const below = [useMedia('(width < 1024px)'), useMedia('(width < 1280px)'), useMedia('(width < 1440px)')];
+  const below = [
+    useMedia('(width < 720px)'),
+    useMedia('(width < 1024px)'),
+    useMedia('(width < 1280px)'),
+    useMedia('(width < 1440px)'),
+  ];
   const at = phone ? -1 : below.indexOf(true);
-  return at < 0 ? Number.POSITIVE_INFINITY : ([0, 1024, 1280][at] ?? 0);
+  return at < 0 ? Number.POSITIVE_INFINITY : ([0, 720, 1024, 1280][at] ?? 0);
 }
 /** A window in which the sidebar is folded, unless its reader unfolds it. */
 export const useTablet = (): boolean => useMedia('(600px <= width < 1100px)');

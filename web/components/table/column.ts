@@ -26,7 +26,7 @@ export interface Column<Row> {
   /** Hidden until the reader turns it on. */
   readonly hidden?: boolean;
   /** Least window width, in pixels; a reader who turns the column on sees it in narrower windows too. */
-  readonly from?: 1024 | 1280 | 1440;
+  readonly from?: 720 | 1024 | 1280 | 1440;
 }
 
 /**

@@ -111,6 +111,7 @@ export function channelColumns({
     },
     {
       id: 'bars',
+      from: 720,
       header: t(range === '24h' ? 'channels.lastDay' : 'channels.lastWeek'),
       key: true,
       cell: (row) =>

@@ -51,7 +51,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       key: true,
       cell: (row) => t('channels.enabledOf', { enabled: row.enabled, count: row.channels.length }),
     },
-    { id: 'group', header: t('channels.group'), cell: (row) => row.groups.join(', ') },
+    { id: 'group', from: 720, header: t('channels.group'), cell: (row) => row.groups.join(', ') },
     {
       id: 'success',
       header: t('channels.success'),
@@ -64,6 +64,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
     },
     {
       id: 'rate',
+      from: 720,
       header: t('channels.rate'),
       number: true,
       sort: rateOf,
@@ -71,6 +72,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
     },
     {
       id: 'response',
+      from: 720,
       header: t('channels.response'),
       number: true,
       sort: (row) => row.response,

@@ -181,6 +181,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
     },
     {
       id: 'last',
+      from: 720,
       header: t('tokens.lastUsed'),
       key: true,
       cell: (row) =>
