@@ -54,6 +54,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
     { id: 'group', from: 720, header: t('channels.group'), cell: (row) => row.groups.join(', ') },
     {
       id: 'success',
+      from: 1024,
       header: t('channels.success'),
       number: true,
       sort: (row) => successOf(row) ?? 2,
@@ -64,7 +65,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
     },
     {
       id: 'rate',
-      from: 720,
+      from: 1024,
       header: t('channels.rate'),
       number: true,
       sort: rateOf,
