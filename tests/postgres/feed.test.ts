@@ -117,6 +117,36 @@ test('what was taken back is no news, and hides none', async () => {
   expect((await check()).keys.sort()).toEqual(['after it', 'beside it']);
 });
 
+test('what other nodes may not have read goes back to where the slowest stands that may serve, and no further', async () => {
+  const { feed, look: check } = await follower();
+  await write(site.database.pool, 'read by all');
+  await check();
+  const stands = feed.position();
+  const keys = async () => (await feed.unread()).map(({ entity, entity_id }) => [entity, entity_id]);
+  expect(await keys()).toEqual([]);
+  const node = (name: string, state: string, position: string | null, ago: number, left = 0) =>
+    site.database.pool.query(
+      `INSERT INTO nodes (node, state, follows, expires_at, left_at, version)
+        VALUES ($1, $2, $3::xid8, clock_timestamp() - make_interval(secs => $4), $5, '1')`,
+      [name, state, position ?? '0', ago, left],
+    );
+  await write(site.database.pool, 'news');
+  await check();
+  const now = feed.position();
+  await node('reads', 'live', now, -15);
+  // None of these serves any more, and one has not begun.
+  await node('starts', 'live', null, -15);
+  await node('left', 'expired', stands, 5, 1);
+  await node('long gone', 'expired', stands, 901);
+  expect(await keys()).toEqual([]);
+  await node('silent', 'expired', stands, 60);
+  expect(await keys()).toEqual([['options', 'news']]);
+  await site.database.pool.query("DELETE FROM nodes WHERE node = 'silent'");
+  await node('cut off', 'live', stands, -15);
+  expect(await keys()).toEqual([['options', 'news']]);
+  await site.database.pool.query('DELETE FROM nodes');
+});
+
 test('section 8: a long foreign transaction delays no news; only what may be forgotten waits, and who holds it is named', async () => {
   const other = new URL(site.url);
   other.pathname = '/postgres';
