@@ -37,9 +37,8 @@ export function closeForClient({ code, reason }: SocketClose, channel: ChannelSn
 function fitting(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= longestReason) return text;
-  // A character that the cut divides becomes a replacement character, which is three bytes long.
-  return bytes
-    .subarray(0, longestReason)
-    .toString()
-    .replace(/\uFFFD+$/, '');
+  let end = longestReason;
+  // A byte that goes on with a character is no place to cut.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end).toString();
 }
