@@ -179,13 +179,6 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'who follows a log does not see a thousandth of a second',
   },
   {
-    file: 'cli/parts/top.ts',
-    line: "{ name: say('余额可用', 'lasts'), right: true, priority: 1 },",
-    before: '1',
-    after: '(0)',
-    reason: 'the last column is left out first among equals',
-  },
-  {
     file: 'db/postgres/kept-items.ts',
     line: 'if (now() - sweptMs >= cleanupMs) await cleanup();',
     before: '>=',

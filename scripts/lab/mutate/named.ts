@@ -174,8 +174,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a heartbeat is answered by an earlier one',
       'db/ledger/postgres/store.ts',
-      "if (committed && kind !== 'probe') found.set",
-      'if (committed) found.set',
+      "if (kind !== 'probe') this.#found.set",
+      'this.#found.set',
       'postgres/ledger',
     ],
     [
@@ -225,14 +225,14 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a commit that a failover lost is not found after reconnecting',
       'db/ledger/postgres/store.ts',
-      'if (!row.alive || row.seq < seq) fence = null;',
-      'if (!row.alive) fence = null;',
+      'if (!row.alive || row.seq < this.#seq) this.#fence = null;',
+      'if (!row.alive) this.#fence = null;',
       'postgres/ledger',
     ],
     [
       'a commit on one disk counts as durable',
       'db/ledger/postgres/store.ts',
-      "if (on.wasLocal() || last?.command !== 'COMMIT') {",
+      "if (line.wasLocal() || last?.command !== 'COMMIT') {",
       "if (last?.command !== 'COMMIT') {",
       'postgres/confirmed',
     ],
@@ -253,7 +253,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'batches are not kept for a failover',
       'db/ledger/postgres/store.ts',
-      'if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);',
+      'if (work.commands.length > 0) this.#deps.acknowledged.keep({ ...fence, seq: next }, work.commands);',
       '',
       'postgres/ledger',
     ],
@@ -293,8 +293,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'changes that a live node has not read are deleted',
       'db/postgres/change-stream.ts',
-      'ORDER BY follows LIMIT 1',
-      'ORDER BY follows DESC LIMIT 1',
+      "WHERE state <> 'expired' ORDER BY follows LIMIT 1),",
+      "WHERE state <> 'expired' ORDER BY follows DESC LIMIT 1),",
       'postgres/feed',
     ],
   ]),
@@ -337,8 +337,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a later request for a lease overtakes',
       'server/billing/leases/leases.ts',
-      'line.waiting.push({ request: requested',
-      'line.waiting.splice(1, 0, { request: requested',
+      'line.waiting.push({ request, since',
+      'line.waiting.splice(1, 0, { request, since',
       'postgres/leases',
     ],
     [
@@ -389,9 +389,9 @@ export const namedMutants: readonly NamedMutant[] = [
   ...namedRule('too much is reserved rather than too little', [
     [
       'a lease of an earlier epoch can be spent',
-      'server/billing/leases/leases.ts',
-      'const valid = grants !== null && under === epoch;',
-      'const valid = grants !== null;',
+      'server/billing/leases/lease-moves.ts',
+      'const valid = grants !== null && epoch === this.#epoch ? grants : null;',
+      'const valid = grants;',
       'ledger/recall',
     ],
     [
@@ -445,7 +445,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a slow commit does not use the standby',
       'server/billing/ledger/engine.ts',
-      'if (standby?.durable !== true) return pending;',
+      'if (this.#standby?.durable !== true) return pending;',
       'if (pending !== undefined) return pending;',
       'ledger/standby',
     ],
@@ -685,7 +685,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'each node admits the whole rate',
       'server/relay/admission/limits.ts',
-      'const among = this.nodes?.() ?? 1;',
+      'const among = this.nodes?.()[of] ?? 1;',
       'const among = 1;',
       'postgres/rates',
     ],
