@@ -290,10 +290,10 @@ const receiveControl =
       case 'test':
         relayThreads.test(data);
         break;
-      case 'standing':
+      case 'channelHealth':
         relayThreads.channels(data.id, data.ids, data.model);
         break;
-      case 'heard':
+      case 'healthReport':
         relayThreads.received(data.healthReport);
         break;
       case 'traffic':

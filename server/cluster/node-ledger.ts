@@ -201,10 +201,10 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
       recovery: { epoch: store.epoch(), ...recovered },
       pending,
       answer: async (question: LedgerRequest): Promise<LedgerResponse> =>
-        question.kind === 'lend'
-          ? { kind: 'loan', id: question.id, answer: await leases.acquire(question.order) }
+        question.kind === 'lease'
+          ? { kind: 'leased', id: question.id, answer: await leases.acquire(question.order) }
           : {
-              kind: 'stands',
+              kind: 'accountLimits',
               id: question.id,
               limits: await heartbeat.limits(question.userId, question.tokenId).catch(() => null),
             },

@@ -188,7 +188,7 @@ test('where something is free, a caller without a balance is admitted; a model t
 
 test('a caller that got nothing from other machines is checked before its next body is read', async () => {
   const requested: number[] = [];
-  let lease: 'exhausted' | 'elsewhere' | 'lent' = 'exhausted';
+  let lease: 'exhausted' | 'elsewhere' | 'granted' = 'exhausted';
   await open({
     quota: 1000,
     leased: true,
@@ -196,7 +196,7 @@ test('a caller that got nothing from other machines is checked before its next b
       leaseSource: {
         acquire: async (_to, more) => {
           requested.push(more);
-          if (lease === 'lent') {
+          if (lease === 'granted') {
             const { accounts, memory } = gateway.balances.money;
             const { userId } = gateway;
             createLeasedBalances({ accounts, memory }).addLease({ kind: 'account', userId, id: userId }, 1000);
@@ -218,7 +218,7 @@ test('a caller that got nothing from other machines is checked before its next b
   lease = 'elsewhere';
   expect(await outcome()).toEqual(['balance_elsewhere', false]);
   expect(requested).toEqual([1, 1]);
-  lease = 'lent';
+  lease = 'granted';
   expect((await outcome())[1]).toBe(true);
 });
 

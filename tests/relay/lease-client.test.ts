@@ -32,7 +32,7 @@ const leaseSource: LeaseSource = {
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeasedBalances({ accounts, memory });
     const amount = Math.min(free, more);
-    const lease: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
+    const lease: LeaseOutcome = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'granted';
     if (!to.selfUse && amount > 0) {
       free -= amount;
       leased.addLease({ kind: 'account', userId: to.userId, id: to.userId }, amount);
@@ -364,10 +364,10 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   const nameOf = ({ userId, tokenId, selfUse }: Lessee) => `${selfUse ? 'house' : userId}/${tokenId}`;
   const source = {
     ...leaseSource,
-    async acquire(to: Lessee, more: number): Promise<'lent'> {
+    async acquire(to: Lessee, more: number): Promise<'granted'> {
       requested.push(to);
       room.set(nameOf(to), (room.get(nameOf(to)) ?? 0) + more);
-      return 'lent';
+      return 'granted';
     },
   };
   const { acquire } = createLeaseClient(
@@ -377,11 +377,11 @@ test('leases of users are acquired separately; a key’s self-use lease is acqui
   );
   const wants = (to: Lessee) => acquire(to, 10, () => room.get(nameOf(to)) ?? 0);
   const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, selfUse: false })) as [Lessee, Lessee];
-  expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
+  expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['granted', 'granted']);
   expect(requested).toEqual([ann, bob]);
   requested.length = 0;
   const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, selfUse: true })) as [Lessee, Lessee];
-  expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
+  expect(await Promise.all([wants(first), wants(second)])).toEqual(['granted', 'granted']);
   // What was leased for the first is enough for both.
   expect(requested).toEqual([first]);
 });
@@ -395,7 +395,7 @@ test('a machine is out of leases when for a second no request was covered and th
     async acquire() {
       if (isAway) throw new AppError('storage_unavailable', { reason: 'away', seconds: 5 });
       free = 10;
-      return 'lent';
+      return 'granted';
     },
   };
   const lost: unknown[] = [];
@@ -423,7 +423,7 @@ test('a machine is out of leases when for a second no request was covered and th
   now = 9000;
   expect(isOutOfLeases()).toBe(true);
   isAway = false;
-  expect(await want()).toBe('lent');
+  expect(await want()).toBe('granted');
   expect(isOutOfLeases()).toBe(false);
 });
 

@@ -302,8 +302,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a balance leased by another node counts as used up',
       'server/relay/admission/lease-client.ts',
-      "if (outcome === 'elsewhere' || outcome === 'lent') return",
-      "if (outcome === 'lent') return",
+      "if (outcome === 'elsewhere' || outcome === 'granted') return",
+      "if (outcome === 'granted') return",
       'relay/lease-client',
     ],
     [

@@ -32,16 +32,16 @@ export interface CommandMessage {
 
 /** Queries to the ledger of several machines; each has an answer. */
 export type LedgerRequest =
-  | { readonly kind: 'lend'; readonly id: number; readonly order: LeaseOrder }
-  | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
+  | { readonly kind: 'lease'; readonly id: number; readonly order: LeaseOrder }
+  | { readonly kind: 'accountLimits'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
 
 /** null is short for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
 
 export type LedgerResponse =
-  | { readonly kind: 'loan'; readonly id: number; readonly answer: LeaseAnswer }
+  | { readonly kind: 'leased'; readonly id: number; readonly answer: LeaseAnswer }
   /** null = the ledger cannot be queried. */
-  | { readonly kind: 'stands'; readonly id: number; readonly limits: SpendingLimits | null };
+  | { readonly kind: 'accountLimits'; readonly id: number; readonly limits: SpendingLimits | null };
 
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
@@ -156,7 +156,7 @@ export function createLedgerClient(
         if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
-    } else if (data.kind === 'loan' || data.kind === 'stands') {
+    } else if (data.kind === 'leased' || data.kind === 'accountLimits') {
       requests.get(data.id)?.resolve(data);
       requests.delete(data.id);
     } else if (data.kind === 'health') {
@@ -189,13 +189,13 @@ export function createLedgerClient(
       return promise;
     },
     async acquire(order) {
-      const response = await ask((id) => ({ kind: 'lend', id, order }));
-      if (response.kind !== 'loan' || response.answer === 'away') throw unavailable(databaseUnavailable);
+      const response = await ask((id) => ({ kind: 'lease', id, order }));
+      if (response.kind !== 'leased' || response.answer === 'away') throw unavailable(databaseUnavailable);
       return response.answer;
     },
     async limits(userId, tokenId) {
-      const response = await ask((id) => ({ kind: 'standing', id, userId, tokenId }));
-      if (response.kind !== 'stands' || response.limits === null) throw unavailable(databaseUnavailable);
+      const response = await ask((id) => ({ kind: 'accountLimits', id, userId, tokenId }));
+      if (response.kind !== 'accountLimits' || response.limits === null) throw unavailable(databaseUnavailable);
       return response.limits;
     },
     healthy: () => health,

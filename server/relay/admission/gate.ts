@@ -164,7 +164,7 @@ export class Gate {
   ): Promise<void> {
     const { state, now } = this.core;
     const outcome = await leaseClient.acquire(lessee, 1, () => account.available(lessee.selfUse));
-    if (outcome === 'lent') return;
+    if (outcome === 'granted') return;
     // Requests on other machines hold it, and that is waited for once the need is known.
     if ((outcome === 'exhausted' || outcome === 'token-exhausted') && (await leaseClient.total(lessee)) >= 1) return;
     // The machine's balance is below the ledger's: another machine may have taken back the part that was not missing.

@@ -6,10 +6,10 @@ import { nextPeriod, type Period } from '../../contract/period.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 
 /**
- * `lent` = granted; `exhausted` = the whole balance is less than was needed; `token-exhausted` = the key's
+ * `granted` = there is enough; `exhausted` = the whole balance is less than was needed; `token-exhausted` = the key's
  * limit is; `day`, `month` = the key's budget for that period is; `elsewhere` = other machines have leased it.
  */
-export type LeaseOutcome = 'lent' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
+export type LeaseOutcome = 'granted' | 'exhausted' | 'token-exhausted' | Period | 'elsewhere';
 
 /** Whose money. */
 export interface Lessee {
@@ -85,7 +85,7 @@ export function createLeaseClient(
     for (let first = queue[0]; first !== undefined && first.need <= available; first = queue[0]) {
       available -= first.need;
       queue.shift();
-      first.resolve('lent');
+      first.resolve('granted');
     }
   };
   const serve = async (to: Lessee, queue: Waiter[], served: () => void): Promise<void> => {
@@ -99,7 +99,7 @@ export function createLeaseClient(
       if (more <= 0) continue;
       const requested = queue.reduce((sum, { need }) => sum + need, 0) - here;
       const answer = await leaseSource.acquire(to, more, requested).catch((error: unknown) => ({ error }));
-      if (answer === 'lent') continue;
+      if (answer === 'granted') continue;
       letGo(queue);
       // The first waiter gets the answer, and may ask again; those behind it may need less.
       if (queue[0] === first) {
@@ -124,7 +124,7 @@ export function createLeaseClient(
       },
       resolve(outcome) {
         missingSince = null;
-        if (outcome === 'lent') rejected.delete(key);
+        if (outcome === 'granted') rejected.delete(key);
         else {
           if (rejected.size >= maxRejected) rejected.clear();
           rejected.add(key);
@@ -212,7 +212,7 @@ export const isTakenBalance = (outcome: LeaseOutcome, error: unknown): boolean =
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
 export function refusalAfter(outcome: LeaseOutcome, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
-  if (outcome === 'elsewhere' || outcome === 'lent') return elsewhere(error);
+  if (outcome === 'elsewhere' || outcome === 'granted') return elsewhere(error);
   if (outcome === 'exhausted' || outcome === 'token-exhausted') return error;
   const resets = nextPeriod(outcome, now);
   const seconds = Math.ceil(resets - now);

@@ -313,7 +313,7 @@ export class Reservation {
   async ensureLease(): Promise<boolean> {
     const { leaseClient } = this.core;
     if (leaseClient === null || this.refusedAmount === 0) return false;
-    return (await leaseClient.acquire(this.lessee(), this.refusedAmount, () => this.available())) === 'lent';
+    return (await leaseClient.acquire(this.lessee(), this.refusedAmount, () => this.available())) === 'granted';
   }
 
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */

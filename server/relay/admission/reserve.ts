@@ -145,8 +145,8 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
         askedMs += core.monoNow() - startMs;
         if (place?.isLate === true) turn = 'late';
       }
-      let shortens: Shortens = outcome === 'lent' ? 'no' : 'yes';
-      if (turn !== 'late' && outcome !== 'lent') {
+      let shortens: Shortens = outcome === 'granted' ? 'no' : 'yes';
+      if (turn !== 'late' && outcome !== 'granted') {
         unheld = outcome === 'elsewhere' ? Number.POSITIVE_INFINITY : await unheldOn(leaseClient, reservation, outcome);
         if (!mayGo()) shortens = 'no';
       }
@@ -156,7 +156,7 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       } catch (error) {
         if (!isTakenBalance(outcome, error)) throw refusalAfter(outcome, error, core.now() / 1000);
       }
-      if (outcome !== 'lent' && shortens === 'no') {
+      if (outcome !== 'granted' && shortens === 'no') {
         place ??= join();
         turn = place === null ? 'late' : await place.next(askAgainMs);
       } else leases++;

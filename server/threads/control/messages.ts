@@ -36,14 +36,14 @@ export interface ControlStart {
 export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
-  | { readonly kind: 'stood'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
+  | { readonly kind: 'channelHealth'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'storage'; readonly status: StorageStatus }
   /** For the relays of other machines. */
-  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
+  | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   /** What a relay of this machine has counted since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** How upstreams are doing, for the next start. */
@@ -63,13 +63,18 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
     }
-  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[]; readonly model: string | null }
+  | {
+      readonly kind: 'channelHealth';
+      readonly id: number;
+      readonly ids: readonly number[];
+      readonly model: string | null;
+    }
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
   /** Asks a relay of this machine how upstreams are doing. */
   | { readonly kind: 'keepHealth' }
   /** From the relays of other machines. */
-  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
+  | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

@@ -120,7 +120,7 @@ async function start(order: ControlStart) {
       new Promise((resolve) => {
         const id = nextTest++;
         limits.set(id, resolve);
-        self.postMessage({ kind: 'standing', id, ids, model });
+        self.postMessage({ kind: 'channelHealth', id, ids, model });
       }),
     version,
     report,
@@ -199,7 +199,7 @@ async function start(order: ControlStart) {
       tests.get(id)?.(result);
       tests.delete(id);
     },
-    stood: (id: number, found: readonly ChannelHealthStatus[]) => {
+    channelHealth: (id: number, found: readonly ChannelHealthStatus[]) => {
       limits.get(id)?.(found);
       limits.delete(id);
     },
@@ -212,7 +212,7 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
       }
     },
-    stands: (status: StorageStatus) => {
+    storage: (status: StorageStatus) => {
       storage = status;
     },
     broadcastHealth: (healthReport: HealthReport) => peers?.broadcast(healthReport),
@@ -314,7 +314,7 @@ async function joinPeers({
     run: randomUUID(),
     knownAt: publisher.knownAt,
     changed: () => void publisher.check(),
-    received: (healthReport) => self.postMessage({ kind: 'heard', healthReport }),
+    received: (healthReport) => self.postMessage({ kind: 'healthReport', healthReport }),
     nodes: publisher.nodes,
     stats: () => ({
       relays: services.relayThreads,
@@ -392,9 +392,9 @@ self.onmessage = ({ data }) => {
     .then((control) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
-        if (message.kind === 'stood') control.stood(message.id, message.statuses);
-        if (message.kind === 'storage') control.stands(message.status);
-        if (message.kind === 'heard') control.broadcastHealth(message.healthReport);
+        if (message.kind === 'channelHealth') control.channelHealth(message.id, message.statuses);
+        if (message.kind === 'storage') control.storage(message.status);
+        if (message.kind === 'healthReport') control.broadcastHealth(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'health') control.health(message.health);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);

@@ -45,7 +45,7 @@ export interface ServingOrder {
 
 /** Plain rows, and where in the shared memory they are counted. */
 export interface RelayUpdate {
-  readonly kind: 'news';
+  readonly kind: 'snapshotUpdate';
   readonly update: Snapshot | SnapshotDelta;
   readonly slots: SlotIndexes;
   /** Chunks of the shared memory that were allocated since the last message. */
@@ -95,13 +95,18 @@ export type ToRelay =
   | RelayUpdate
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
   | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
-  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[]; readonly model: string | null }
+  | {
+      readonly kind: 'channelHealth';
+      readonly id: number;
+      readonly ids: readonly number[];
+      readonly model: string | null;
+    }
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
   | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
-  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
+  | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'busy'; readonly id: number }
-  | { readonly kind: 'figures'; readonly id: number }
+  | { readonly kind: 'stats'; readonly id: number }
   /** What was counted since the last time is for the control thread. */
   | { readonly kind: 'traffic' }
   /** How upstreams are doing is for the control thread, if that changed. */
@@ -112,36 +117,36 @@ export type ToRelay =
   | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number; readonly withOthers: boolean }
   /** No thread of this server has anything open. */
   | { readonly kind: 'allEnded' }
-  | { readonly kind: 'hurry' }
+  | { readonly kind: 'stopNow' }
   /** Newcomers wait. */
   | { readonly kind: 'pause' }
   /** Requests are forwarded to that socket, where another server accepts them; null = they are served here. */
-  | { readonly kind: 'handOn'; readonly endpoint: string | null }
-  /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
-  | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
+  | { readonly kind: 'forward'; readonly endpoint: string | null }
+  /** A thread that it cannot do without is gone; `isLedgerLost` = the ledger's. */
+  | { readonly kind: 'fail'; readonly isLedgerLost: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
 
 export type FromRelay =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly params: ErrorParams; readonly message: string }
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
-  | { readonly kind: 'stood'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
+  | { readonly kind: 'channelHealth'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
-  | { readonly kind: 'heard'; readonly healthReport: HealthReport }
+  | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** How upstreams are doing, for the next start. */
   | { readonly kind: 'health'; readonly health: KeptHealth }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
-  | { readonly kind: 'figured'; readonly id: number; readonly stats: ThreadStats }
+  | { readonly kind: 'stats'; readonly id: number; readonly stats: ThreadStats }
   /** It has few rows left. */
   | { readonly kind: 'rows' }
-  | { readonly kind: 'say'; readonly line: string }
+  | { readonly kind: 'print'; readonly line: string }
   /** Whole lines of the log. */
   | { readonly kind: 'logged'; readonly text: string }
-  | { readonly kind: 'standing'; readonly status: RelayStatus }
+  | { readonly kind: 'status'; readonly status: RelayStatus }
   | { readonly kind: 'paused' }
   /** The oldest change that it was sent and has not yet confirmed. */
   | { readonly kind: 'applied' }

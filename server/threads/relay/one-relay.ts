@@ -27,8 +27,8 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
     open: serving.open,
     update: () => Promise.resolve(),
     test: (order) => serving.receive({ kind: 'test', ...order }),
-    channels: (id, ids, model) => serving.receive({ kind: 'standing', id, ids, model }),
-    received: (healthReport) => serving.receive({ kind: 'heard', healthReport }),
+    channels: (id, ids, model) => serving.receive({ kind: 'channelHealth', id, ids, model }),
+    received: (healthReport) => serving.receive({ kind: 'healthReport', healthReport }),
     keepHealth: () => serving.receive({ kind: 'keepHealth' }),
     traffic: () => serving.receive({ kind: 'traffic' }),
     taskResponded: (answer) => serving.receive({ kind: 'taskAnswered', ...answer }),
@@ -41,14 +41,14 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
       serving.receive({ kind: 'pause' });
       return paused.promise;
     },
-    forwardTo: (endpoint) => serving.receive({ kind: 'handOn', endpoint }),
+    forwardTo: (endpoint) => serving.receive({ kind: 'forward', endpoint }),
     stop(graceMs, delayMs = 0) {
       serving.receive({ kind: 'stop', graceMs, delayMs, withOthers: false });
       return stopped.promise;
     },
-    shutDownNow: () => serving.receive({ kind: 'hurry' }),
-    fail({ code, params }, bankrupt) {
-      serving.receive({ kind: 'fail', bankrupt, code, params });
+    shutDownNow: () => serving.receive({ kind: 'stopNow' }),
+    fail({ code, params }, isLedgerLost) {
+      serving.receive({ kind: 'fail', isLedgerLost, code, params });
       return stopped.promise;
     },
     terminate: () => undefined,

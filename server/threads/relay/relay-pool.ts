@@ -41,8 +41,8 @@ export interface RelayPool {
   /** As `Stop` has it. @param until threads stay until then, for what is forwarded. */
   stop(graceMs: number, delayMs?: number, until?: Promise<unknown>): Promise<void>;
   shutDownNow(): void;
-  /** A thread that they cannot do without is gone. @param reason what clients see. @param bankrupt it is the ledger's. */
-  fail(reason: AppError, bankrupt: boolean): Promise<void>;
+  /** A thread that they cannot do without is gone. @param reason what clients see. @param isLedgerLost it is the ledger's. */
+  fail(reason: AppError, isLedgerLost: boolean): Promise<void>;
   /** At once, whatever is open. */
   terminate(): void;
 }
@@ -73,16 +73,16 @@ export function passOn(
 ): boolean {
   switch (message.kind) {
     case 'tested':
-    case 'stood':
+    case 'channelHealth':
     case 'task':
     case 'trouble':
     case 'defect':
-    case 'heard':
+    case 'healthReport':
     case 'traffic':
     case 'health':
       control(message);
       return true;
-    case 'say':
+    case 'print':
       print(message.line);
       return true;
     case 'logged':

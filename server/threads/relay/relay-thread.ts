@@ -111,7 +111,7 @@ export class RelayThread {
 
   /** @returns null where it dies. */
   stats(): Promise<ThreadStats | null> {
-    return new Promise((resolve) => this.post({ kind: 'figures', id: this.#question(this.#statsQuestions, resolve) }));
+    return new Promise((resolve) => this.post({ kind: 'stats', id: this.#question(this.#statsQuestions, resolve) }));
   }
 
   /** Its death is seen like any other. */
@@ -163,14 +163,14 @@ export class RelayThread {
           new AppError(isErrorCode(message.code) ? message.code : 'internal', message.params, message.message),
         );
         return true;
-      case 'standing':
+      case 'status':
         this.#status = message.status;
         return true;
       case 'busy':
         this.#portQuestions.get(message.id)?.(message.ports);
         this.#portQuestions.delete(message.id);
         return true;
-      case 'figured':
+      case 'stats':
         this.#statsQuestions.get(message.id)?.(message.stats);
         this.#statsQuestions.delete(message.id);
         return true;
@@ -186,7 +186,7 @@ export class RelayThread {
       case 'tested':
         this.tests.delete(message.id);
         return false;
-      case 'stood':
+      case 'channelHealth':
         this.healthQuestions.delete(message.id);
         return false;
       default:

@@ -112,12 +112,13 @@ export class RelayThreads implements RelayPool {
   channels(id: number, ids: readonly number[], model: string | null): void {
     const thread = this.#first();
     thread?.healthQuestions.set(id, { ids, model });
-    if (thread !== undefined) thread.post({ kind: 'standing', id, ids, model });
-    else this.#deps.control({ kind: 'stood', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
+    if (thread !== undefined) thread.post({ kind: 'channelHealth', id, ids, model });
+    else
+      this.#deps.control({ kind: 'channelHealth', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
   }
 
   received(healthReport: HealthReport): void {
-    this.#postAll({ kind: 'heard', healthReport });
+    this.#postAll({ kind: 'healthReport', healthReport });
   }
 
   traffic(): void {
@@ -168,7 +169,7 @@ export class RelayThreads implements RelayPool {
 
   forwardTo(endpoint: string | null): void {
     this.#isMoving = endpoint !== null;
-    this.#postAll({ kind: 'handOn', endpoint });
+    this.#postAll({ kind: 'forward', endpoint });
   }
 
   stop(graceMs: number, delayMs = 0, until?: Promise<unknown>): Promise<void> {
@@ -176,11 +177,11 @@ export class RelayThreads implements RelayPool {
   }
 
   shutDownNow(): void {
-    this.#postAll({ kind: 'hurry' });
+    this.#postAll({ kind: 'stopNow' });
   }
 
-  fail({ code, params }: AppError, bankrupt: boolean): Promise<void> {
-    return this.#stop({ kind: 'fail', bankrupt, code, params }, 0);
+  fail({ code, params }: AppError, isLedgerLost: boolean): Promise<void> {
+    return this.#stop({ kind: 'fail', isLedgerLost, code, params }, 0);
   }
 
   terminate(): void {
@@ -215,7 +216,7 @@ export class RelayThreads implements RelayPool {
       update.users.map(({ id }) => id),
       update.tokens.map(({ id }) => id),
     );
-    return { kind: 'news', update, slots };
+    return { kind: 'snapshotUpdate', update, slots };
   }
 
   #pulseOf(number: number): SharedArrayBuffer {
@@ -226,7 +227,7 @@ export class RelayThreads implements RelayPool {
   #receive(thread: RelayThread, message: FromRelay): void {
     const { balances, counter, control } = this.#deps;
     switch (message.kind) {
-      case 'heard':
+      case 'healthReport':
         for (const other of this.#threads.values()) if (other !== thread) other.post(message);
         if (balances.money.nodeLease !== null) passOn(this.#deps, message);
         break;

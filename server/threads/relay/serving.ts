@@ -61,7 +61,7 @@ export interface ServingDeps {
 export function createServing(deps: ServingDeps): Serving {
   const { order, state, ledger, send, timers } = deps;
   const files = dataDirFiles(order.dataDir);
-  const print = (line: string) => send({ kind: 'say', line });
+  const print = (line: string) => send({ kind: 'print', line });
   const observers = createObservers(order, (text) => send({ kind: 'logged', text }), timers);
   const tasks = createTaskCalls((id, call) => send({ kind: 'task', id, call }));
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, timers.monoNow);
@@ -106,7 +106,7 @@ export function createServing(deps: ServingDeps): Serving {
       ? {}
       : { leaseSource: leaseSourceOver(ledger), ...ratesOf(deps, print) }),
     ...(order.shared || deps.balances.money.nodeLease !== null
-      ? { broadcast: (healthReport) => send({ kind: 'heard', healthReport }) }
+      ? { broadcast: (healthReport) => send({ kind: 'healthReport', healthReport }) }
       : {}),
   });
   let httpServer: HttpServer | null = null;
@@ -164,18 +164,22 @@ export function createServing(deps: ServingDeps): Serving {
           return void runChannelTest(relay, state, message, timers.now).then((result) =>
             send({ kind: 'tested', id: message.id, result }),
           );
-        case 'standing':
-          return send({ kind: 'stood', id: message.id, statuses: relay.channelStatuses(message.ids, message.model) });
+        case 'channelHealth':
+          return send({
+            kind: 'channelHealth',
+            id: message.id,
+            statuses: relay.channelStatuses(message.ids, message.model),
+          });
         case 'taskAnswered':
           return tasks.answered(message);
         case 'tasksLost':
           return tasks.giveUp();
-        case 'heard':
+        case 'healthReport':
           return relay.receive(message.healthReport);
         case 'busy':
           return send({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
-        case 'figures':
-          return send({ kind: 'figured', id: message.id, stats: stats() });
+        case 'stats':
+          return send({ kind: 'stats', id: message.id, stats: stats() });
         case 'traffic':
           return reportTraffic();
         case 'keepHealth':
@@ -192,12 +196,12 @@ export function createServing(deps: ServingDeps): Serving {
           return void within(httpServer?.pause() ?? Promise.resolve(), apiMs, timers).then(() =>
             send({ kind: 'paused' }),
           );
-        case 'handOn':
+        case 'forward':
           return httpServer?.forwardTo(message.endpoint);
-        case 'hurry':
+        case 'stopNow':
           return stop.shutDownNow();
         case 'fail':
-          if (message.bankrupt) ledger.fail(ledgerLost);
+          if (message.isLedgerLost) ledger.fail(ledgerLost);
           return void stop.fail(new AppError(message.code, message.params)).then(leave);
       }
     },
@@ -263,7 +267,7 @@ function defectReport(
 const leaseSourceOver = ({ acquire, limits }: LedgerClient): LeaseSource => ({
   async acquire(to, more, requested) {
     const answer = await acquire({ userId: to.userId, tokenId: to.tokenId, house: to.selfUse, more, wish: requested });
-    return answer === 'granted' ? 'lent' : answer;
+    return answer;
   },
   async limits(userId, tokenId) {
     const { limit, used } = await limits(userId, tokenId);

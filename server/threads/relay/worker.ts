@@ -96,13 +96,13 @@ function start(order: RelayStart): (message: ToRelay) => void {
     )
       return;
     last = now;
-    self.postMessage({ kind: 'standing', status: now });
+    self.postMessage({ kind: 'status', status: now });
   };
   timers.every(report, checkMs);
 
   serving.open().then((port) => self.postMessage({ kind: 'ready', port }), failed);
   return (message) => {
-    if (message.kind === 'news') {
+    if (message.kind === 'snapshotUpdate') {
       receive(message);
       return self.postMessage({ kind: 'applied' });
     }
@@ -118,7 +118,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
 function failed(error: unknown): void {
   const known = error instanceof AppError ? error : new AppError('internal', {}, error);
   const message = error instanceof Error ? error.message : String(error);
-  if (isOurs(error)) self.postMessage({ kind: 'say', line: (error instanceof Error && error.stack) || message });
+  if (isOurs(error)) self.postMessage({ kind: 'print', line: (error instanceof Error && error.stack) || message });
   self.postMessage({ kind: 'failed', code: known.code, params: known.params, message });
 }
 

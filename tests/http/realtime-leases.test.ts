@@ -32,7 +32,7 @@ const leaseSource: LeaseSource = {
     const amount = Math.min(free, requested);
     free -= amount;
     if (amount > 0) leasedHere().addLease(account(), amount);
-    return amount < requested ? 'exhausted' : 'lent';
+    return amount < requested ? 'exhausted' : 'granted';
   },
   limits: async () => ({ limit: 0, used: 0 }),
 };
