@@ -11,9 +11,16 @@ const stateMaxAgeMs = 10 * 60_000;
 /** A proxy that is believed says so, or the site's own address does: the listener wrote it, `transport-security.ts` decides. */
 export const overProvenTls = (request: Request): boolean => request.header('x-gateway-tls') === '1';
 
-/** The browser, too, says how it loaded the page of this host: no page can write its `Origin`, and a program that lies there weakens only its own cookie. */
-export const overTls = (request: Request): boolean =>
-  overProvenTls(request) || request.header('origin') === `https://${request.header('host') ?? ''}`;
+/**
+ * The browser, too, says how it loaded the page of this site, also behind a proxy that names another host: no page can
+ * write its `Origin` or `Sec-Fetch-Site`, and a program that lies there weakens only its own cookie.
+ */
+export function overTls(request: Request): boolean {
+  if (overProvenTls(request)) return true;
+  const origin = request.header('origin') ?? '';
+  if (!origin.startsWith('https://')) return false;
+  return origin === `https://${request.header('host') ?? ''}` || request.header('sec-fetch-site') === 'same-origin';
+}
 
 export const replyTo = (request: Request, response: Response): Reply => {
   const keep = ({ plain, secure }: CookieNames, value: string, maxAge: number): void => {

@@ -79,7 +79,7 @@ test('no flag takes a secret', () => {
 test('completions: nouns, verbs, flags, keys', async () => {
   expect(await complete(['chan'], {})).toEqual(['channel']);
   expect(await complete(['channel', 'e'], {})).toEqual(['edit', 'enable', 'export']);
-  expect(await complete(['channel', 'add', '--key'], {})).toEqual(['--key-file', '--key-stdin']);
+  expect(await complete(['channel', 'add', '--key'], {})).toEqual(['--key-file', '--key-mode', '--key-stdin']);
   expect(await complete(['option', 'get', 'RetryT'], {})).toEqual(['RetryTimes']);
   expect(await complete(['user', 'quota', ''], {})).toEqual(['add', 'set']);
 });

@@ -76,7 +76,7 @@ test('ratios simulate takes single entries and whole maps', async () => {
 test('logs: verified, summed up, exported, cleared', async () => {
   expect(await json('logs', 'verify')).toEqual({ checked: 0, unequal: 0, wrong: [] });
   expect(await json('logs', 'stat', '--by', 'channel', '--margin')).toEqual([]);
-  expect(await run('logs', 'export', '--since', '1d')).toMatch(/^id,created_at,/);
+  expect(await run('logs', 'export', '--since', '1d')).toMatch(/^time_utc,type,status,/);
   expect(await run('logs', 'prune', '--before', '2020-01-01', '--yes', '-q')).toBe('0');
   await expect(run('logs', 'export', '--format', 'xml')).rejects.toMatchObject({ code: 'usage' });
 });

@@ -44,10 +44,10 @@ test('amount, models, end, networks, rate and what it pays for each stand in the
     ...{ networks: 2, rpm: 60, requests: 1100 },
   };
   expect(says(all)).toBe(
-    'ci may spend $5.00 a month on gpt-4o-mini and claude-sonnet-4-5 until 23 Dec 2026, from 2 networks, at most 60 requests a minute: about 1100 usual requests.',
+    'ci may spend $5.00 a month on gpt-4o-mini and claude-sonnet-4-5 until 23 Dec 2026, from 2 networks, at most 60 requests a minute: about 1,100 usual requests.',
   );
   expect(says(all, 'zh')).toBe(
-    'ci 在 23 Dec 2026 之前可对gpt-4o-mini和claude-sonnet-4-5使用每月 $5.00，仅限 2 个来源地址，每分钟最多 60 次请求，约合 1100 次通常的请求。',
+    'ci 在 23 Dec 2026 之前可对gpt-4o-mini和claude-sonnet-4-5使用每月 $5.00，仅限 2 个来源地址，每分钟最多 60 次请求，约合 1,100 次通常的请求。',
   );
   expect(says({ networks: 1 })).toContain('from 1 network.');
 });

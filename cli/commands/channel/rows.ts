@@ -66,7 +66,7 @@ const fields: readonly Flag[] = [
   },
   {
     flag: '--off-after <rule>',
-    zh: '如 5/10/2：10 分钟内 5 次错误后停用该模型，2 分钟后试探；default 为通用规则',
+    zh: '如 5/10/2：10 分钟内错 5 次停 2 分钟；default 通用',
     en: 'such as 5/10/2: a model is out after 5 errors within 10 minutes, and probed after 2; default is the general rule',
   },
   { flag: '--test-model <name>', zh: '测试模型，留空则删除', en: 'model for tests; empty removes it', clears: true },

@@ -73,7 +73,7 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     zh: '设置后，终端关闭（SIGHUP）不会结束服务',
     en: 'when set, closing the terminal (SIGHUP) does not end the server',
   },
-  { name: 'GATEWAY_SETUP_CODE', zh: '初始化码（同 --code）', en: 'code of the set-up, as --code' },
+  { name: 'GATEWAY_SETUP_CODE', zh: '初始化码（同 --code）', en: 'setup code, as --code' },
   { name: 'GATEWAY_NO_KEYRING', zh: '设置后，登录信息存于文件', en: 'when set, sign-ins are kept in files' },
   { name: 'OTEL_SDK_DISABLED', zh: '设为 true 时不发送追踪', en: 'true sends no traces' },
   {

@@ -390,10 +390,10 @@ export const signInOptions = {
     fallback: '60',
     tab: 'system',
     panel: 'login',
-    label: { zh: '程序令牌有效分钟数', en: 'Minutes a program’s token works' },
+    label: { zh: '程序令牌有效分钟数', en: "Minutes a program's token works" },
     help: {
       zh: '程序自行续期；结束登录无论如何立即生效。',
-      en: 'Programs renew it by themselves; the end of a sign-in holds at once in any case.',
+      en: 'Programs renew it silently; the end of a sign-in holds at once in any case.',
     },
     role: 100,
     dependsOn: 'agents.sign_in',
