@@ -7,7 +7,17 @@ export interface AccountTotal {
   requests: number;
   movements: number;
   overrun: number;
+  paidIn: number;
 }
+
+export const noTotal: Readonly<AccountTotal> = {
+  balance: 0,
+  used: 0,
+  requests: 0,
+  movements: 0,
+  overrun: 0,
+  paidIn: 0,
+};
 
 export interface Totals {
   readonly accounts: ReadonlyMap<number, Readonly<AccountTotal>>;
@@ -20,6 +30,8 @@ export interface Totals {
   balance(account: number): number;
   /** Change of what the user owes to `overrun`, not written yet. */
   overrun(account: number): number;
+  /** Top-ups not written yet. */
+  paidIn(account: number): number;
   /** Movements not written yet: all that the relay has to be notified of. */
   movements(account: number): number;
 }
@@ -33,7 +45,7 @@ export function createTotals(): Totals {
   const account = (id: number): AccountTotal => {
     const known = accounts.get(id);
     if (known !== undefined) return known;
-    const fresh = { balance: 0, used: 0, requests: 0, movements: 0, overrun: 0 };
+    const fresh = { ...noTotal };
     accounts.set(id, fresh);
     return fresh;
   };
@@ -50,6 +62,7 @@ export function createTotals(): Totals {
       payee.balance += amount;
       if (kind === 'overrun') payee.overrun += amount;
       if (kind === 'repay') payer.overrun -= amount;
+      if (kind === 'topup') payee.paidIn += amount;
       // One command is one movement for its readers: a repayment goes with its credit.
       if (kind === 'settle' || kind === 'repay' || kind === 'house') return;
       payer.movements++;
@@ -78,6 +91,7 @@ export function createTotals(): Totals {
     },
     balance: (id) => accounts.get(id)?.balance ?? 0,
     overrun: (id) => accounts.get(id)?.overrun ?? 0,
+    paidIn: (id) => accounts.get(id)?.paidIn ?? 0,
     movements: (id) => accounts.get(id)?.movements ?? 0,
   };
 }

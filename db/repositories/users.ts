@@ -10,6 +10,7 @@ export type UserRow = Selectable<UsersTable> & {
   request_count: number;
   version: number;
   overrun: number;
+  paid_in: number;
 };
 
 export type UserSort = Sort<(typeof userSorts)[number]>;
@@ -67,6 +68,7 @@ export function createUsersRepository({ query, dialect }: Database) {
         eb.fn.coalesce('accounts.request_count', eb.lit(0)).as('request_count'),
         eb.fn.coalesce('accounts.version', eb.lit(0)).as('version'),
         eb.fn.coalesce('accounts.overrun', eb.lit(0)).as('overrun'),
+        eb.fn.coalesce('accounts.paid_in', eb.lit(0)).as('paid_in'),
       ]);
 
   const contains = (column: string, keyword: string) =>

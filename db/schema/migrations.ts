@@ -116,6 +116,15 @@ const shared: readonly SharedMigration[] = [
       "CREATE INDEX sign_ins_previous ON sign_ins (previous_hash) WHERE previous_hash <> ''",
     ],
   },
+  {
+    name: '0012-paid-in',
+    statements: ({ integer }) => [
+      `ALTER TABLE accounts ADD COLUMN paid_in ${integer} NOT NULL DEFAULT 0`,
+      `UPDATE accounts SET paid_in = paid.amount
+  FROM (SELECT credit, sum(amount) AS amount FROM postings WHERE kind = 'topup' GROUP BY credit) AS paid
+  WHERE paid.credit = accounts.id`,
+    ],
+  },
 ];
 
 /** Of tables whose key is `id`. */

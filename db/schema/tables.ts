@@ -90,6 +90,8 @@ export const tables = {
       version: int.default(0),
       /** Paid by `overrun` and not paid back yet. */
       overrun: int.optional(0),
+      /** All top-ups so far; neither codes nor what was given. */
+      paid_in: int.optional(0),
     },
     {
       rows: 'INSERT INTO accounts (id) VALUES (-1), (-2), (-3), (-4), (-5), (-6)',

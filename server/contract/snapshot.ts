@@ -16,6 +16,8 @@ export interface UserSnapshot {
   readonly balanceVersion: number;
   /** What the user owes to the overrun account, read together with the balance. */
   readonly overrun: number;
+  /** Quota of all the user's top-ups so far, read together with the balance; absent = 0. */
+  readonly paidIn?: number;
   /** The user's `setting` JSON, parsed ({} when empty or malformed). */
   readonly setting: Readonly<Record<string, unknown>>;
 }

@@ -50,7 +50,8 @@ function sqliteFacts(
 
 const event = { type: 3, user: { id: 1, username: 'a', group_name: 'default' }, content: 'hello' };
 
-const accounts = (raw: RawDatabase) => raw.prepare('SELECT id, balance, overrun FROM accounts ORDER BY id').all();
+const accounts = (raw: RawDatabase) =>
+  raw.prepare('SELECT id, balance, overrun, paid_in FROM accounts ORDER BY id').all();
 
 test('SQLite: a database migrated from the first release equals the described one', async () => {
   const described = openDatabase(':memory:');
@@ -85,7 +86,7 @@ const postgresStats: readonly string[] = [
   'SELECT proname AS name, prosrc AS rule FROM pg_proc WHERE pronamespace = current_schema()::regnamespace ORDER BY 1',
   `SELECT relname AS name, CASE relkind WHEN 'v' THEN pg_get_viewdef(oid) ELSE pg_get_partkeydef(oid) END AS rule,
     pg_get_expr(relpartbound, oid) AS part FROM pg_class WHERE ${ours} AND relkind IN ('r', 'p', 'v') ORDER BY 1`,
-  'SELECT id, balance, overrun FROM accounts ORDER BY id',
+  'SELECT id, balance, overrun, paid_in FROM accounts ORDER BY id',
   'SELECT forgotten FROM feed',
 ];
 

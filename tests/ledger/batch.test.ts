@@ -7,7 +7,7 @@ import { settle } from './support.ts';
 
 const epoch = 3;
 const known = (more: Partial<Known> = {}): Known => ({
-  accounts: new Map([[1, { id: 1, balance: 1000, leased: 0, version: 1, overrun: 0 }]]),
+  accounts: new Map([[1, { id: 1, balance: 1000, leased: 0, version: 1, overrun: 0, paid_in: 0 }]]),
   system: new Map(),
   tokens: new Map(),
   leases: new Map(),

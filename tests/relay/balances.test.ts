@@ -233,3 +233,26 @@ test('300 requests at once never spend more than there is', async () => {
   await gateway.close();
   await upstream.stop();
 });
+
+test('what a user paid in grows with top-ups, counts none twice and lowers with nothing', () => {
+  const balances = new Balances();
+  const { accounts } = balances.money;
+  const paid = (version: number, paidIn?: number) =>
+    accounts.credit({ kind: 'balance', userId: 1, delta: 5, version, ...(paidIn === undefined ? {} : { paidIn }) });
+  // Before its user is known.
+  paid(3, 30);
+  accounts.observeUser({ ...user(1, 100, 2), paidIn: 20 });
+  const account = balances.account(1, 0);
+  expect([account.paidIn(), account.available()]).toEqual([30, 105]);
+  paid(5, 50);
+  paid(4, 40);
+  paid(5, 60);
+  paid(6);
+  accounts.observeUser({ ...user(1, 100, 6), paidIn: 45 });
+  expect([account.paidIn(), account.available()]).toEqual([50, 120]);
+  // Another machine's top-up is learned of with the row.
+  accounts.observeUser({ ...user(1, 100, 7), paidIn: 70 });
+  expect(account.paidIn()).toBe(70);
+  accounts.observeUser(user(2, 10));
+  expect(balances.account(2, 0).paidIn()).toBe(0);
+});

@@ -19,7 +19,7 @@ import {
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LeaseKind, Outcome, UnspentLease } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
-import { eventOf } from '../sqlite/events.ts';
+import { type AccountAfter, eventOf } from '../sqlite/events.ts';
 import { createTotals, type Totals } from '../totals.ts';
 import { type EndRow, type Known, leaseKey, noteRef } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
@@ -40,6 +40,10 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const desk = createBatchState(known, leaseWrites, totals);
   const ends = new Map<string, EndRow>(known.ends);
   const events: BalanceEvent[] = [];
+  const after: AccountAfter = {
+    version: (id) => (known.accounts.get(id)?.version ?? 0) + totals.movements(id),
+    paidIn: (id) => (known.accounts.get(id)?.paid_in ?? 0) + totals.paidIn(id),
+  };
 
   /** The cost of a request is paid from the lease under which it was admitted. */
   const sourceOf = (command: Settle | Void): number =>
@@ -76,7 +80,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     if (log !== null) writes.logs.push(log);
     if (usage !== null) totals.use(usage);
     if (mark !== null) desk.marked(mark, writes);
-    const event = eventOf(effects, (id) => (known.accounts.get(id)?.version ?? 0) + totals.movements(id));
+    const event = eventOf(effects, after);
     if (event !== null) events.push(event);
   };
 

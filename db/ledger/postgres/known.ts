@@ -11,6 +11,7 @@ export interface AccountRow {
   readonly leased: number;
   readonly version: number;
   readonly overrun: number;
+  readonly paid_in: number;
 }
 
 export interface EndRow {
@@ -187,7 +188,7 @@ function queryState(
     );
   if (accounts.size > 0)
     ask(
-      'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+      'SELECT id, balance, leased, version, overrun, paid_in FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
       [numbers(sorted(accounts))],
       (rows) => {
         for (const row of rows) known.accounts.set(row.id, row);

@@ -8,7 +8,7 @@ import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
-import type { Totals } from '../totals.ts';
+import { noTotal, type Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 
 export interface EndEntry {
@@ -104,13 +104,14 @@ interface AccountEntry {
   readonly requests: number;
   readonly movements: number;
   readonly overrun: number;
+  readonly paidIn: number;
   readonly leased: number;
 }
 
 const addAccounts = statementOf<AccountEntry>(
   `UPDATE accounts a SET balance = a.balance + v.balance, used_quota = a.used_quota + v.used, request_count = a.request_count + v.requests,
-    version = a.version + v.movements, overrun = a.overrun + v.overrun, leased = a.leased + v.leased
-    FROM LISTS AS v(id, balance, used, requests, movements, overrun, leased) WHERE a.id = v.id`,
+    version = a.version + v.movements, overrun = a.overrun + v.overrun, paid_in = a.paid_in + v.paid_in, leased = a.leased + v.leased
+    FROM LISTS AS v(id, balance, used, requests, movements, overrun, paid_in, leased) WHERE a.id = v.id`,
   [
     ['bigint', ({ id }) => id],
     ['bigint', ({ balance }) => balance],
@@ -118,6 +119,7 @@ const addAccounts = statementOf<AccountEntry>(
     ['bigint', ({ requests }) => requests],
     ['bigint', ({ movements }) => movements],
     ['bigint', ({ overrun }) => overrun],
+    ['bigint', ({ paidIn }) => paidIn],
     ['bigint', ({ leased }) => leased],
   ],
 );
@@ -273,7 +275,7 @@ const byRef = (rows: EndEntry[]): EndEntry[] => rows.sort((a, b) => (a.ref < b.r
 export function statementsFor(writes: Writes, totals: Totals, epoch: number): Statement[] {
   const { account: leasedAccounts, token: leasedTokens } = writes.leased;
   const entries: AccountEntry[] = [...new Set([...totals.accounts.keys(), ...leasedAccounts.keys()])].map((id) => {
-    const total = totals.accounts.get(id) ?? { balance: 0, used: 0, requests: 0, movements: 0, overrun: 0 };
+    const total = totals.accounts.get(id) ?? noTotal;
     return { id, ...total, leased: leasedAccounts.get(id) ?? 0 };
   });
   const tokens: TokenEntry[] = [...new Set([...totals.tokens.keys(), ...leasedTokens.keys()])]

@@ -2,11 +2,15 @@
 import type { BalanceEvent } from '../../../server/billing/ledger/commands.ts';
 import type { Effects } from '../../../server/billing/ledger/core.ts';
 
-/** @param versionOf `accounts.version` after the command. */
-export function eventOf(
-  { posting: main, paired }: Effects,
-  versionOf: (userId: number) => number,
-): BalanceEvent | null {
+/** Of an account, after the command. */
+export interface AccountAfter {
+  /** `accounts.version`. */
+  version(userId: number): number;
+  /** `accounts.paid_in`. */
+  paidIn(userId: number): number;
+}
+
+export function eventOf({ posting: main, paired }: Effects, after: AccountAfter): BalanceEvent | null {
   const posting = paired?.kind === 'overrun' ? paired : main;
   if (posting === null || posting.kind === 'settle') return null;
   const repaid = paired?.kind === 'repay' ? paired.amount : 0;
@@ -17,8 +21,9 @@ export function eventOf(
     kind: 'balance',
     userId,
     delta: gives ? posting.amount - repaid : -posting.amount,
-    version: versionOf(userId),
+    version: after.version(userId),
     ...(posting.kind === 'overrun' ? { overrun: posting.amount } : repaid > 0 ? { overrun: -repaid } : {}),
+    ...(posting.kind === 'topup' ? { paidIn: after.paidIn(userId) } : {}),
     ...(posting.kind === 'refund' && posting.tokenId > 0
       ? { token: { id: posting.tokenId, used: -posting.amount } }
       : {}),

@@ -13,11 +13,12 @@ export interface LedgerReads {
   state(pending: Pick<LedgerTotals, 'balance' | 'overrun'>, flush: () => void): LedgerState;
   posting(ref: string): Posting | undefined;
   version(account: number): number;
+  paidIn(account: number): number;
 }
 
 export function createLedgerReads(raw: RawDatabase): LedgerReads {
-  const readAccount = raw.prepare<{ balance: number; version: number; overrun: number }>(
-    'SELECT balance, version, overrun FROM accounts WHERE id = ?',
+  const readAccount = raw.prepare<{ balance: number; version: number; overrun: number; paid_in: number }>(
+    'SELECT balance, version, overrun, paid_in FROM accounts WHERE id = ?',
   );
   const readPosting = raw.prepare<PostingRow>(
     'SELECT ref, debit, credit, amount, kind, token_id, channel_id, at FROM postings WHERE ref = ?',
@@ -39,6 +40,7 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
   return {
     posting,
     version: (account) => readAccount.get(account)?.version ?? 0,
+    paidIn: (account) => readAccount.get(account)?.paid_in ?? 0,
     state(pending, flush) {
       // Each row is read once per batch: what the batch adds is in the pending sums.
       const known = new Map<number, { balance: number; overrun: number } | null>();

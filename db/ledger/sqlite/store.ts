@@ -17,7 +17,7 @@ import {
   type LedgerState,
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
-import { eventOf } from './events.ts';
+import { type AccountAfter, eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
 import { createLedgerReads } from './state.ts';
@@ -111,6 +111,10 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     const totals = newTotals();
     const state = reads.state(totals, rows.flush);
     const events: BalanceEvent[] = [];
+    const after: AccountAfter = {
+      version: (userId) => reads.version(userId) + totals.movements(userId),
+      paidIn: (userId) => reads.paidIn(userId) + totals.paidIn(userId),
+    };
     const results = commands.map((command): LedgerResult => {
       const decision = decide(command, state);
       if (decision.kind === 'answer') return decision.result;
@@ -124,8 +128,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
           result = write(effects, finalRef(command.ref), totals, rows);
         } else if (isRepeated(command, state)) result = { status: 'duplicate' };
       }
-      const versionOf = (userId: number) => reads.version(userId) + totals.movements(userId);
-      const event = result.status === 'done' ? eventOf(effects, versionOf) : null;
+      const event = result.status === 'done' ? eventOf(effects, after) : null;
       if (event !== null) events.push(event);
       return result;
     });

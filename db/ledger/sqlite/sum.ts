@@ -28,7 +28,7 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
   // An account of the system's own kind, such as an affiliate pot, begins with its first posting.
   const openAccount = raw.prepare('INSERT INTO accounts (id) VALUES (?) ON CONFLICT DO NOTHING');
   const addAccount = raw.prepare(
-    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ?, overrun = overrun + ? WHERE id = ?',
+    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ?, overrun = overrun + ?, paid_in = paid_in + ? WHERE id = ?',
   );
   const addTokens = manyRows(
     raw,
@@ -54,9 +54,9 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
     return {
       ...totals,
       flush() {
-        for (const [id, { balance, used, requests, movements, overrun }] of accounts) {
+        for (const [id, { balance, used, requests, movements, overrun, paidIn }] of accounts) {
           if (id < 0) openAccount.run(id);
-          addAccount.run(balance, used, requests, movements, overrun, id);
+          addAccount.run(balance, used, requests, movements, overrun, paidIn, id);
         }
         addTokens(Array.from(tokens, tokenRow).filter(([id]) => id > 0));
         for (const [id, used] of channels) if (id > 0 && used !== 0) addChannel.run(used, id);

@@ -335,6 +335,11 @@ export class Account implements Owner {
     return this.balance[UserSlot.overrun] ?? 0;
   }
 
+  /** Quota that the user ever paid in, as far as this machine knows: neither codes nor what was given. */
+  paidIn(): number {
+    return this.balance[UserSlot.paidIn] ?? 0;
+  }
+
   private budgetBeyond(limits: TokenLimits | null, held: number): number {
     if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
     const { dayBudget, monthBudget } = limits;

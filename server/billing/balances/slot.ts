@@ -26,6 +26,8 @@ export const UserSlot = {
   queueFirst: 9,
   queueBits: 10,
   queueSince: 11,
+  /** All top-ups that this machine has learned of. It only grows. */
+  paidIn: 12,
 } as const;
 /** Cells of a key's slot. Those from `used` to `budgetHeld` are changed under its user's lock alone. */
 export const KeySlot = {
@@ -132,6 +134,11 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const requestsOf = (user: number) => twoRings(user + UserSlot.visits);
   const ratesOf = (flow: number) => twoRings(flow + RateSlot.rates);
 
+  /** Rows and events say all of it, so that none counts twice. */
+  const paidIn = (slot: number, { paidIn: all = 0 }: { readonly paidIn?: number }): void => {
+    if (all > memory.get(slot + UserSlot.paidIn)) memory.set(slot + UserSlot.paidIn, all);
+  };
+
   /** Events come from several threads and need not come in the order of their versions; each counts once. */
   const apply = (slot: number, event: BalanceEvent): void => {
     const known = seen.get(event.userId);
@@ -142,6 +149,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     const { add } = memory;
     if (!leased) add(slot + UserSlot.balance, event.delta);
     add(slot + UserSlot.overrun, event.overrun ?? 0);
+    paidIn(slot, event);
     if (event.token === undefined) return;
     const key = tokens.get(event.token.id);
     if (key !== undefined && !leased) add(key + KeySlot.used, event.token.used);
@@ -213,6 +221,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       if (known !== undefined) {
         // The user is back: what is open still counts, so the row's balance is lower than the slot's.
         memory.set(known + UserSlot.gone, 0);
+        paidIn(known, user);
         return;
       }
       const slot = memory.allocate(slotCells);
@@ -221,6 +230,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       seen.set(user.id, { version: user.balanceVersion, early: new Set() });
       users.set(user.id, slot);
       memory.set(slot + UserSlot.overrun, user.overrun);
+      paidIn(slot, user);
       for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);
       if (countsRequests) requestsOf(slot);

@@ -235,6 +235,8 @@ export interface BalanceEvent {
   readonly version: number;
   /** Signed change of what the user owes to `overrun`. */
   readonly overrun?: number;
+  /** All the user's top-ups, this one included. */
+  readonly paidIn?: number;
   /** A refund also gives the token's used quota back. */
   readonly token?: { readonly id: number; readonly used: number };
 }

@@ -115,7 +115,10 @@ export function reportsOf(stats: LedgerStats): InvariantReport[] {
     ),
     report(
       'I8',
-      { zh: '订单已付当且仅当有一条充值分录', en: 'an order is paid if and only if it was posted once' },
+      {
+        zh: '订单已付当且仅当有一条充值分录，累计充值不多于这些分录',
+        en: 'an order is paid if and only if it was posted once, and no more counts as paid in',
+      },
       stats.topUps,
       stats.wrongTopUps,
     ),

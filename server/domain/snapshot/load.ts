@@ -105,6 +105,7 @@ const userSnapshot = (row: UserRow): UserSnapshot => ({
   used: row.used_quota,
   balanceVersion: row.version,
   overrun: row.overrun,
+  ...(row.paid_in === 0 ? {} : { paidIn: row.paid_in }),
   setting: objectOf(row.setting),
 });
 
