@@ -32,7 +32,9 @@ const valuesOf = (unit: string, name: string): string[] =>
 /** What a systemd unit says, read from its text. */
 export function unitPackaging(unit: string): Packaging {
   const says = (line: string): boolean => new RegExp(`^${line}$`, 'm').test(unit);
-  const pairs = valuesOf(unit, 'Environment').map((pair) => pair.split('=', 2) as [string, string]);
+  const pairs = valuesOf(unit, 'Environment')
+    .flatMap((line) => line.split(' '))
+    .map((pair) => pair.split('=', 2) as [string, string]);
   const user = valuesOf(unit, 'User')[0];
   return {
     command: (valuesOf(unit, 'ExecStart')[0] ?? '').split(' '),
