@@ -14,6 +14,8 @@ export function createSignInsRepository({ query }: Database) {
     },
     byRefresh: (hash: string): Promise<SignInRow | undefined> => first('refresh_hash', hash),
     byPrevious: (hash: string): Promise<SignInRow | undefined> => first('previous_hash', hash),
+    of: (tokenId: number): Promise<SignInRow | undefined> =>
+      query.selectFrom('sign_ins').selectAll().where('token_id', '=', tokenId).executeTakeFirst(),
     /** @param now epoch seconds. @returns false when another caller was faster. */
     rotate: async (id: number, hash: string, next: string, now: number): Promise<boolean> => {
       const { numUpdatedRows } = await query

@@ -1,5 +1,5 @@
 /** Programs sign in by a code that their user approves, and what they get ends with their user. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -335,6 +335,75 @@ test('a refresh token that was exchanged is refused for a minute and ends the si
   expect(await withToken(third.access_token)).toBe(401);
 });
 
+test('a refresh token that was exchanged twice ends the sign-in, however often whoever has it exchanged since', async () => {
+  const { refresh_token: stolen } = await signIn();
+  const second = (await renew(stolen)).words;
+  const third = (await renew(second.refresh_token)).words;
+  expect(await withToken(third.access_token)).toBe(200);
+  const [head = '', ...tail] = stolen.split('.');
+  expect((await renew([`${head.slice(1)}${head[0]}`, ...tail].join('.'))).words.error).toBe('invalid_grant');
+  expect(await withToken(third.access_token)).toBe(200);
+  expect((await renew(stolen)).words.error).toBe('invalid_grant');
+  expect((await renew(third.refresh_token)).words.error).toBe('invalid_grant');
+  expect(await withToken(third.access_token)).toBe(401);
+});
+
+test('a refresh token that was exchanged signs nobody out who has none of its sign-in', async () => {
+  const first = await signIn();
+  const other = await signIn();
+  await renew(first.refresh_token);
+  const [head = ''] = first.refresh_token.split('.');
+  const [, ...tail] = other.refresh_token.split('.');
+  expect((await renew([head, ...tail].join('.'))).words.error).toBe('invalid_grant');
+  expect(await withToken(other.access_token)).toBe(200);
+});
+
+test('an approval ends with the password under which it was given', async () => {
+  const { words } = await begin();
+  await decide(words.user_code, true);
+  await api.gateway.services.credentials.replace(ann.id, 'password2');
+  expect((await redeem(words.device_code)).words.error).toBe('access_denied');
+  expect(await api.gateway.rows("SELECT id FROM tokens WHERE kind = 'agent'")).toEqual([]);
+});
+
+test('a new password that comes while a program fetches its tokens ends them, too', async () => {
+  const { words } = await begin();
+  await decide(words.user_code, true);
+  const { tokens, credentials } = api.gateway.services;
+  const { create } = tokens;
+  const slow = vi.spyOn(tokens, 'create').mockImplementation(async (...input) => {
+    await credentials.replace(ann.id, 'password2');
+    return create(...input);
+  });
+  expect((await redeem(words.device_code)).words.error).toBe('access_denied');
+  slow.mockRestore();
+  expect(await api.gateway.rows("SELECT id FROM tokens WHERE kind = 'agent' AND deleted_at IS NULL")).toEqual([]);
+});
+
+test('of many codes that are redeemed at once no more than twenty become keys', async () => {
+  const { services } = api.gateway;
+  const codes = [];
+  for (let n = 0; n < 3; n++) {
+    const { words } = await begin();
+    await decide(words.user_code, true);
+    codes.push(words.device_code);
+  }
+  for (let n = 0; n < 18; n++)
+    await services.tokens.create(ann.id, { name: `p${n}`, unlimited_quota: true }, undefined, undefined, 'agent');
+  const { create } = services.tokens;
+  const together = Promise.withResolvers<void>();
+  let came = 0;
+  const slow = vi.spyOn(services.tokens, 'create').mockImplementation(async (...input) => {
+    if (++came === codes.length) together.resolve();
+    await together.promise;
+    return create(...input);
+  });
+  await Promise.all(codes.map(redeem));
+  slow.mockRestore();
+  const live = "SELECT id FROM tokens WHERE kind = 'agent' AND deleted_at IS NULL";
+  expect((await api.gateway.rows(live)).length).toBeLessThanOrEqual(20);
+});
+
 test('an access token ends after an hour and is known by its signature alone', async () => {
   const { access_token: token, refresh_token: refresh } = await signIn();
   expect(await withToken(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).toBe(401);
@@ -385,6 +454,16 @@ test('the program itself ends its sign-in', async () => {
   expect((await post('/oauth/revoke', { token: refresh })).status).toBe(200);
   expect(await withToken(token)).toBe(401);
   expect(await keysOf()).toEqual([]);
+});
+
+test('signing out ends the sign-in also with a refresh token that somebody else has exchanged', async () => {
+  const { refresh_token: refresh } = await signIn();
+  const { access_token: token } = (await renew((await renew(refresh)).words.refresh_token)).words;
+  expect(await withToken(token)).toBe(200);
+  expect((await post('/oauth/revoke', { token: refresh.replace(/.$/, (last) => (last === '0' ? '1' : '0')) })).status).toBe(200);
+  expect(await withToken(token)).toBe(200);
+  await post('/oauth/revoke', { token: refresh });
+  expect(await withToken(token)).toBe(401);
 });
 
 test('the key of a program can neither be rotated nor given away by a link', async () => {

@@ -53,7 +53,12 @@ export interface SignInRequest {
 }
 
 /** What a program waits for, as the store keeps it. */
-type Waiting = SignInRequest & { readonly state: 'pending' | 'denied' | 'approved'; readonly userId: number };
+type Waiting = SignInRequest & {
+  readonly state: 'pending' | 'denied' | 'approved';
+  readonly userId: number;
+  /** Mark of the password under which it was approved: a reset ends what the user approved before. */
+  readonly password: string;
+};
 
 export interface IssuedTokens {
   readonly access_token: string;
@@ -92,6 +97,8 @@ const newSecret = (): string => randomBytes(32).toString('base64url');
 const codeOf = (typed: string): string => typed.toUpperCase().replace(/[^A-Z]/g, '');
 const newUserCode = (): string => Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
 const purpose = 'program sign-in';
+/** Secret, row and proof, apart. */
+const refreshForm = /^[\w-]+\.([\da-z]{1,11})\.[\da-f]{64}$/;
 
 /** Plain characters alone: the name stands on the page that asks for an approval. */
 const plainHost = (host: string): string =>
@@ -136,6 +143,24 @@ export function createProgramSignIns(deps: SignInDeps) {
     return { code, device: device.device, request };
   }
 
+  const passwordMark = (hash: string): string => vault.keyHmac(`approved under:${hash}`);
+
+  /**
+   * Each refresh token names its row and proves that it was given out for it, so that any of them shows a theft, not the
+   * last one alone. RFC 9700 4.14.2.
+   */
+  const refreshFor = (row: { id: number; key_hmac: string }, secret = newSecret()): string =>
+    `${secret}.${row.id.toString(36)}.${vault.keyHmac(`refresh token:${secret}:${row.id}:${row.key_hmac}`)}`;
+
+  /** Row that a refresh token was given out for; undefined = the row is gone, or the token is not ours. */
+  async function rowOf(refreshToken: string) {
+    const [, id = ''] = refreshForm.exec(refreshToken) ?? [];
+    const row = id === '' ? undefined : await repository.token(Number.parseInt(id, 36));
+    if (row === undefined) return undefined;
+    // Of hashes no time tells how far they are alike.
+    return hashOf(refreshFor(row, refreshToken.split('.')[0])) === hashOf(refreshToken) ? row : undefined;
+  }
+
   const issue = (
     row: { id: number; key_hmac: string },
     refresh: string,
@@ -161,6 +186,12 @@ export function createProgramSignIns(deps: SignInDeps) {
   async function openUser(id: number) {
     const user = await deps.users.find(id);
     return user?.status === UserStatus.enabled ? user : undefined;
+  }
+
+  /** The user as whom a program was approved, as long as that holds. */
+  async function approver({ userId, password }: Waiting) {
+    const user = await openUser(userId);
+    return user !== undefined && passwordMark(user.password_hash) === password ? user : undefined;
   }
 
   /** The key of a program, null when there can be none more. */
@@ -192,7 +223,7 @@ export function createProgramSignIns(deps: SignInDeps) {
       const until = seconds() + codeSeconds;
       await write(
         waitPlace(device),
-        { client, host: plainHost(host), address: ip, until, state: 'pending', userId: 0 } satisfies Waiting,
+        { client, host: plainHost(host), address: ip, until, state: 'pending', userId: 0, password: '' } satisfies Waiting,
         until,
       );
       await write(userPlace(userCode), { device }, until);
@@ -210,9 +241,12 @@ export function createProgramSignIns(deps: SignInDeps) {
       const { code, device, request } = await find(user.id, ip, typed);
       if (approve && (await repository.count(user.id)) >= maxSignIns)
         throw new AppError('sign_in_limit', { most: maxSignIns });
-      if (!(await store.claim(decidedPlace(code), request.until * 1000))) throw new AppError('sign_in_code');
+      const approver = await openUser(user.id);
+      if (approver === undefined || !(await store.claim(decidedPlace(code), request.until * 1000)))
+        throw new AppError('sign_in_code');
       await store.drop(userPlace(code));
-      const decision: Waiting = { ...request, state: approve ? 'approved' : 'denied', userId: user.id };
+      const password = passwordMark(approver.password_hash);
+      const decision: Waiting = { ...request, state: approve ? 'approved' : 'denied', userId: user.id, password };
       await write(waitPlace(device), decision, request.until);
       const { client, host, address } = request;
       await record(approve ? 'sign_in.approve' : 'sign_in.deny', user, ip, { client, host, address });
@@ -230,11 +264,16 @@ export function createProgramSignIns(deps: SignInDeps) {
       // Of two that come with the same code one gets the tokens.
       if (!(await store.claim(usedPlace(device), waiting.until * 1000))) return 'expired_token';
       await store.drop(waitPlace(device));
-      const user = await openUser(waiting.userId);
+      const user = await approver(waiting);
       const token = user === undefined ? null : await createKey(waiting, user);
       const row = token === null ? undefined : await repository.token(token.id);
       if (user === undefined || row === undefined) return 'access_denied';
-      const refresh = newSecret();
+      // Looked at again: a new password, or other programs, may have come meanwhile.
+      if ((await approver(waiting)) === undefined || (await repository.count(user.id)) > maxSignIns) {
+        await end({ token_id: row.id });
+        return 'access_denied';
+      }
+      const refresh = refreshFor(row);
       await repository.create({
         token_id: row.id,
         client: waiting.client,
@@ -258,6 +297,8 @@ export function createProgramSignIns(deps: SignInDeps) {
         const former = await repository.byPrevious(hash);
         // Two hold the same secret, and nobody knows which of them is the thief.
         if (former !== undefined && seconds() - former.rotated_at > graceSeconds) await end(former);
+        const older = former === undefined ? await rowOf(refreshToken) : undefined;
+        if (older !== undefined) await end({ token_id: older.id });
         return 'invalid_grant';
       }
       const row = await repository.token(signIn.token_id);
@@ -265,18 +306,19 @@ export function createProgramSignIns(deps: SignInDeps) {
       if (row === undefined || user === undefined) return 'invalid_grant';
       if (row.status !== TokenStatus.enabled || (row.expires_at !== -1 && row.expires_at <= seconds()))
         return 'invalid_grant';
-      const next = newSecret();
+      const next = refreshFor(row);
       if (!(await repository.rotate(signIn.id, hash, hashOf(next), seconds()))) return 'invalid_grant';
       return issue(row, next, user, isKept ? keptTimes : 1);
     },
 
-    /** Ends the sign-in that a refresh token belongs to; of others it knows nothing. RFC 7009 2.2. */
+    /** Ends the sign-in that a refresh token belongs to, also one that was exchanged since; of others it knows nothing. RFC 7009 2.2. */
     async revoke(refreshToken: string, ip: string): Promise<void> {
-      const signIn = await repository.byRefresh(hashOf(refreshToken));
+      const row = await rowOf(refreshToken);
+      const signIn = row === undefined ? await repository.byRefresh(hashOf(refreshToken)) : await repository.of(row.id);
       if (signIn === undefined) return;
-      const row = await repository.token(signIn.token_id);
+      const ended = row ?? (await repository.token(signIn.token_id));
       await end(signIn);
-      const user = row === undefined ? undefined : await deps.users.find(row.user_id);
+      const user = ended === undefined ? undefined : await deps.users.find(ended.user_id);
       if (user !== undefined) await record('sign_in.revoke', user, ip, { id: signIn.token_id, host: signIn.host });
     },
   };
