@@ -78,7 +78,7 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       const at = site(request);
       const variable = 'GATEWAY_TOKEN_OF_OPENCODE';
       response.json({
-        auth: { command: ['gateway', 'token', 'print', '--kept'], env: variable },
+        auth: { command: ['gateway', 'token', 'print', '--kept', '--url', at], env: variable },
         config: {
           provider: {
             gateway: {

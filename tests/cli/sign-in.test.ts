@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { printArguments, signedInSite } from '../../cli/commands/connection/login.ts';
+import type { Context } from '../../cli/context.ts';
+import { writeContexts } from '../../cli/contexts.ts';
 import { accessToken, isSecure, keep, longToken, signIn, signOut } from '../../cli/sign-in.ts';
 
 type Reply = readonly [status: number, body: object];
@@ -225,4 +228,18 @@ test.each([
   ['http://127.0.0.1.evil.example', false],
 ])('%s is secure: %s', (address, secure) => {
   expect(isSecure(address)).toBe(secure);
+});
+
+test('an agent gets the token of the site that it is set up for, whichever the machine is signed in to besides', () => {
+  const at = (address: string, signedIn?: string) => ({ url: address, token: '', user: 7, ...(signedIn && { signedIn }) });
+  const contexts = { work: at('https://work/', 'ann'), home: at('https://home', 'ann'), admin: at('https://other') };
+  writeContexts(env, { current: 'home', contexts });
+  const siteFor = (flags: object) => signedInSite({ env, flags } as unknown as Context);
+  expect(printArguments('codex', 'https://work')).toEqual(['token', 'print', '--for', 'codex', '--url', 'https://work']);
+  expect(siteFor({ url: 'https://work' })).toEqual({ name: 'work', url: 'https://work/' });
+  expect(siteFor({})).toEqual({ name: 'home', url: 'https://home' });
+  for (const address of ['https://other', 'https://elsewhere', 'https://work.evil'])
+    expect(() => siteFor({ url: address })).toThrow(expect.objectContaining({ code: 'signed_out' }));
+  writeContexts(env, { current: 'work', contexts: { work: contexts.work } });
+  expect(() => siteFor({ url: 'https://other' })).toThrow(expect.objectContaining({ code: 'signed_out' }));
 });

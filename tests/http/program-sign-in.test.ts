@@ -155,7 +155,7 @@ test('opencode is told by its own login what to run, and reads its models with w
   const told = await (await fetch(`${api.base}/.well-known/opencode`, { headers })).json();
   const variable = 'GATEWAY_TOKEN_OF_OPENCODE';
   expect(told).toMatchObject({
-    auth: { command: ['gateway', 'token', 'print', '--kept'], env: variable },
+    auth: { command: ['gateway', 'token', 'print', '--kept', '--url', api.base], env: variable },
     config: { provider: { gateway: { options: { baseURL: `${api.base}/v1`, apiKey: `{env:${variable}}` } } } },
     remote_config: {
       url: `${api.base}/v1/models?for=opencode`,

@@ -13,6 +13,7 @@ import { addressOf } from '../../parts/access.ts';
 import { settingsFor } from '../../parts/agent-run.ts';
 import { Backup, type FileState, patched, stateOf, writeFile } from '../../parts/config-file.ts';
 import { tokenFor } from './clients.ts';
+import { printArguments } from './login.ts';
 
 const backupsOf = ({ env }: Context): string =>
   join(env.XDG_STATE_HOME || join(homeOf(env), '.local', 'state'), 'gateway', 'connected');
@@ -44,10 +45,10 @@ function chosen(context: Context, names: readonly string[]): readonly Agent[] {
 }
 
 /** The key that a person who is signed in has at the moment; null = nobody is. */
-function signedIn(agent: Agent, { env }: Context): string | null {
+function signedIn(agent: Agent, context: Context): string | null {
   if (agent.asksCommand !== true || !isCompiled) return null;
-  const { status, stdout } = spawnSync(own, ['token', 'print', '--for', agent.name], {
-    env: { ...env },
+  const { status, stdout } = spawnSync(own, printArguments(agent.name, addressOf(context)), {
+    env: { ...context.env },
     encoding: 'utf8',
     timeout: 15_000,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -81,7 +82,7 @@ interface Credential {
 async function credentialFor(context: Context, flags: FlagValues, agent: Agent): Promise<Credential> {
   const token = text(flags.token) === undefined ? signedIn(agent, context) : null;
   if (token !== null)
-    return { key: token, credential: { command: own, arguments: ['token', 'print', '--for', agent.name] } };
+    return { key: token, credential: { command: own, arguments: printArguments(agent.name, addressOf(context)) } };
   const { key } = await tokenFor(context, text(flags.token));
   return { key, credential: { key } };
 }

@@ -67,16 +67,27 @@ async function loginByCode(context: Context, name: string, url: string): Promise
   return true;
 }
 
-/** The site that programs of this machine are signed in to. An agent starts its command without a word of which: the only one will do. @throws AppError signed_out */
+const bareUrl = (url: string): string => url.replace(/\/+$/, '');
+
+/**
+ * The site that programs of this machine are signed in to. Where an address is given it is that one: a token of one site is no
+ * business of another. An agent may start its command without a word of which: the only one will do. @throws AppError signed_out
+ */
 export function signedInSite({ env, flags }: Context): { readonly name: string; readonly url: string } {
   const { current, contexts } = readContexts(env);
-  const name = flags.context ?? env.GATEWAY_CONTEXT ?? current;
   const signedIn = Object.keys(contexts).filter((one) => contexts[one]?.signedIn !== undefined);
+  const { url: wanted } = flags;
+  const there = (one: string): boolean => bareUrl(contexts[one]?.url ?? '') === bareUrl(wanted ?? '');
+  const name = flags.context ?? env.GATEWAY_CONTEXT ?? current;
   const chosen =
-    contexts[name]?.signedIn === undefined && signedIn.length === 1 && name === current ? signedIn[0] : name;
+    wanted !== undefined
+      ? [name, ...signedIn].find((one) => signedIn.includes(one) && there(one))
+      : contexts[name]?.signedIn === undefined && signedIn.length === 1 && name === current
+        ? signedIn[0]
+        : name;
   const found = contexts[chosen ?? ''];
   if (chosen === undefined || found?.signedIn === undefined)
-    throw new AppError('signed_out', { url: found?.url ?? 'URL' });
+    throw new AppError('signed_out', { url: wanted ?? found?.url ?? 'URL' });
   return { name: chosen, url: found.url };
 }
 
@@ -89,6 +100,9 @@ export const printToken: CommandRun = async (context, flags) => {
   const token = await (flags.kept === true ? longToken : accessToken)(context.env, name, url);
   context.output.object({ token }, [token], token);
 };
+
+/** What an agent runs for its token: that of the site it sends it to, whichever the machine is signed in to besides. */
+export const printArguments = (agent: string, url: string): readonly string[] => ['token', 'print', '--for', agent, '--url', url];
 
 export const logout: CommandRun = async (context) => {
   const { current, contexts } = readContexts(context.env);
