@@ -231,11 +231,23 @@ test.each([
 });
 
 test('an agent gets the token of the site that it is set up for, whichever the machine is signed in to besides', () => {
-  const at = (address: string, signedIn?: string) => ({ url: address, token: '', user: 7, ...(signedIn && { signedIn }) });
+  const at = (address: string, signedIn?: string) => ({
+    url: address,
+    token: '',
+    user: 7,
+    ...(signedIn && { signedIn }),
+  });
   const contexts = { work: at('https://work/', 'ann'), home: at('https://home', 'ann'), admin: at('https://other') };
   writeContexts(env, { current: 'home', contexts });
   const siteFor = (flags: object) => signedInSite({ env, flags } as unknown as Context);
-  expect(printArguments('codex', 'https://work')).toEqual(['token', 'print', '--for', 'codex', '--url', 'https://work']);
+  expect(printArguments('codex', 'https://work')).toEqual([
+    'token',
+    'print',
+    '--for',
+    'codex',
+    '--url',
+    'https://work',
+  ]);
   expect(siteFor({ url: 'https://work' })).toEqual({ name: 'work', url: 'https://work/' });
   expect(siteFor({})).toEqual({ name: 'home', url: 'https://home' });
   for (const address of ['https://other', 'https://elsewhere', 'https://work.evil'])

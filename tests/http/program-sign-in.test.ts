@@ -460,7 +460,9 @@ test('signing out ends the sign-in also with a refresh token that somebody else 
   const { refresh_token: refresh } = await signIn();
   const { access_token: token } = (await renew((await renew(refresh)).words.refresh_token)).words;
   expect(await withToken(token)).toBe(200);
-  expect((await post('/oauth/revoke', { token: refresh.replace(/.$/, (last) => (last === '0' ? '1' : '0')) })).status).toBe(200);
+  expect(
+    (await post('/oauth/revoke', { token: refresh.replace(/.$/, (last) => (last === '0' ? '1' : '0')) })).status,
+  ).toBe(200);
   expect(await withToken(token)).toBe(200);
   await post('/oauth/revoke', { token: refresh });
   expect(await withToken(token)).toBe(401);

@@ -102,7 +102,14 @@ export const printToken: CommandRun = async (context, flags) => {
 };
 
 /** What an agent runs for its token: that of the site it sends it to, whichever the machine is signed in to besides. */
-export const printArguments = (agent: string, url: string): readonly string[] => ['token', 'print', '--for', agent, '--url', url];
+export const printArguments = (agent: string, url: string): readonly string[] => [
+  'token',
+  'print',
+  '--for',
+  agent,
+  '--url',
+  url,
+];
 
 export const logout: CommandRun = async (context) => {
   const { current, contexts } = readContexts(context.env);

@@ -223,7 +223,15 @@ export function createProgramSignIns(deps: SignInDeps) {
       const until = seconds() + codeSeconds;
       await write(
         waitPlace(device),
-        { client, host: plainHost(host), address: ip, until, state: 'pending', userId: 0, password: '' } satisfies Waiting,
+        {
+          client,
+          host: plainHost(host),
+          address: ip,
+          until,
+          state: 'pending',
+          userId: 0,
+          password: '',
+        } satisfies Waiting,
         until,
       );
       await write(userPlace(userCode), { device }, until);
