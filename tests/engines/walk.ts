@@ -183,6 +183,7 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   }
   await signIns.count(2);
   await signIns.token(1);
+  await signIns.of(1);
   const key = {
     credential_id: 'cred',
     user_id: 2,
