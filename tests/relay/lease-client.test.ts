@@ -156,11 +156,11 @@ test('who was never first in line for two seconds is refused for what the ledger
   const { key } = await gateway.token();
   free = 0;
   const account = gateway.balances.account(gateway.userId, 0);
-  const ticket = account.joinQueue() ?? -1;
+  const ticket = account.join('balance') ?? -1;
   const refused = await gateway.chat(key, ask);
   expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'user_exhausted']);
   expect(leases.length).toBe(1);
-  account.leaveQueue(ticket);
+  account.leave('balance', ticket);
 });
 
 test('counting the prompt is no part of these two seconds', async () => {

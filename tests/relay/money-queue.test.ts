@@ -159,7 +159,7 @@ test('a waiter whose client leaves is gone at once, and those behind it go on', 
   await settle();
   expect(words()).toEqual(['first', 'third']);
   expect((await left).status).toBe(403);
-  expect(account().hasQueue).toBe(false);
+  expect(account().line).toBeNull();
   await answer(1);
   await answer(1);
   await Promise.all([held, behind]);
@@ -222,6 +222,66 @@ test.each([
   expect((await Promise.all([held, asked])).map(({ status }) => status)).toEqual([200, 200]);
 });
 
+test.each([
+  ['limit', { unlimited_quota: false, remain_quota: 500 }],
+  ['budget of a day', { day_budget: 500 }],
+])('who waits for the %s of one key holds up its own key alone', async (_name, fields) => {
+  const { key } = await gateway.token(fields);
+  const { key: other } = await gateway.token();
+  const asked = [ask(key, 'first', 450)];
+  await settle();
+  asked.push(ask(key, 'second', 400));
+  await settle();
+  asked.push(ask(key, 'third', 10));
+  await settle();
+  asked.push(ask(other, 'fourth', 100));
+  await settle();
+  expect(words()).toEqual(['first', 'fourth']);
+  await answer(1);
+  expect(words()).toEqual(['fourth', 'second', 'third']);
+  for (let n = 0; n < 3; n++) await answer(1);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
+
+test('who is first in line and lacks nothing but what its key may use makes way for other keys', async () => {
+  const { key } = await gateway.token();
+  const { key: small } = await gateway.token({ unlimited_quota: false, remain_quota: 300 });
+  const asked = [ask(small, 'first', 250)];
+  await settle();
+  asked.push(ask(key, 'second', 600));
+  await settle();
+  // In line for the balance one after the other: the first needs what its key has not got either.
+  const free = account().available();
+  account().reserve(free);
+  asked.push(ask(small, 'third', 200));
+  await settle();
+  asked.push(ask(key, 'fourth', 50));
+  await settle();
+  expect(words()).toEqual(['first', 'second']);
+  account().settle({ reserved: free, charged: -1000 });
+  await time.advance(10);
+  await settle();
+  expect(words()).toEqual(['first', 'second', 'fourth']);
+  await answer(1);
+  expect(words()).toEqual(['second', 'fourth', 'third']);
+  for (let n = 0; n < 3; n++) await answer(1);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
+
+test('who waits for the balance is first in line for every key', async () => {
+  const { key } = await gateway.token();
+  const { key: other } = await gateway.token({ unlimited_quota: false, remain_quota: 500 });
+  const asked = [ask(key, 'first', 600)];
+  await settle();
+  asked.push(ask(key, 'second', 800));
+  await settle();
+  asked.push(ask(other, 'third', 20));
+  await settle();
+  expect(words()).toEqual(['first']);
+  for (let n = 0; n < 3; n++) await answer(1);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200]);
+});
+
 test('a request that comes while everything is held is read, and waits', async () => {
   const { key } = await gateway.token();
   account().reserve(1000);
@@ -262,40 +322,55 @@ test.each([
   }
 });
 
-describe('the queue of one user over all threads', () => {
+describe.each(['balance', 'key'] as const)('the line for one %s over all threads', (line) => {
   const user = () => {
     const balances = new Balances(createMoney(createMemory(1)), time.now);
     balances.money.accounts.observeUser({
       ...{ id: 1, username: 'u', role: 1, status: 1, group: 'default', balance: 10, used: 0 },
       ...{ balanceVersion: 0, overrun: 0, setting: {} },
     });
+    balances.money.accounts.observeToken({
+      ...{
+        id: 5,
+        userId: 1,
+        name: 't',
+        keyHmac: 'h',
+        oldKey: null,
+        status: 1,
+        expiresAt: -1,
+        group: '',
+        unlimited: true,
+      },
+      ...{ quotaLimit: 0, used: 0, modelLimits: null, allowIps: [], limits: null },
+      periods: { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } },
+    });
     const { money, follow } = paired(balances.money, 1);
     follow();
-    return [balances.account(1, 0), new Balances(money, time.now).account(1, 0)] as const;
+    return [balances.account(1, 5), new Balances(money, time.now).account(1, 5)] as const;
   };
 
   test('tickets are in the order of arrival, and one that leaves in the middle is passed over', () => {
     const [here, there] = user();
-    const tickets = [here, there, here, there].map((each) => each.joinQueue() ?? -1);
-    expect(tickets.map((ticket) => here.isFirst(ticket))).toEqual([true, false, false, false]);
-    there.leaveQueue(tickets[1] ?? -1);
-    here.leaveQueue(tickets[0] ?? -1);
-    here.leaveQueue(tickets[0] ?? -1);
-    expect(tickets.slice(2).map((ticket) => there.isFirst(ticket))).toEqual([true, false]);
-    for (const ticket of tickets.slice(2)) here.leaveQueue(ticket);
-    expect([here.hasQueue, there.hasQueue]).toEqual([false, false]);
+    const tickets = [here, there, here, there].map((each) => each.join(line) ?? -1);
+    expect(tickets.map((ticket) => here.isFirst(line, ticket))).toEqual([true, false, false, false]);
+    there.leave(line, tickets[1] ?? -1);
+    here.leave(line, tickets[0] ?? -1);
+    here.leave(line, tickets[0] ?? -1);
+    expect(tickets.slice(2).map((ticket) => there.isFirst(line, ticket))).toEqual([true, false]);
+    for (const ticket of tickets.slice(2)) here.leave(line, ticket);
+    expect([here.line, there.line]).toEqual([null, null]);
   });
 
   test('thirty-two wait; what a thread that ended has left behind makes room after three seconds', async () => {
     const [here, there] = user();
-    const tickets = Array.from({ length: 32 }, () => there.joinQueue() ?? -1);
+    const tickets = Array.from({ length: 32 }, () => there.join(line) ?? -1);
     expect(new Set(tickets).size).toBe(32);
-    expect(here.joinQueue()).toBeNull();
+    expect(here.join(line)).toBeNull();
     await time.advance(3001);
-    const ticket = here.joinQueue() ?? -1;
-    expect(here.isFirst(ticket)).toBe(true);
+    const ticket = here.join(line) ?? -1;
+    expect(here.isFirst(line, ticket)).toBe(true);
     // One of those that were left behind does not take the place of another.
-    for (const left of tickets) there.leaveQueue(left);
-    expect([here.isFirst(ticket), here.hasQueue]).toEqual([true, true]);
+    for (const left of tickets) there.leave(line, left);
+    expect([here.isFirst(line, ticket), here.line]).toEqual([true, line]);
   });
 });

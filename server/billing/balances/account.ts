@@ -10,6 +10,7 @@ import type { NodeLease } from '../leases/node-lease.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
+import { isEmptyLine, isFirstOf, joinLine, type LineCells, leaveLine } from './waiting-line.ts';
 
 /** Slots of accounts in shared memory. */
 export interface SharedMoney {
@@ -73,13 +74,13 @@ export interface Shortage {
   readonly remain: number;
 }
 
+/** What a request waits in line for: the balance, or what its key may use. */
+export type Line = 'balance' | 'key';
+
 const unbounded = Number.MAX_SAFE_INTEGER;
 const defaults: ReserveOptions = {};
-/** Requests of one user that wait for money: the bits of a number. */
-const maxQueued = 32;
-/** Nobody is the first for longer; a wait is shorter. */
-const maxQueuedMs = 3000;
-const queueCells = UserSlot.queueSince + 1 - UserSlot.queueFirst;
+const userLine: LineCells = { first: UserSlot.lineFirst, waits: UserSlot.lineWaits };
+const keyLine: LineCells = { first: KeySlot.lineFirst, waits: KeySlot.lineWaits };
 const noCells = new Float64Array(slotCells);
 /** Those that settlements change. */
 const userMoney = UserSlot.maxCost + 1;
@@ -166,6 +167,15 @@ export class Account implements Owner {
     return Math.max(0, Math.min(own, ofKey));
   }
 
+  /** The same of the balance alone, whatever the key may use; also what could be held. */
+  availableOfBalance(overcommit: number, selfUse: boolean): number {
+    if (!this.maySpend(selfUse)) return 0;
+    if (selfUse) return unbounded;
+    const total = this.balance[UserSlot.balance] ?? 0;
+    const held = total - (this.balance[UserSlot.held] ?? 0);
+    return Math.max(0, Math.min(held, Math.floor(total * overcommit) - (this.balance[UserSlot.maxCost] ?? 0)));
+  }
+
   /** What a request could hold if no other request held anything; on one of several machines, of what this one has leased. Exact under the lock, a hint without it. */
   availableUnheld(overcommit: number, selfUse: boolean, limits: TokenLimits | null): number {
     const { balance, key } = this;
@@ -184,55 +194,35 @@ export class Account implements Owner {
     return this.locked(() => this.shortage(selfUse, unheld));
   }
 
-  /** Other requests wait for money of this user. Exact under the lock, a hint without it. */
-  get hasQueue(): boolean {
-    return (this.balance[UserSlot.queueBits] ?? 0) !== 0;
+  /** The line that a request has to join, because others wait for the same; null = nobody does. Exact under the lock, a hint without it. */
+  get line(): Line | null {
+    if (!isEmptyLine(this.balance, userLine)) return 'balance';
+    return this.token === 0 || isEmptyLine(this.key, keyLine) ? null : 'key';
   }
 
-  /** Last among the user's requests that wait, whichever thread they are in. @returns its ticket; null = too many wait. */
-  joinQueue(): number | null {
-    const { memory, user, balance } = this;
-    if (user === 0) return null;
+  /** Last among those that wait for it, whichever thread they are in. @returns its ticket; null = too many wait. */
+  join(line: Line): number | null {
+    const { memory, user, token, balance, key } = this;
+    if (user === 0 || (line === 'key' && token === 0)) return null;
     return this.locked(() => {
       const now = this.calendar.now();
-      const bits = balance[UserSlot.queueBits] ?? 0;
-      const first = balance[UserSlot.queueFirst] ?? 0;
-      // The thread of the first one has ended without leaving: those behind it have waited for as long.
-      const isLeft = bits !== 0 && Math.abs(now - (balance[UserSlot.queueSince] ?? 0)) > maxQueuedMs;
-      const length = 32 - Math.clz32(bits);
-      if (length === maxQueued && !isLeft) return null;
-      memory.note(user + UserSlot.queueFirst, queueCells);
-      if (bits === 0 || isLeft) {
-        balance[UserSlot.queueFirst] = first + maxQueued;
-        balance[UserSlot.queueBits] = 1;
-        balance[UserSlot.queueSince] = now;
-        return first + maxQueued;
-      }
-      balance[UserSlot.queueBits] = bits + 2 ** length;
-      return first + length;
+      return line === 'key'
+        ? joinLine(memory, token, key, keyLine, now)
+        : joinLine(memory, user, balance, userLine, now);
     });
   }
 
-  /** Nobody who came before still waits. A hint without the lock. */
-  isFirst(ticket: number): boolean {
-    return ticket <= (this.balance[UserSlot.queueFirst] ?? 0);
+  /** Nobody who came before still waits for it. A hint without the lock. */
+  isFirst(line: Line, ticket: number): boolean {
+    return line === 'key' ? isFirstOf(this.key, keyLine, ticket) : isFirstOf(this.balance, userLine, ticket);
   }
 
-  leaveQueue(ticket: number): void {
-    const { memory, user, balance } = this;
+  leave(line: Line, ticket: number): void {
+    const { memory, user, token, balance, key } = this;
     this.locked(() => {
-      const first = balance[UserSlot.queueFirst] ?? 0;
-      const bit = 2 ** (ticket - first);
-      const bits = balance[UserSlot.queueBits] ?? 0;
-      if (ticket < first || Math.floor(bits / bit) % 2 === 0) return;
-      memory.note(user + UserSlot.queueFirst, queueCells);
-      const left = bits - bit;
-      // The next ticket that is still there is the first one.
-      const passed = left === 0 ? 0 : 31 - Math.clz32(left & -left);
-      balance[UserSlot.queueBits] = left / 2 ** passed;
-      if (passed === 0) return;
-      balance[UserSlot.queueFirst] = first + passed;
-      balance[UserSlot.queueSince] = this.calendar.now();
+      const now = this.calendar.now();
+      if (line === 'key') leaveLine(memory, token, key, keyLine, ticket, now);
+      else leaveLine(memory, user, balance, userLine, ticket, now);
     });
   }
 

@@ -10,7 +10,7 @@ import type { BalanceEvent } from '../ledger/commands.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 
-/** Cells of a user's slot. The first four, `rest` and the queue are changed under the user's lock alone. */
+/** Cells of a user's slot. The first four, `rest` and the line are changed under the user's lock alone. */
 export const UserSlot = {
   balance: 0,
   used: 1,
@@ -22,14 +22,13 @@ export const UserSlot = {
   visitsSpan: 7,
   /** What the charges so far left of a unit, in parts of `oneUnit`. It is lost with the process. */
   rest: 8,
-  /** Requests that wait for money: ticket of the first, those behind it as bits (bit 0 is the first), and since when it is (epoch milliseconds). */
-  queueFirst: 9,
-  queueBits: 10,
-  queueSince: 11,
+  /** Requests that wait for the balance. */
+  lineFirst: 9,
+  lineWaits: 10,
   /** All top-ups that this machine has learned of. It only grows. */
   paidIn: 12,
 } as const;
-/** Cells of a key's slot. Those from `used` to `budgetHeld` are changed under its user's lock alone. */
+/** Cells of a key's slot. Those from `used` to `budgetHeld`, and the line, are changed under its user's lock alone. */
 export const KeySlot = {
   limit: 0,
   unlimited: 1,
@@ -45,6 +44,9 @@ export const KeySlot = {
   running: 11,
   rates: 12,
   cappedMs: 13,
+  /** Requests that wait for what the key may use, where the balance would do. */
+  lineFirst: 14,
+  lineWaits: 15,
 } as const;
 /** Cells of a group's slot, with the same meaning and order as a key's. */
 export const RateSlot = {

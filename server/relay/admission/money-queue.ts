@@ -1,14 +1,18 @@
-/** Requests that wait for money which other requests of the same user hold: first come, first served over all threads, for two seconds at most. */
-import type { Account } from '../../billing/balances/account.ts';
+/** Requests that wait for money which other requests of the same user hold: first come, first served over all threads, for two seconds at most. Who waits for its key alone holds up no other key. */
+import type { Account, Line } from '../../billing/balances/account.ts';
 import type { Timer, Timers } from '../../contract/timers.ts';
 
 /** `go` = it is first, and what it waits for may be there; `late` = its time is over; `gone` = its client is. */
 export type Turn = 'go' | 'late' | 'gone';
 
+/** What a request lacks while it waits; null = it would be served, or refused for good. */
+export type Lack = Line | null;
+
 /** How long a request waits for money in all. */
 const maxWaitMs = 2000;
-/** Waiters of one thread. */
+/** Waiters of one thread, and of one user in it. */
 const maxPlaces = 1000;
+const maxOfUser = 32;
 /** Settlements of this thread wake at once. Those of other threads, credits and leases are seen in the shared memory so often. */
 const lookMs = 10;
 
@@ -22,15 +26,16 @@ export class MoneyQueue {
 
   /**
    * @param client ends the wait. @param sinceMs when the request began to wait for money, by the monotonic clock.
-   * @param mayGo whether it would be served, or refused for good, now: asked while it is first.
+   * @param lack what it lacks now: asked while it is first.
    * @returns null = too many wait already.
    */
-  join(account: Account, client: AbortSignal, sinceMs: number, mayGo: () => boolean): Place | null {
-    if (this.count >= maxPlaces) return null;
-    const ticket = account.joinQueue();
-    if (ticket === null) return null;
-    const place = new Place(this, account, ticket, client, sinceMs + maxWaitMs, mayGo);
+  join(account: Account, client: AbortSignal, sinceMs: number, lack: () => Lack): Place | null {
     const known = this.places.get(account.userId);
+    if (this.count >= maxPlaces || (known?.length ?? 0) >= maxOfUser) return null;
+    const line = account.line ?? lack() ?? 'balance';
+    const ticket = account.join(line);
+    if (ticket === null) return null;
+    const place = new Place(this, account, { line, ticket }, client, sinceMs + maxWaitMs, lack);
     if (known === undefined) this.places.set(account.userId, [place]);
     else known.push(place);
     this.count++;
@@ -76,10 +81,10 @@ export class Place {
   constructor(
     private readonly queue: MoneyQueue,
     readonly account: Account,
-    private readonly ticket: number,
+    private at: { readonly line: Line; readonly ticket: number },
     private readonly client: AbortSignal,
     private readonly dueMs: number,
-    private readonly mayGo: () => boolean,
+    private readonly lack: () => Lack,
   ) {
     client.addEventListener('abort', this.look);
   }
@@ -119,14 +124,28 @@ export class Place {
     this.resolve = null;
     this.onLate = null;
     this.client.removeEventListener('abort', this.look);
-    this.account.leaveQueue(this.ticket);
+    this.account.leave(this.at.line, this.at.ticket);
     this.queue.left(this);
   }
 
   private turn(): Turn | null {
     if (this.client.aborted) return 'gone';
     if (this.isLate) return 'late';
-    if (!this.account.isFirst(this.ticket)) return null;
-    return this.queue.timers.monoNow() >= this.againMs || this.mayGo() ? 'go' : null;
+    const { line, ticket } = this.at;
+    if (!this.account.isFirst(line, ticket)) return null;
+    if (this.queue.timers.monoNow() >= this.againMs) return 'go';
+    const lack = this.lack();
+    if (lack === null) return 'go';
+    if (lack === 'key' && line === 'balance') this.moveToKey();
+    return null;
+  }
+
+  /** The balance would do by now: those behind it wait no longer. */
+  private moveToKey(): void {
+    const ticket = this.account.join('key');
+    if (ticket === null) return;
+    this.account.leave(this.at.line, this.at.ticket);
+    this.at = { line: 'key', ticket };
+    this.queue.settled(this.account.userId);
   }
 }

@@ -20,6 +20,7 @@ import {
 } from './lease-client.ts';
 import type { Limits } from './limits.ts';
 import { type Estimate, estimate, reserveFor } from './meter.ts';
+import type { Lack } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import type { Reservation, ReservationCore } from './reservation.ts';
 import { fewestSearches, withFewerSearches } from './search-limit.ts';
@@ -72,7 +73,7 @@ export function reserve(core: ReserveCore, reservation: Reservation): void | Pro
 
 function reserveHere(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const { leaseClient } = core;
-  const isFirst = !reservation.account.hasQueue;
+  const isFirst = reservation.account.line === null;
   if (leaseClient !== null && (!isFirst || availableBalance(reservation) < reservation.max))
     return reserveWithLease(core, leaseClient, reservation);
   const reserved = isFirst && tryReserve(core, reservation, leaseClient === null ? 'unlessHeld' : 'no');
@@ -97,8 +98,8 @@ function reservedHere(
 async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTried: boolean): Promise<void> {
   const { account, parsed } = reservation;
   let isTried = wasTried;
-  const mayGo = () => !isTried || isDecided(reservation, availableFor(reservation), unheldFor(reservation));
-  const place = core.moneyQueue.join(account, parsed.request.signal, core.monoNow(), mayGo);
+  const lack = () => (isTried ? lackOf(reservation, unheldFor(reservation)) : null);
+  const place = core.moneyQueue.join(account, parsed.request.signal, core.monoNow(), lack);
   if (place === null) return void (await tryReserve(core, reservation, 'yes'));
   try {
     for (;;) {
@@ -111,6 +112,9 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
     place.leave();
   }
 }
+
+/** Answers of the ledger that leave the balance out of it. */
+const ofKey: ReadonlySet<LeaseOutcome> = new Set(['token-exhausted', 'day', 'month']);
 
 /** What nothing on this machine shows is asked for again so often. */
 const askAgainMs = 200;
@@ -126,11 +130,12 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   let askedMs = 0;
   /** What there would be if no request, here or elsewhere, held anything. */
   let unheld = 0;
-  const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
-  const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, mayGo);
-  let place = account.hasQueue ? join() : null;
   /** null = the ledger was not asked yet: others were before it in line. */
   let outcome: LeaseOutcome | null = null;
+  const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
+  const lack = () => (mayGo() ? null : outcome === null || !ofKey.has(outcome) ? 'balance' : 'key');
+  const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, lack);
+  let place = account.line === null ? null : join();
   try {
     if (place !== null) unheld = Number.POSITIVE_INFINITY;
     let turn = place === null ? 'go' : await place.next(askAgainMs);
@@ -250,6 +255,13 @@ function isDecided(reservation: Reservation, available: number, unheld: number):
   if (max <= unheld) return false;
   const min = minFor(reservation);
   return min > unheld || available >= Math.max(min, unheld * freeShare);
+}
+
+/** What a request waits for; null = nothing, as `isDecided` has it. */
+function lackOf(reservation: Reservation, unheld: number): Lack {
+  if (isDecided(reservation, availableFor(reservation), unheld)) return null;
+  const { account, plan, max, overcommit, tokenId } = reservation;
+  return tokenId !== 0 && max <= account.availableOfBalance(overcommit, plan.selfUse) ? 'key' : 'balance';
 }
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
