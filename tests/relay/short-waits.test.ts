@@ -85,24 +85,52 @@ test('a client that leaves while it waits is sent nowhere', async () => {
   upstream.script(answer);
   const leave = new AbortController();
   const waiting = ask('second', {}, leave.signal).catch(() => 0);
-  await time.waitsFor(50);
+  const account = gateway.balances.account(gateway.userId, 0);
+  const all = account.available();
+  await expect.poll(() => account.available()).toBeLessThan(all);
+  for (let n = 0; n < 60; n++) await turn();
   leave.abort();
-  await time.advance(2100);
+  // At once: nothing is held for it while the time goes on.
+  await expect.poll(() => account.available()).toBe(all);
   await waiting;
   await expect.poll(() => gateway.relay.open()).toBe(0);
+  await time.advance(2100);
   expect(upstream.requests).toHaveLength(1);
+});
+
+test('who waits for one channel waits no longer because of those who wait for another, nor longer than it may', async () => {
+  const waits = new ShortWaits(new Deadlines(time));
+  const over: string[] = [];
+  for (let n = 0; n < 100; n++) void waits.start(1, 2000, 3000)?.over.then(() => over.push('first'));
+  const late = waits.start(1, 2000, 2999);
+  expect(late).toBeNull();
+  void waits.start(2, 2000, 3000)?.over.then(() => over.push('second'));
+  await time.advance(2060);
+  await turn();
+  expect(over).toContain('second');
+  expect(over.length).toBeLessThan(20);
+});
+
+test('a place that was given back is free, once', async () => {
+  const waits = new ShortWaits(new Deadlines(time));
+  const all = Array.from({ length: 256 }, () => waits.start(1, 100, 9000));
+  expect(waits.start(1, 100, 9000)).toBeNull();
+  all[0]?.end();
+  all[0]?.end();
+  await all[0]?.over;
+  expect([waits.start(1, 100, 9000), waits.start(1, 100, 9000)].map((wait) => wait === null)).toEqual([false, true]);
 });
 
 test('256 wait at most, one after the other', async () => {
   const waits = new ShortWaits(new Deadlines(time));
   const order: number[] = [];
-  for (let n = 0; n < 256; n++) void waits.start(100)?.then(() => order.push(n));
-  expect(waits.start(100)).toBeNull();
+  for (let n = 0; n < 256; n++) void waits.start(1, 100, 9000)?.over.then(() => order.push(n));
+  expect(waits.start(1, 100, 9000)).toBeNull();
   await time.advance(1000);
   await turn();
   expect(order.length).toBeGreaterThan(50);
   expect(order.length).toBeLessThan(150);
-  expect(waits.start(100)).not.toBeNull();
+  expect(waits.start(1, 100, 9000)).not.toBeNull();
   await time.advance(3000);
   await turn();
   expect(order).toEqual(order.toSorted((a, b) => a - b));

@@ -10,7 +10,7 @@ import type { Reservation } from '../admission/reservation.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
 import type { Health, KeyChoice } from '../routing/health.ts';
-import type { ShortWaits } from '../routing/short-waits.ts';
+import type { ShortWait, ShortWaits } from '../routing/short-waits.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import { asAppError, isOurs, type Reporter } from '../shared/defect.ts';
 import {
@@ -130,7 +130,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       while (again && this.mayGoOn()) {
         const pause = this.pauseFor(channel);
         if (pause !== null) {
-          await pause;
+          await this.waitFor(pause);
           if (!this.mayGoOn()) break;
         }
         const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
@@ -229,14 +229,24 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   /** Every key of the best channel is busy for a moment. @returns null = it is tried at once. */
-  private pauseFor(channel: ChannelSnapshot): Promise<void> | null {
+  private pauseFor(channel: ChannelSnapshot): ShortWait | null {
     const { core, reservation } = this;
     const { parsed, plan } = reservation;
     const ms = core.health.waitMs(channel, parsed.model);
-    if (ms === 0 || ms > plan.settings.shortWaitMs - this.pausedMs) return null;
+    const longestMs = plan.settings.shortWaitMs - this.pausedMs;
+    if (ms === 0 || ms > longestMs) return null;
     if (core.health.condition(channel, parsed.model) !== 'cooling') return null;
-    this.pausedMs += ms;
-    return core.shortWaits.start(ms);
+    return core.shortWaits.start(channel.id, ms, longestMs);
+  }
+
+  /** What is held for a client that leaves is not held any longer. */
+  private async waitFor(pause: ShortWait): Promise<void> {
+    const { core, disconnect } = this;
+    const startMs = core.now();
+    disconnect.onDisconnect(pause.end);
+    disconnect.upstream.onAbort(pause.end);
+    await pause.over;
+    this.pausedMs += core.now() - startMs;
   }
 
   /** The key whose account has the conversation's prompt cached. */
