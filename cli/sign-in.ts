@@ -152,13 +152,21 @@ export async function keep(
   return 'file';
 }
 
+/** @returns null where the text is none of ours. */
+function keptIn(text: string): Kept | null {
+  const { refresh, access, renewAt, end } = Object(JSON.parse(text)) as Partial<Record<keyof Kept, unknown>>;
+  const isToken = (value: unknown): value is string => typeof value === 'string' && /^[\w.~+/=-]+$/.test(value);
+  if (!isToken(refresh) || !isToken(access) || typeof renewAt !== 'number' || typeof end !== 'number') return null;
+  return { refresh, access, renewAt, end };
+}
+
 /** What cannot be read counts as nothing: the next sign-in replaces it. */
 async function kept(env: Environment, name: string): Promise<Kept | null> {
   const file = fileOf(env, name);
   try {
-    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Kept;
+    if (existsSync(file)) return keptIn(readFileSync(file, 'utf8'));
     const value = mayUseKeyring(env) ? await Bun.secrets.get({ service, name }) : null;
-    return value === null ? null : (JSON.parse(value) as Kept);
+    return value === null ? null : keptIn(value);
   } catch {
     return null;
   }

@@ -215,8 +215,19 @@ test('signing out forgets the tokens and tells the site, even one that is away',
 
 test('a broken file is no reason to stay signed out for good', async () => {
   mkdirSync(folder(), { recursive: true });
-  writeFileSync(file(), '{"refresh":');
-  await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+  const whole = { refresh: 'r1', access: 'a1', renewAt: 9e15, end: 9e15 };
+  const broken = (['refresh', 'access', 'renewAt', 'end'] as const).map((name) => ({ ...whole, [name]: [1] }));
+  for (const text of [
+    '{"refresh":',
+    '',
+    'null',
+    '[]',
+    ...[...broken, { ...whole, access: 'a\nb' }].map((one) => JSON.stringify(one)),
+  ]) {
+    writeFileSync(file(), text);
+    await expect(accessToken(env, 'work', url)).rejects.toMatchObject({ code: 'signed_out' });
+  }
+  expect([asked, checked]).toEqual([[], []]);
 });
 
 test.each([

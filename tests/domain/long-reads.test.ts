@@ -90,29 +90,54 @@ test('sums of the log are read by the reader alone, and pages are not', async ()
 });
 
 test('who waits for a reader that ends is told', async () => {
-  const { reader } = standIns();
-  const read = reader.read('one', []);
+  const { reader, threads } = standIns();
+  const reads = Promise.allSettled(['one', 'two'].map((text) => reader.read(text, [])));
   reader.end();
-  await expect(read).rejects.toMatchObject({ code: 'shutting_down' });
+  const told = { reason: { code: 'shutting_down' } };
+  expect(await reads).toMatchObject([told, told]);
+  expect([threads.length, threads[0]?.asked.length, threads[0]?.isEnded]).toEqual([1, 2, true]);
 });
 
-test('a read that takes half a minute is given up with words; those behind it are told, and the next has another thread', async () => {
+const answerLast = (thread: Thread | undefined, n: number): void => {
+  const asked = thread?.asked.at(-1);
+  thread?.answer({ kind: 'rows', id: asked?.kind === 'read' ? asked.id : 0, rows: [{ n }] });
+};
+
+test('a read that takes half a minute is given up with words, and those behind it are read by another thread', async () => {
   const { threads, reader } = standIns();
-  const long = reader.read('long', []);
+  const long = reader.read('long', []).catch((error: unknown) => error);
   time.jump(1000);
-  const behind = reader.read('behind', []);
-  const ends = Promise.allSettled([long, behind]);
+  const behind = reader.read('behind', [7]);
+  expect(threads[0]?.asked).toHaveLength(2);
   time.jump(29_000);
-  expect(await ends).toMatchObject([
-    { reason: { code: 'read_too_long', params: { seconds: 30 } } },
-    { reason: { code: 'thread_died' } },
-  ]);
+  expect(await long).toMatchObject({ code: 'read_too_long', params: { seconds: 30 } });
   expect(threads[0]?.isEnded).toBe(true);
-  const next = reader.read('next', [7]);
-  const asked = threads[1]?.asked[1];
-  expect(asked).toMatchObject({ kind: 'read', sql: 'next', parameters: [7] });
-  threads[1]?.answer({ kind: 'rows', id: asked?.kind === 'read' ? asked.id : 0, rows: [{ n: 1 }] });
-  expect(await next).toEqual([{ n: 1 }]);
+  expect(threads[1]?.asked).toMatchObject([{ kind: 'open' }, { kind: 'read', sql: 'behind', parameters: [7] }]);
+  // It has half a minute of its own.
+  time.jump(29_000);
+  answerLast(threads[1], 1);
+  expect(await behind).toEqual([{ n: 1 }]);
+});
+
+test('who came half a minute ago and is not read yet is told, and disturbs nobody who is', async () => {
+  const { threads, reader } = standIns();
+  const first = reader.read('first', []);
+  time.jump(20_000);
+  const second = reader.read('second', []);
+  const third = reader.read('third', []).catch((error: unknown) => error);
+  answerLast(threads[0], 1);
+  expect(await first).toEqual([{ n: 1 }]);
+  time.jump(10_000);
+  expect(threads[0]?.asked.at(-1)).toMatchObject({ sql: 'second' });
+  time.jump(19_000);
+  const fourth = reader.read('fourth', []);
+  time.jump(1000);
+  expect(await third).toMatchObject({ code: 'read_too_long' });
+  // The second has had its half minute, too.
+  await expect(second).rejects.toMatchObject({ code: 'read_too_long' });
+  answerLast(threads[1], 4);
+  expect(await fourth).toEqual([{ n: 4 }]);
+  expect(threads).toHaveLength(2);
 });
 
 test('a thread that dies fails what it was reading, and one that has nothing to do for a minute ends', async () => {

@@ -19,12 +19,14 @@ import { startThread } from '../../embedded/workers.ts';
 import { watchThread } from '../watch-thread.ts';
 import type { FromReader, ToReader } from './worker.ts';
 
-/** A read that has not ended by then is given up. */
+/** A read that has not ended so long after it began is given up, and so is one that has not begun so long after it came. */
 const longestSeconds = 30;
 /** The thread takes memory; it ends when nothing was read for this long. */
 const idleMs = 60_000;
 
 interface Pending {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
   readonly resolve: (rows: unknown[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -37,13 +39,18 @@ export interface ReaderDeps {
   readonly spawn?: () => Worker;
 }
 
-/** Starts its thread with the first read. */
+/** Starts its thread with the first read, and hands it one after the other: what one does to the thread harms no other. */
 export class Reader {
   readonly #deps: ReaderDeps;
   #thread: Worker | null = null;
   #unwatch: () => void = () => undefined;
   #nextId = 1;
+  /** By id, in the order in which they came. */
   #pending = new Map<number, Pending>();
+  /** The one that the thread has; 0 = none. */
+  #running = 0;
+  /** Of the one that runs. */
+  #limit: Timer | null = null;
   #idle: Timer | null = null;
 
   constructor(deps: ReaderDeps) {
@@ -53,28 +60,40 @@ export class Reader {
   /** Runs a statement that reads. @throws AppError read_too_long, thread_died; Error of the driver, with its code. */
   async read(sql: string, parameters: readonly unknown[]): Promise<unknown[]> {
     this.#idle?.close();
-    const thread = this.#thread ?? this.#start();
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
-    this.#pending.set(id, { resolve, reject });
-    const timer = this.#deps.timers.set(() => this.#giveUp(id), longestSeconds * 1000);
-    this.#post(thread, { kind: 'read', id, sql, parameters });
+    this.#pending.set(id, { sql, parameters, resolve, reject });
+    const line = this.#deps.timers.set(() => {
+      if (this.#running !== id) this.#fail(id, tooLong());
+    }, longestMs);
+    this.#next();
     try {
       return await promise;
     } finally {
-      timer.close();
-      this.#pending.delete(id);
-      if (this.#pending.size === 0) this.#endWhenIdle();
+      line.close();
     }
   }
 
   /** What is still read is given up. */
   end(): void {
-    this.#failAll(new AppError('shutting_down'));
+    // The one that runs last: none is begun any more.
+    for (const id of [...this.#pending.keys()].reverse()) this.#fail(id, new AppError('shutting_down'));
     this.#idle?.close();
-    this.#unwatch();
-    this.#thread?.terminate();
-    this.#thread = null;
+    this.#endThread();
+  }
+
+  #next(): void {
+    if (this.#running !== 0) return;
+    const [first] = this.#pending;
+    if (first === undefined) {
+      this.#endWhenIdle();
+      return;
+    }
+    const [id, { sql, parameters }] = first;
+    const thread = this.#thread ?? this.#start();
+    this.#running = id;
+    this.#limit = this.#deps.timers.set(() => this.#giveUp(id), longestMs);
+    this.#post(thread, { kind: 'read', id, sql, parameters });
   }
 
   #start(): Worker {
@@ -91,33 +110,52 @@ export class Reader {
   }
 
   #receive(message: FromReader): void {
+    if (message.id !== this.#running) return;
     const pending = this.#pending.get(message.id);
     if (message.kind === 'rows') pending?.resolve(message.rows);
     else pending?.reject(Object.assign(new Error(message.message), { code: message.code }));
+    this.#leave(message.id);
   }
 
   /** Nothing stops a statement but the end of its thread: what waits behind it goes to the next. */
   #giveUp(id: number): void {
-    this.#pending.get(id)?.reject(new AppError('read_too_long', { seconds: longestSeconds }));
-    this.#pending.delete(id);
-    this.#failAll(new AppError('thread_died', { thread: 'reader', reason: 'a read before this one took too long' }));
-    this.end();
+    this.#endThread();
+    this.#fail(id, tooLong());
   }
 
   #died(reason: string): void {
     this.#thread = null;
-    this.#failAll(new AppError('thread_died', { thread: 'reader', reason }));
+    if (this.#running !== 0) this.#fail(this.#running, new AppError('thread_died', { thread: 'reader', reason }));
   }
 
-  #failAll(error: AppError): void {
-    for (const { reject } of this.#pending.values()) reject(error);
+  #fail(id: number, error: AppError): void {
+    this.#pending.get(id)?.reject(error);
+    this.#leave(id);
+  }
+
+  #leave(id: number): void {
+    this.#pending.delete(id);
+    if (id !== this.#running) return;
+    this.#running = 0;
+    this.#limit?.close();
+    this.#next();
+  }
+
+  #endThread(): void {
+    this.#unwatch();
+    this.#thread?.terminate();
+    this.#thread = null;
   }
 
   #endWhenIdle(): void {
-    this.#idle = this.#deps.timers.set(() => this.end(), idleMs);
+    this.#idle?.close();
+    this.#idle = this.#deps.timers.set(() => this.#endThread(), idleMs);
     this.#idle.unref();
   }
 }
+
+const longestMs = longestSeconds * 1000;
+const tooLong = (): AppError => new AppError('read_too_long', { seconds: longestSeconds });
 
 /** Statements go to the reader; it has one connection, and no transactions. */
 export const readingWith = (reader: Reader): Kysely<Schema> =>
