@@ -90,6 +90,16 @@ export function createChannelsRepository({ query, dialect }: Database) {
       const result = await query.updateTable('channels').set(change).where('id', '=', id).executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
+    /** @returns false where the list is another by now. */
+    replaceKeysOff: async (id: number, before: string, after: string): Promise<boolean> => {
+      const { numUpdatedRows } = await query
+        .updateTable('channels')
+        .set({ keys_off: after })
+        .where('id', '=', id)
+        .where('keys_off', '=', before)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
     updateMany: async (ids: readonly number[], change: Updateable<ChannelsTable>): Promise<number> => {
       if (ids.length === 0) return 0;
       const { numUpdatedRows } = await query

@@ -125,6 +125,16 @@ const shared: readonly SharedMigration[] = [
   WHERE paid.credit = accounts.id`,
     ],
   },
+  {
+    name: '0013-keys-off',
+    statements: ({ text, follow }) => [
+      `ALTER TABLE channels ADD COLUMN keys_off ${text} NOT NULL DEFAULT ''`,
+      ...follow(
+        'channels',
+        'type, name, key_sealed, organization, test_model, status, weight, priority, base_url, other, models, group_name, model_mapping, status_code_mapping, param_override, setting, auto_ban, tag, max_input_tokens, keys_off',
+      ),
+    ],
+  },
 ];
 
 /** Of tables whose key is `id`. */

@@ -222,6 +222,8 @@ export const tables = {
       tag: text.default(''),
       max_input_tokens: int.default(0),
       managed_by: text.default(''),
+      /** Comma list of keys that are switched off, by the name that each has. */
+      keys_off: text.optional(''),
     },
     {
       indexes: ["INDEX channels_tag ON channels (tag) WHERE tag <> ''"],
@@ -245,6 +247,7 @@ export const tables = {
         'auto_ban',
         'tag',
         'max_input_tokens',
+        'keys_off',
       ],
     },
   ),

@@ -291,7 +291,7 @@ const receiveControl =
         relayThreads.test(data);
         break;
       case 'channelHealth':
-        relayThreads.channels(data.id, data.ids, data.model);
+        relayThreads.channels(data.id, data);
         break;
       case 'healthReport':
         relayThreads.received(data.healthReport);

@@ -169,7 +169,11 @@ export interface ServiceDeps {
   readonly passwords?: Passwords;
   /** How channels stand in the relay's eyes; absent where no server runs. */
   /** @param model as clients name it; absent = whatever model of each does best. */
-  readonly statusOf?: (ids: readonly number[], model?: string | null) => Promise<readonly ChannelHealthStatus[]>;
+  readonly statusOf?: (
+    ids: readonly number[],
+    model?: string | null,
+    keys?: boolean,
+  ) => Promise<readonly ChannelHealthStatus[]>;
   /** State of the ledger store; healthy where no server runs. */
   readonly storage?: () => StorageStatus;
   /** Defects of the program that requests met lately. */
@@ -258,6 +262,8 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
   const channels = createChannels({
     ...deps,
+    keyHealth:
+      deps.statusOf === undefined ? null : async (id) => (await deps.statusOf?.([id], null, true))?.[0]?.keys ?? [],
     automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
     failureRules: () => ({
       enabled: options.get('AutomaticDisableChannelEnabled'),

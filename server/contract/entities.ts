@@ -165,6 +165,8 @@ export const channelShape = z.object({
   setting: z.string(),
   param_override: z.string(),
   max_input_tokens: int,
+  /** Comma list of `key_id` of `channel.keys`; absent where every key is in use. */
+  keys_off: z.optional(z.string()),
 });
 export type Channel = z.infer<typeof channelShape>;
 

@@ -49,6 +49,8 @@ const provisionedChannel = z.strictObject({
   setting: optional(json),
   auto_ban: optional(z.int()),
   max_input_tokens: optional(z.int()),
+  /** Keys of the channel that are switched off, by name or hint; an empty list switches all on. */
+  keys_off: optional(list),
 });
 export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 

@@ -83,8 +83,10 @@ export interface ChannelSnapshot {
   readonly id: number;
   readonly name: string;
   readonly type: number;
-  /** Decrypted upstream keys, one or several. Never logged, never sent to a client. */
+  /** Decrypted upstream keys in use, one or several. Never logged, never sent to a client. */
   readonly keys: readonly string[];
+  /** Names of `keys` in their order; absent where the channel has one key. */
+  readonly keyNames?: readonly string[];
   /** Empty = the provider's default. No trailing slash. */
   readonly baseUrl: string;
   readonly organization: string;

@@ -28,6 +28,7 @@ import { type Affinity, createAffinity } from './routing/affinity.ts';
 import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
+import { KeyLog } from './routing/key-log.ts';
 import { ShortWaits } from './routing/short-waits.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
 import { Deadlines } from './shared/deadline.ts';
@@ -72,6 +73,7 @@ export class RelayCore implements Reporter {
 
   // Channels.
   readonly health: Health;
+  readonly keyLog: KeyLog;
   readonly shortWaits: ShortWaits;
   readonly firstBytes = new FirstBytes();
   readonly affinity: Affinity;
@@ -154,7 +156,9 @@ export class RelayCore implements Reporter {
         }, ms)
         .unref();
     const reports = broadcast === undefined ? null : createHealthReports(broadcast, wait);
+    this.keyLog = new KeyLog(now, reports?.key);
     this.health = new Health({
+      keys: this.keyLog,
       now: monoNow,
       random: deps.random,
       failure: deps.failure,
@@ -164,7 +168,10 @@ export class RelayCore implements Reporter {
     this.affinity = createAffinity(monoNow, reports, { store: deps.tasks, wait, noteLost });
     this.planDeps = { state, health: this.health, affinity: this.affinity, random: deps.random };
     this.compactions = createNativeCompactions();
-    state.onChannel((id) => this.health.reset(id));
+    state.onChannel((id) => {
+      this.health.reset(id);
+      this.keyLog.reset(id);
+    });
     state.onChannel(this.compactions.clear);
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,

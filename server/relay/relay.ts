@@ -1,6 +1,8 @@
 /** The relay's door: which requests come in, and which endpoint answers them. The steps of a request stand in `relay-request.ts`, what all share in `core.ts`. */
 import type { AppError } from '../contract/errors.ts';
+import type { KeyHealth } from '../contract/key-health.ts';
 import { languageFor } from '../contract/language.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { TrafficWindow } from '../contract/traffic.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
@@ -45,6 +47,8 @@ export interface Relay {
     ids: readonly number[],
     model?: string | null,
   ): { readonly condition: string; readonly waitMs: number }[];
+  /** How the keys of a channel are doing, in use or not. The key of a channel with one has no name. */
+  keyHealth(channelId: number): KeyHealth[];
   /** Takes over what another relay thread knows. */
   receive(report: HealthReport): void;
   /** How upstreams are doing, for the next start; null = as it was. */
@@ -150,12 +154,23 @@ export function relayOver(core: RelayCore): Relay {
           ? { condition: 'unknown', waitMs: 0 }
           : { condition: core.health.condition(channel, model), waitMs: core.health.waitMs(channel, model) };
       }),
+    keyHealth(channelId) {
+      const channel = core.state.channel(channelId);
+      return channel === undefined ? [] : keyHealthOf(core, channel);
+    },
     receive(report) {
       for (const word of report.channels) core.health.receive(word);
       for (const word of report.pairs) core.health.receivePair(word);
+      for (const word of report.keys ?? []) core.keyLog.receive(word);
       core.affinity.receive(report);
     },
-    healthToKeep: () => core.health.news(),
+    healthToKeep() {
+      const isLogNew = core.keyLog.takeNews();
+      const news = core.health.news();
+      return news === null && !isLogNew
+        ? null
+        : { ...(news ?? core.health.remembered()), keys: core.keyLog.remembered() };
+    },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
     stats: () => ({ ...core.stats.read(), open: core.open, defects: core.defectsMet }),
@@ -167,6 +182,18 @@ export function relayOver(core: RelayCore): Relay {
       for (const request of [...core.running]) request.cut(reason);
     },
   };
+}
+
+function keyHealthOf({ health, keyLog }: RelayCore, channel: ChannelSnapshot): KeyHealth[] {
+  const waits = health.keyWaits(channel);
+  const names = channel.keyNames ?? channel.keys.slice(0, 1).map(() => '');
+  const noWait = { waitMs: 0, spentMs: 0, models: [] };
+  const unused = keyLog.namesOf(channel.id).filter((name) => !names.includes(name));
+  return [...names, ...unused].map((name, index) => ({
+    name,
+    ...(index < names.length ? (waits[index] ?? noWait) : noWait),
+    ...keyLog.of(channel.id, name),
+  }));
 }
 
 /** What is answered from memory, and costs nothing; null = the path is none of these. */

@@ -120,6 +120,7 @@ const relay: Relay = {
   realtime: reject,
   report: (error) => console.error(error),
   channelStatuses: () => [],
+  keyHealth: () => [],
   receive: () => undefined,
   open: () => 0,
   isOutOfLeases: () => false,

@@ -17,6 +17,25 @@ const testShape = z.object({
   first_token_time: z.nullable(z.number()),
 });
 
+const keyShape = z.object({
+  /** Names the key wherever it stands among the channel's keys. */
+  key_id: z.string(),
+  hint: z.string(),
+  /** Refused: its upstream turned it down, and has not taken it since. */
+  status: z.enum(['in_use', 'waiting', 'refused', 'off']),
+  /** Until it is tried again; 0 = now. */
+  wait_ms: z.number(),
+  /** Until its upstream lets it work again, where it said so: it is tried before. */
+  upstream_wait_ms: z.number(),
+  /** Models at which it waits. */
+  waiting_models: z.array(z.object({ model: z.string(), wait_ms: z.number() })),
+  /** What its upstream said when it failed last; '' = it did not. */
+  error: z.string(),
+  /** Epoch seconds; 0 = never. */
+  error_time: z.int(),
+  used_time: z.int(),
+});
+
 const channelFields = {
   type: number,
   name: text,
@@ -38,6 +57,8 @@ const channelFields = {
   auto_ban: number,
   tag: text,
   max_input_tokens: number,
+  /** Comma list of keys that are switched off, by `key_id` or hint. */
+  keys_off: text,
   /** The family's; they do not act yet, and the answer says so. */
   header_override: jsonText,
   settings: jsonText,
@@ -325,6 +346,35 @@ export const channelEndpoints = [
     summary: { zh: '测试渠道', en: 'Test a channel' },
     envelope: 'raw',
     mutation: true,
+  }),
+  endpoint({
+    id: 'channel.keys',
+    method: 'GET',
+    path: '/api/channel/:id/keys',
+    access: 'admin',
+    input: z.object({ id }),
+    output: z.array(keyShape),
+    summary: { zh: '渠道的各个密钥', en: 'Keys of a channel' },
+  }),
+  endpoint({
+    id: 'channel.key_update',
+    method: 'PUT',
+    path: '/api/channel/:id/keys/:key_id',
+    access: 'admin',
+    /** `key_id`, or a hint that one key alone has. */
+    input: z.object({ id, key_id: z.string(), status: z.enum(['in_use', 'off']) }),
+    output: keyShape,
+    summary: { zh: '启用或停用渠道的一个密钥', en: 'Switch one key of a channel on or off' },
+  }),
+  endpoint({
+    id: 'channel.key_test',
+    method: 'POST',
+    path: '/api/channel/:id/keys/:key_id/test',
+    access: 'admin',
+    input: z.object({ id, key_id: z.string(), model: text, stream: toggle }),
+    output: z.object({ success: z.boolean(), message: z.string(), time: z.number() }),
+    summary: { zh: '测试渠道的一个密钥', en: 'Test one key of a channel' },
+    envelope: 'raw',
   }),
   endpoint({
     id: 'channel.practice',

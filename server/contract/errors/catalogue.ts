@@ -28,6 +28,11 @@ export const catalogueErrors = {
     'This would send the stored key elsewhere ({fields} changed). Enter the key again',
     4,
   ),
+  channel_last_key: business(
+    '这是该渠道最后一个启用的密钥，请改为禁用渠道',
+    'No other key of this channel is in use. Disable the channel instead',
+    2,
+  ),
   channel_type_unknown: business('未知的渠道类型 {type}', 'Unknown channel type {type}', 2),
   channel_tests_running: business('测试已在运行中', 'The tests are running already', 6),
   upstream_lookup: business('上游查询失败：{detail}', 'The upstream query failed: {detail}', 7),

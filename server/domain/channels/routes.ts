@@ -3,6 +3,7 @@
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { KeyHealth } from '../../contract/key-health.ts';
 import { candidateList, mapModel, shareOf, type WeightOptions } from '../../routing/candidates.ts';
 import { members } from './service.ts';
 
@@ -10,6 +11,8 @@ import { members } from './service.ts';
 export interface ChannelHealthStatus {
   readonly condition: string;
   readonly waitMs: number;
+  /** Where they were asked for. */
+  readonly keys?: readonly KeyHealth[];
 }
 
 export interface RoutesDeps {

@@ -12,6 +12,7 @@ import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { KeyHealth } from '../../contract/key-health.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
@@ -19,6 +20,8 @@ import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { destinationChanges } from './destination.ts';
 import { disableReason, type FailureRules, statusInfo, withTest } from './failures.ts';
+import { createKeyCalls } from './key-calls.ts';
+import { firstKey, keysOf, namesOf } from './keys.ts';
 import { PassedTests } from './passed-tests.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
@@ -45,6 +48,8 @@ export interface ChannelFields {
   readonly auto_ban?: number | undefined;
   readonly tag?: string | undefined;
   readonly max_input_tokens?: number | undefined;
+  /** Names or hints of keys that are switched off. */
+  readonly keys_off?: string | undefined;
   /** Neither kept nor sent: see `actsLater`. */
   readonly header_override?: string | undefined;
   readonly settings?: string | undefined;
@@ -74,6 +79,8 @@ export function createChannels(deps: {
   readonly relayTest: RelayTest;
   readonly fetch: typeof fetch;
   readonly failureRules: () => FailureRules;
+  /** Asks the relay how keys are doing; null where no server runs. */
+  readonly keyHealth?: ((id: number) => Promise<readonly KeyHealth[]>) | null;
   /** Option AutomaticEnableChannelEnabled. */
   readonly automaticEnable: () => boolean;
   readonly now: () => number;
@@ -88,7 +95,7 @@ export function createChannels(deps: {
     return row;
   };
 
-  return {
+  const service = {
     list: async (filter: ChannelFilter, page: number, size: number): Promise<{ items: Channel[]; total: number }> => ({
       items: (await repository.list(filter, page * size, size)).map(channelView),
       total: await repository.count(filter),
@@ -170,6 +177,7 @@ export function createChannels(deps: {
             key_sealed: deps.vault.encrypt('channel-key', key),
             key_hint: keyHint(key),
             ...passed.columnsOf({ ...fields, type, key }, seconds()),
+            keys_off: offOf(fields, key),
           }) as Insertable<ChannelsTable>,
       );
       return (await repository.create(rows)).map(channelView);
@@ -192,6 +200,9 @@ export function createChannels(deps: {
         ...columnsOf(fields),
         ...(key === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', key), key_hint: keyHint(key) }),
         ...(fields.status === undefined ? {} : { status: fields.status, other_info: '' }),
+        ...(fields.keys_off === undefined
+          ? {}
+          : { keys_off: offOf(fields, key || deps.vault.open('channel-key', stored.key_sealed)) }),
       };
       const keeps = key === '' || deps.vault.open('channel-key', stored.key_sealed) === key;
       const present = new Map<string, unknown>(Object.entries(stored));
@@ -227,7 +238,7 @@ export function createChannels(deps: {
     fix: (): Promise<number> => repository.count(),
     modelsOf: async (id: number): Promise<string[]> => {
       const row = await find(id);
-      return fetchModels(deps, row.type, row.base_url, deps.vault.open('channel-key', row.key_sealed));
+      return fetchModels(deps, row.type, row.base_url, firstKey(row, deps.vault));
     },
     /** @throws AppError fetch_models_key */
     async modelsFor(type: number, baseUrl: string, key: string): Promise<string[]> {
@@ -237,14 +248,14 @@ export function createChannels(deps: {
     /** @returns dollars. */
     async refreshBalance(id: number): Promise<number> {
       const row = await find(id);
-      const balance = await fetchBalance(deps, row, deps.vault.open('channel-key', row.key_sealed));
+      const balance = await fetchBalance(deps, row, firstKey(row, deps.vault));
       await repository.update(id, { balance, balance_updated_at: seconds() });
       return balance;
     },
     /** @param model '' = the channel's test model, else its first one. */
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
-      const selected = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
+      const selected = model || testModelOf(row);
       const result = selected === '' ? noTestModel : await deps.relayTest({ channelId: id, model: selected, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
@@ -293,7 +304,9 @@ export function createChannels(deps: {
           status: ChannelStatus.disabled,
           other_info: '',
           managed_by: '',
-          ...(typed === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', typed), key_hint: keyHint(typed) }),
+          ...(typed === ''
+            ? {}
+            : { key_sealed: deps.vault.encrypt('channel-key', typed), key_hint: keyHint(typed), keys_off: '' }),
         } as Insertable<ChannelsTable>,
       ]);
       if (row === undefined) throw new AppError('not_found', { what: 'channel' });
@@ -330,9 +343,16 @@ export function createChannels(deps: {
     },
     types: () => offeredProviders,
   };
+  const { tryOut } = service;
+  const health = deps.keyHealth ?? null;
+  return { ...service, ...createKeyCalls({ repository, find, vault: deps.vault, health, testModelOf, tryOut }) };
 }
 
 export type ChannelsService = ReturnType<typeof createChannels>;
+
+/** @returns column `keys_off`. @param text keys of the channel. */
+const offOf = ({ keys_off: list = '' }: ChannelFields, text: string): string =>
+  list === '' ? '' : namesOf(list, keysOf(text));
 
 /** A shorter text is a search word. */
 const minKeyLength = 8;
@@ -358,6 +378,7 @@ const defaults = {
   tag: '',
   max_input_tokens: 0,
   managed_by: '',
+  keys_off: '',
 };
 
 export const members = (list: string): string[] =>
@@ -367,6 +388,9 @@ export const members = (list: string): string[] =>
     .filter((item) => item !== '');
 
 const noTestModel: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
+
+/** '' = nothing that it serves is cheap enough. */
+const testModelOf = (row: ChannelRow): string => row.test_model || cheapest(row.type, row.models, row.model_mapping);
 
 /** The model to test with where none is named: a test buys no picture, film or research run. */
 function cheapest(type: number, models: string, mapping: string): string {
@@ -488,5 +512,6 @@ export function channelView(row: ChannelRow): Channel {
     setting: row.setting,
     param_override: row.param_override,
     max_input_tokens: row.max_input_tokens,
+    ...(row.keys_off === '' ? {} : { keys_off: row.keys_off }),
   };
 }

@@ -6,6 +6,7 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';
+import { keysOf, namesOf } from '../channels/keys.ts';
 import { type ChannelFields, type ChannelsService, channelView, type KeyOwner } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { asText, changedFields, describeChanges } from './compare.ts';
@@ -30,6 +31,7 @@ function fieldsOf(channel: ProvisionedChannel): ChannelFields {
     status_code_mapping: text(rest.status_code_mapping),
     param_override: text(rest.param_override),
     setting: text(rest.setting),
+    keys_off: text(rest.keys_off),
   };
 }
 
@@ -59,10 +61,13 @@ export async function applyChannels(
       changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
-    const current = { ...channelView(row) };
-    const changed = changedFields({ ...fields }, current);
     const key = channel.key?.trim() ?? '';
-    const newKey = key !== '' && deps.vault.open('channel-key', row.key_sealed) !== key;
+    const stored = deps.vault.open('channel-key', row.key_sealed);
+    const current = { ...channelView(row), keys_off: row.keys_off };
+    const { keys_off: off } = fields;
+    const named = off === undefined ? {} : { keys_off: namesOf(off, keysOf(key || stored)) };
+    const changed = changedFields({ ...fields, ...named }, current);
+    const newKey = key !== '' && stored !== key;
     const fieldChanges = [...describeChanges(changed, current), ...(newKey ? ['key: changed'] : [])];
     if (fieldChanges.length > 0) {
       // A document that names the key proves that its author knows it.

@@ -117,6 +117,7 @@ export async function exportSite(
         param_override: objectOf(row.param_override),
         setting: objectOf(row.setting),
         max_input_tokens: row.max_input_tokens,
+        keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
       }),
     })),
     tokens: tokens.map((row) => ({

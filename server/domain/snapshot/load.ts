@@ -6,7 +6,6 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import { keysIn } from '../../contract/channel-keys.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
@@ -18,6 +17,7 @@ import type {
   TokenSnapshot,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 
@@ -145,7 +145,7 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   id: row.id,
   name: row.name,
   type: row.type,
-  keys: keysIn(vault.open('channel-key', row.key_sealed)),
+  ...keysInUse(row, vault),
   baseUrl: row.base_url,
   organization: row.organization,
   other: row.other,
@@ -153,7 +153,6 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   groups: members(row.group_name),
   priority: row.priority,
   weight: row.weight,
-  status: row.status,
   autoBan: row.auto_ban === 1,
   tag: row.tag,
   testModel: row.test_model,

@@ -5,10 +5,10 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { createTasksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/tasks.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Ledger, refundRef } from '../../billing/ledger/commands.ts';
-import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
+import { firstKey } from '../channels/keys.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';
 
@@ -89,7 +89,7 @@ export function createTasks(deps: TasksDeps) {
   };
 
   const ask = async (channel: ChannelRow, path: string, ids: readonly string[], music: boolean): Promise<unknown> => {
-    const key = keysIn(deps.vault.open('channel-key', channel.key_sealed))[0] ?? '';
+    const key = firstKey(channel, deps.vault);
     const url = `${channel.base_url || deps.baseUrlOf(channel.type)}${path}`;
     const sent: RequestInit = {
       method: 'POST',

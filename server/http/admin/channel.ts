@@ -53,6 +53,9 @@ export const channelHandlers: HandlersOf<
   | 'channel.delete'
   | 'channel.test'
   | 'channel.try'
+  | 'channel.keys'
+  | 'channel.key_update'
+  | 'channel.key_test'
   | 'channel.practice'
   | 'model.by_type'
   | 'model.explain'
@@ -112,6 +115,17 @@ export const channelHandlers: HandlersOf<
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
   'channel.test': async ({ services, input, meta }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
+    return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
+  },
+  'channel.keys': ({ services, input }) => services.channels.keys(input.id),
+  'channel.key_update': async ({ services, input, reply }) => {
+    const { key, changed } = await services.channels.switchKey(input.id, input.key_id, input.status === 'in_use');
+    if (!changed) reply.unchanged();
+    return key;
+  },
+  'channel.key_test': async ({ services, input, meta }) => {
+    const { id, key_id: key, model = '', stream = false } = input;
+    const result = await services.channels.testKey(id, key, model, stream);
     return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
   },
   'channel.practice': async ({ services }) => {

@@ -15,6 +15,8 @@ export interface ChannelReport {
   readonly ejections: number;
   readonly ejectedUntil: number;
   readonly share: number;
+  /** Errors of each key, where a rule of the channel counts them. */
+  readonly keyErrors?: readonly number[];
 }
 
 /** One model of a channel, or one key at one. It is well again where it neither fails nor waits. */
@@ -28,11 +30,22 @@ export interface PairReport {
   readonly waitUntil: number;
 }
 
+/** One key of a channel, by its name: what people are told of it. Times are epoch milliseconds, 0 = never. */
+export interface KeyReport {
+  readonly channelId: number;
+  readonly name: string;
+  readonly usedAt: number;
+  readonly errorAt: number;
+  readonly error: string;
+  readonly isRefused: boolean;
+}
+
 /** What outlasts a restart. */
 export interface KeptHealth {
   readonly channels: readonly ChannelReport[];
   /** Members of `PairReport` in their order, pair by pair: thousands are handed over at once. */
   readonly pairs: Float64Array;
+  readonly keys?: readonly KeyReport[];
 }
 
 export interface HealthReport {
@@ -41,6 +54,8 @@ export interface HealthReport {
   /** Older nodes name no key. */
   readonly served: readonly (readonly [conversation: string, channelId: number, keyIndex?: number])[];
   readonly kept: readonly (readonly [id: string, kept: Kept])[];
+  /** Absent = nothing is new. */
+  readonly keys?: readonly KeyReport[];
 }
 
 /** What comes within so long makes one message. */
@@ -55,6 +70,7 @@ export function createHealthReports(
   let pairs = new Map<number, PairReport>();
   let served = new Map<string, HealthReport['served'][number]>();
   let kept = new Map<string, Kept>();
+  let keys = new Map<string, KeyReport>();
   let waiting = false;
   const flush = () => {
     waiting = false;
@@ -63,11 +79,13 @@ export function createHealthReports(
       pairs: [...pairs.values()],
       served: [...served.values()],
       kept: [...kept],
+      ...(keys.size === 0 ? {} : { keys: [...keys.values()] }),
     });
     channels = new Map();
     pairs = new Map();
     served = new Map();
     kept = new Map();
+    keys = new Map();
   };
   const schedule = () => {
     if (waiting) return;
@@ -81,6 +99,10 @@ export function createHealthReports(
     },
     pair(word: PairReport): void {
       pairs.set(word.id, word);
+      schedule();
+    },
+    key(word: KeyReport): void {
+      keys.set(`${word.channelId} ${word.name}`, word);
       schedule();
     },
     served(conversation: string, channelId: number, keyIndex: number): void {

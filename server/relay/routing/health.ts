@@ -8,6 +8,7 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { type Condition, mapModel } from '../../routing/candidates.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelReport, KeptHealth, PairReport } from './health-report.ts';
+import type { KeyLog } from './key-log.ts';
 
 export interface KeyChoice {
   readonly key: string;
@@ -23,6 +24,8 @@ export interface HealthDeps {
   readonly changed?: (word: ChannelReport) => void;
   /** Called when the state of one of its models changes. */
   readonly pairChanged?: (word: PairReport) => void;
+  /** Writes down what becomes of each key. */
+  readonly keys?: KeyLog;
 }
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
@@ -90,6 +93,9 @@ interface Host extends Ejectable {
   readonly coolUntil: number[];
   /** When the upstream lets a key work again, where it is looked at before. */
   readonly spentUntil: number[];
+  /** Errors of each key within the time of the channel's rule, and since when. */
+  readonly keyErrors: number[];
+  readonly keySince: number[];
   turn: number;
   /** Pairs and keys at models that are remembered of it. */
   pairs: number;
@@ -189,8 +195,8 @@ export class Health {
     if (host === undefined || isQuiet(host)) return;
     const now = this.deps.now();
     probe(host, now);
-    if ((host.spentUntil[keyIndex] ?? 0) > now && (host.coolUntil[keyIndex] ?? 0) <= now)
-      host.coolUntil[keyIndex] = now + probeMs;
+    const waits = (host.spentUntil[keyIndex] ?? 0) > now || isKeyOut(channel, host, keyIndex);
+    if (waits && (host.coolUntil[keyIndex] ?? 0) <= now) host.coolUntil[keyIndex] = now + probeMs;
     if (host.pairs === 0) return;
     const hash = hashOf(channel, model);
     const pair = this.pairs.get(pairId(channel.id, hash));
@@ -210,6 +216,7 @@ export class Health {
 
   /** An answer ended well. */
   succeeded(channel: ChannelSnapshot, model: string, keyIndex: number): void {
+    this.deps.keys?.succeeded(channel, keyIndex);
     let host = this.hosts.get(channel.id);
     if (host === undefined) {
       // The few models of others cannot speak for a host.
@@ -226,12 +233,14 @@ export class Health {
     if (host.ejectedUntil > now && !host.wasTried) return;
     const wasWell = host.failures === 0 && host.ejectedUntil === 0 && (host.coolUntil[keyIndex] ?? 0) === 0;
     recover(host, ruleOf(channel));
+    if (isKeyOut(channel, host, keyIndex)) host.keyErrors[keyIndex] = 0;
     host.coolUntil[keyIndex] = 0;
     host.spentUntil[keyIndex] = 0;
     if (!wasWell) this.report(channel.id, host);
   }
 
   failed(channel: ChannelSnapshot, model: string, keyIndex: number, failure: UpstreamFailure): void {
+    this.deps.keys?.failed(channel, keyIndex, failure);
     const host = this.hostOf(channel);
     const now = this.deps.now();
     host.probingUntil = 0;
@@ -264,6 +273,28 @@ export class Health {
     this.ejected(channel, host, model, keyIndex, failure);
   }
 
+  /** How the keys that are in use are doing, by their place. Milliseconds; 0 = now. */
+  keyWaits(channel: ChannelSnapshot): {
+    readonly waitMs: number;
+    readonly spentMs: number;
+    readonly models: readonly { readonly model: string; readonly waitMs: number }[];
+  }[] {
+    const host = this.hosts.get(channel.id);
+    const now = this.deps.now();
+    const left = (until: number | undefined): number => Math.max(0, (until ?? 0) - now);
+    return channel.keys.map((_, index) => ({
+      waitMs: left(host?.coolUntil[index]),
+      spentMs: left(host?.spentUntil[index]),
+      models:
+        (host?.pairs ?? 0) === 0
+          ? []
+          : channel.models.flatMap((model) => {
+              const waitMs = left(this.pairs.get(limitId(channel.id, hashOf(channel, model), index))?.ejectedUntil);
+              return waitMs === 0 ? [] : [{ model, waitMs }];
+            }),
+    }));
+  }
+
   /** Forgets what was known, when a channel was edited or passed a test. */
   reset(channelId: number): void {
     const host = this.hosts.get(channelId);
@@ -284,6 +315,10 @@ export class Health {
     host.share = word.share;
     for (const [index, until] of word.coolUntil.entries()) host.coolUntil[index] = until;
     for (const [index, until] of (word.spentUntil ?? []).entries()) host.spentUntil[index] = until;
+    for (const [index, errors] of (word.keyErrors ?? []).entries()) {
+      if (errors > 0) host.keySince[index] ??= this.deps.now();
+      host.keyErrors[index] = errors;
+    }
   }
 
   /** Takes over what another thread knows of a model. */
@@ -402,8 +437,11 @@ export class Health {
       this.reportPair(id, limit);
       return;
     }
-    host.coolUntil[keyIndex] = Math.max(host.coolUntil[keyIndex] ?? 0, until);
-    host.spentUntil[keyIndex] = now + ms;
+    const rule = ruleOf(channel);
+    const ownMs = rule === null ? 0 : countKeyError(rule, host, keyIndex, now);
+    const asked = rule === null || askedMs !== null || isLimited ? until : 0;
+    host.coolUntil[keyIndex] = Math.max(host.coolUntil[keyIndex] ?? 0, asked, now + ownMs);
+    host.spentUntil[keyIndex] = asked === 0 ? 0 : now + ms;
     this.report(channel.id, host);
     if (!isLimited) this.reportFailure(channel, host, model, keyIndex, failure);
   }
@@ -514,6 +552,8 @@ export class Health {
     const fresh: Host = {
       coolUntil: [],
       spentUntil: [],
+      keyErrors: [],
+      keySince: [],
       failures: 0,
       ejections: 0,
       ejectedUntil: 0,
@@ -641,6 +681,28 @@ function failUnder({ errors, minutes, half_open_minutes: open }: OffRule, one: E
   return true;
 }
 
+/**
+ * One more error of a key: it is out for as long as the rule says after so many. Until then it rests so long that as many
+ * fit within the rule's time, and others are tried instead.
+ * @returns milliseconds that it is left alone.
+ */
+function countKeyError({ errors, minutes, half_open_minutes: open }: OffRule, host: Host, index: number, now: number) {
+  const before = host.keyErrors[index] ?? 0;
+  // What was under way when it went out adds nothing; a probe that fails does.
+  if (before >= errors) return (host.coolUntil[index] ?? 0) - probeMs > now ? 0 : open * minuteMs;
+  const isFirst = before === 0 || now - (host.keySince[index] ?? 0) > minutes * minuteMs;
+  if (isFirst) host.keySince[index] = now;
+  const count = isFirst ? 1 : before + 1;
+  host.keyErrors[index] = count;
+  return count >= errors ? open * minuteMs : Math.min(keyFailureMs, (minutes * minuteMs) / errors);
+}
+
+/** By the rule of its channel; when its time is over it is tried once. */
+function isKeyOut(channel: ChannelSnapshot, { keyErrors }: Host, index: number): boolean {
+  const count = keyErrors[index] ?? 0;
+  return count > 0 && count >= (ruleOf(channel)?.errors ?? Number.POSITIVE_INFINITY);
+}
+
 /** Member `off_after` of a channel's settings; null = the usual rule. */
 function ruleOf({ setting: { off_after: rule } }: ChannelSnapshot): OffRule | null {
   if (rule === undefined) return null;
@@ -681,6 +743,7 @@ const reportOf = (channelId: number, host: Host): ChannelReport => ({
   ejections: host.ejections,
   ejectedUntil: host.ejectedUntil,
   share: host.share,
+  ...(host.keyErrors.length === 0 ? {} : { keyErrors: Array.from(host.keyErrors, (errors) => errors ?? 0) }),
 });
 
 const pairReportOf = (id: number, { failures, ejections, ejectedUntil, share, waitUntil }: Pair): PairReport => ({

@@ -2,7 +2,7 @@
  * What relays have learnt of channels and conversations, sent to other nodes: collected for a moment, in pieces that a
  * notice can carry. Each node has its own clock, so waits travel as how long they last.
  */
-import type { ChannelReport, HealthReport, Kept, PairReport } from '../../relay/routing/health-report.ts';
+import type { ChannelReport, HealthReport, Kept, KeyReport, PairReport } from '../../relay/routing/health-report.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const maxBytes = 7900;
@@ -15,7 +15,8 @@ type Item =
   | readonly [kind: 'c', word: ChannelReport]
   | readonly [kind: 'p', word: PairReport]
   | readonly [kind: 's', conversation: string, channelId: number, keyIndex?: number]
-  | readonly [kind: 'k', id: string, kept: Kept];
+  | readonly [kind: 'k', id: string, kept: Kept]
+  | readonly [kind: 'u', word: KeyReport];
 
 interface Notice {
   readonly from: string;
@@ -82,6 +83,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
   let pairs = new Map<number, PairReport>();
   let kept = new Map<string, Kept>();
   let served = new Map<string, HealthReport['served'][number]>();
+  let keys = new Map<string, KeyReport>();
   let waiting = false;
 
   const flush = () => {
@@ -91,6 +93,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       ...[...channels.values()].map((word): Item => ['c', shifted(word, -now)]),
       ...[...pairs.values()].map((word): Item => ['p', shiftedPair(word, -now)]),
       ...[...kept].map(([id, one]): Item => ['k', id, one]),
+      ...[...keys.values()].map((word): Item => ['u', word]),
       // The newest first: they are the ones that come back soon.
       ...[...served.values()].reverse().map((one): Item => ['s', ...one]),
     ];
@@ -98,6 +101,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
     pairs = new Map();
     kept = new Map();
     served = new Map();
+    keys = new Map();
     // reason: other machines that hear nothing learn by themselves.
     for (const payload of chunks(deps.from, items)) void deps.notify(payload).catch(() => undefined);
   };
@@ -108,6 +112,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       for (const word of healthReport.pairs) pairs.set(word.id, word);
       for (const [id, one] of healthReport.kept) kept.set(id, one);
       for (const one of healthReport.served) served.set(one[0], one);
+      for (const one of healthReport.keys ?? []) keys.set(`${one.channelId} ${one.name}`, one);
       if (waiting) return;
       waiting = true;
       deps.wait(batchMs, flush);
@@ -116,11 +121,13 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       const { from, items } = JSON.parse(payload) as Notice;
       if (from === deps.from) return null;
       const now = deps.monoNow();
+      const words = items.flatMap((item) => (item[0] === 'u' ? [item[1]] : []));
       return {
         channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
         pairs: items.flatMap((item) => (item[0] === 'p' ? [shiftedPair(item[1], now)] : [])),
         kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),
         served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2], item[3] ?? -1] as const] : [])),
+        ...(words.length === 0 ? {} : { keys: words }),
       };
     },
   };

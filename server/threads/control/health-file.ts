@@ -1,9 +1,15 @@
-/** How upstreams are doing, kept in a file for the next start. It holds numbers alone: waits, counts, ids of channels and hashes of models. */
+/** How upstreams are doing, kept in a file for the next start. It holds waits, counts, ids of channels, hashes of models and keys, and what upstreams said of keys, without the keys. */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import type { Timers } from '../../contract/timers.ts';
 import { pairMembers } from '../../relay/routing/health.ts';
-import type { ChannelReport, HealthReport, KeptHealth, PairReport } from '../../relay/routing/health-report.ts';
+import type {
+  ChannelReport,
+  HealthReport,
+  KeptHealth,
+  KeyReport,
+  PairReport,
+} from '../../relay/routing/health-report.ts';
 
 type Clock = Pick<Timers, 'now' | 'monoNow'>;
 
@@ -30,17 +36,29 @@ const shiftedPairs = (pairs: KeptHealth['pairs'], by: number): number[] =>
 const pairAt = ([id = 0, failures = 0, ejections = 0, ejectedUntil = 0, share = 0, waitUntil = 0]: readonly number[]) =>
   ({ id, failures, ejections, ejectedUntil, share, waitUntil }) satisfies PairReport;
 
-export function writeHealth({ channels, pairs }: KeptHealth, { now, monoNow }: Clock): string {
+export function writeHealth({ channels, pairs, keys = [] }: KeptHealth, { now, monoNow }: Clock): string {
   const by = now() - monoNow();
   return JSON.stringify({
     format,
     channels: channels.map((word) => shiftedChannel(word, by)),
     pairs: shiftedPairs(pairs, by),
+    // Absent where there are none, as in files of earlier builds.
+    ...(keys.length === 0 ? {} : { keys }),
   });
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 const areNumbers = (value: unknown): value is readonly number[] => Array.isArray(value) && value.every(isNumber);
+
+const isKeyReport = (value: unknown): value is KeyReport => {
+  const { channelId, name, usedAt, errorAt, error, isRefused } = Object(value) as Partial<KeyReport>;
+  return (
+    areNumbers([channelId, usedAt, errorAt]) &&
+    typeof name === 'string' &&
+    typeof error === 'string' &&
+    typeof isRefused === 'boolean'
+  );
+};
 
 /** @returns null where the text is none of ours. */
 export function readHealth(text: string, { now, monoNow }: Clock): HealthReport | null {
@@ -50,11 +68,12 @@ export function readHealth(text: string, { now, monoNow }: Clock): HealthReport 
   } catch {
     return null;
   }
-  const kept = Object(read) as { readonly format?: unknown; readonly channels?: unknown; readonly pairs?: unknown };
+  const kept = Object(read) as Readonly<Partial<Record<'format' | 'channels' | 'pairs' | 'keys', unknown>>>;
   if (kept.format !== format || !Array.isArray(kept.channels) || !areNumbers(kept.pairs)) return null;
   const by = monoNow() - now();
   const latest = now() + longestMs;
   const channels = kept.channels.map(Object) as ChannelReport[];
+  const keys = Array.isArray(kept.keys) ? kept.keys.filter(isKeyReport) : [];
   const numbers = shiftedPairs(new Float64Array(kept.pairs), by);
   const pairs = Array.from({ length: Math.floor(numbers.length / pairMembers) }, (_, n) =>
     pairAt(numbers.slice(n * pairMembers, (n + 1) * pairMembers)),
@@ -62,16 +81,18 @@ export function readHealth(text: string, { now, monoNow }: Clock): HealthReport 
   return {
     channels: channels
       .filter(
-        ({ channelId, coolUntil, spentUntil, failures, ejections, ejectedUntil, share }) =>
+        ({ channelId, coolUntil, spentUntil, failures, ejections, ejectedUntil, share, keyErrors }) =>
           areNumbers([channelId, failures, ejections, ejectedUntil, share]) &&
           areNumbers(coolUntil) &&
           areNumbers(spentUntil) &&
+          areNumbers(keyErrors ?? []) &&
           [ejectedUntil, ...coolUntil, ...spentUntil].every((at) => at <= latest),
       )
       .map((word) => shiftedChannel(word, by)),
     pairs: pairs.filter(({ ejectedUntil, waitUntil }) => Math.max(ejectedUntil, waitUntil) <= latest + by),
     served: [],
     kept: [],
+    ...(keys.length === 0 ? {} : { keys }),
   };
 }
 

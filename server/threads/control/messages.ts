@@ -3,6 +3,7 @@
 import type { DatabasePlace } from '../../../db/place.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
+import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
@@ -63,12 +64,7 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
     }
-  | {
-      readonly kind: 'channelHealth';
-      readonly id: number;
-      readonly ids: readonly number[];
-      readonly model: string | null;
-    }
+  | ({ readonly kind: 'channelHealth'; readonly id: number } & HealthQuestion)
   /** Asks every relay of this machine for its traffic. */
   | { readonly kind: 'traffic' }
   /** Asks a relay of this machine how upstreams are doing. */

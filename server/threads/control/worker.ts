@@ -116,11 +116,11 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'test', id, ...channelTest });
       });
     },
-    statusOf: (ids, model = null) =>
+    statusOf: (ids, model = null, keys = false) =>
       new Promise((resolve) => {
         const id = nextTest++;
         limits.set(id, resolve);
-        self.postMessage({ kind: 'channelHealth', id, ids, model });
+        self.postMessage({ kind: 'channelHealth', id, ids, model, keys });
       }),
     version,
     report,

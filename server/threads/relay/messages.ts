@@ -4,6 +4,7 @@ import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../billing/balances/slot.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
+import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
@@ -95,12 +96,7 @@ export type ToRelay =
   | RelayUpdate
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
   | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
-  | {
-      readonly kind: 'channelHealth';
-      readonly id: number;
-      readonly ids: readonly number[];
-      readonly model: string | null;
-    }
+  | ({ readonly kind: 'channelHealth'; readonly id: number } & HealthQuestion)
   | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
   | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }

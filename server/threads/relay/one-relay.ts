@@ -27,7 +27,7 @@ export function createOneRelay(deps: RelayPoolDeps): RelayPool {
     open: serving.open,
     update: () => Promise.resolve(),
     test: (order) => serving.receive({ kind: 'test', ...order }),
-    channels: (id, ids, model) => serving.receive({ kind: 'channelHealth', id, ids, model }),
+    channels: (id, question) => serving.receive({ kind: 'channelHealth', id, ...question }),
     received: (healthReport) => serving.receive({ kind: 'healthReport', healthReport }),
     keepHealth: () => serving.receive({ kind: 'keepHealth' }),
     traffic: () => serving.receive({ kind: 'traffic' }),

@@ -3,6 +3,7 @@
 import type { Balances } from '../../billing/balances/money.ts';
 import type { LedgerClient } from '../../billing/ledger/client.ts';
 import type { AppError } from '../../contract/errors.ts';
+import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { Descriptors } from '../../http/descriptors.ts';
 import type { TokenCounter } from '../../relay/admission/counting/counter.ts';
@@ -19,7 +20,7 @@ export interface RelayPool {
   /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
   update(update: Snapshot | SnapshotDelta): Promise<void>;
   test(order: ChannelTestOrder & { readonly id: number }): void;
-  channels(id: number, ids: readonly number[], model: string | null): void;
+  channels(id: number, question: HealthQuestion): void;
   /** What relays of other machines have learnt. */
   received(update: HealthReport): void;
   /** Each hands what it has counted to the control thread. */

@@ -2,6 +2,7 @@
 
 import type { Memory } from '../../billing/balances/shared-memory.ts';
 import { AppError, isErrorCode } from '../../contract/errors.ts';
+import type { HealthQuestion } from '../../contract/key-health.ts';
 import { watchThread } from '../watch-thread.ts';
 import type { FromRelay, RelayStatus, ThreadStats, ToRelay } from './messages.ts';
 
@@ -46,7 +47,7 @@ export class RelayThread {
   /** Tests of channels that it was ordered and has not reported. */
   readonly tests = new Set<number>();
   /** Questions for the health of channels that it has not answered, and which channels. */
-  readonly healthQuestions = new Map<number, { readonly ids: readonly number[]; readonly model: string | null }>();
+  readonly healthQuestions = new Map<number, HealthQuestion>();
 
   constructor({ number, worker, memory, rows, receive, died }: RelayThreadDeps) {
     this.number = number;

@@ -7,6 +7,7 @@ import { keepPending } from '../../app/shutdown.ts';
 import { allocateRows } from '../../billing/balances/open-requests.ts';
 import { relayName } from '../../billing/ledger/client.ts';
 import type { AppError } from '../../contract/errors.ts';
+import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import { startThread } from '../../embedded/workers.ts';
@@ -109,12 +110,16 @@ export class RelayThreads implements RelayPool {
     else thread.post({ kind: 'test', ...order });
   }
 
-  channels(id: number, ids: readonly number[], model: string | null): void {
+  channels(id: number, question: HealthQuestion): void {
     const thread = this.#first();
-    thread?.healthQuestions.set(id, { ids, model });
-    if (thread !== undefined) thread.post({ kind: 'channelHealth', id, ids, model });
+    thread?.healthQuestions.set(id, question);
+    if (thread !== undefined) thread.post({ kind: 'channelHealth', id, ...question });
     else
-      this.#deps.control({ kind: 'channelHealth', id, statuses: ids.map(() => ({ condition: 'unknown', waitMs: 0 })) });
+      this.#deps.control({
+        kind: 'channelHealth',
+        id,
+        statuses: question.ids.map(() => ({ condition: 'unknown', waitMs: 0 })),
+      });
   }
 
   received(healthReport: HealthReport): void {
@@ -310,7 +315,7 @@ export class RelayThreads implements RelayPool {
     forgetPulse(this.#pulseOf(thread.number));
     thread.onDeath(reason);
     for (const id of thread.tests) this.#reportFailedTest(id, 'the relay thread died');
-    for (const [id, { ids, model }] of thread.healthQuestions) this.channels(id, ids, model);
+    for (const [id, question] of thread.healthQuestions) this.channels(id, question);
     this.#past.late += thread.status.late;
     this.#past.rejected += thread.status.rejected;
     const { settled, voided } = await this.#recover(thread);

@@ -168,7 +168,11 @@ export function createServing(deps: ServingDeps): Serving {
           return send({
             kind: 'channelHealth',
             id: message.id,
-            statuses: relay.channelStatuses(message.ids, message.model),
+            statuses: relay
+              .channelStatuses(message.ids, message.model)
+              .map((status, at) =>
+                message.keys === true ? { ...status, keys: relay.keyHealth(message.ids[at] ?? 0) } : status,
+              ),
           });
         case 'taskAnswered':
           return tasks.answered(message);
