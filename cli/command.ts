@@ -14,7 +14,7 @@ export interface Flag {
 export interface CommandRow {
   /** `noun verb`, `noun noun verb` or one word. */
   readonly name: string;
-  /** commander's syntax of the positional: `<id>`, `[id...]`. */
+  /** commander's syntax of the positional, `<id>`, `[id...]`, or of several: `<id> <key>`. */
   readonly argument?: string;
   readonly zh: string;
   readonly en: string;

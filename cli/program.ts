@@ -99,11 +99,15 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
     .exitOverride(usageError(deps.language, row));
   const alias = row.alias ?? aliases[name];
   if (alias !== undefined) leaf.alias(alias);
-  if (row.argument !== undefined) leaf.argument(row.argument);
+  const positionals = row.argument?.split(' ') ?? [];
+  for (const positional of positionals) leaf.argument(positional);
   if (row.passThrough === true) leaf.passThroughOptions();
   leaf.addHelpText('after', examplesOf(row, deps.language));
   leaf.action(async (...received: unknown[]) => {
-    const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
+    const given = received
+      .slice(0, positionals.length)
+      .flat()
+      .filter((one) => one !== undefined);
     const all = given.map(String);
     const values = leaf.opts<FlagValues>();
     refuseEmpty(row, values, all);

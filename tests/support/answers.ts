@@ -192,6 +192,27 @@ const channels: readonly Channel[] = [
   }),
 ];
 
+const channelKeys: Output<'channel.keys'> = [
+  {
+    ...{ key_id: '3f2a9c01de', hint: 'sk-a…wxyz', status: 'in_use', wait_ms: 0, upstream_wait_ms: 0 },
+    ...{ waiting_models: [{ model: 'gpt-4o', wait_ms: 41_000 }], error: 'HTTP 429 · slow down' },
+    ...{ error_time: now - 19, used_time: now - 3 },
+  },
+  {
+    ...{ key_id: '81b0d7e24c', hint: 'sk-b…3456', status: 'refused', wait_ms: 52_000, upstream_wait_ms: 0 },
+    ...{ waiting_models: [], error: 'HTTP 401 · invalid_api_key · Incorrect API key provided: ***' },
+    ...{ error_time: now - 8, used_time: now - 8 },
+  },
+  {
+    ...{ key_id: '9d44aa7710', hint: 'sk-c…7890', status: 'waiting', wait_ms: 3_600_000, upstream_wait_ms: 2 * day * 1000 },
+    ...{ waiting_models: [], error: 'HTTP 429 · insufficient_quota', error_time: now - day, used_time: now - day },
+  },
+  {
+    ...{ key_id: 'c5120be9f3', hint: 'sk-d…abcd', status: 'off', wait_ms: 0, upstream_wait_ms: 0 },
+    ...{ waiting_models: [], error: '', error_time: 0, used_time: 0 },
+  },
+];
+
 const log = (id: number, ago: number, more: Partial<Log>): Log => ({
   id,
   request_id: `20261126093000${id}abcd`,
@@ -853,6 +874,7 @@ export const filled: Answers = {
     }),
     provider(100, 'practice', 'Practice', { base_url: '', models: ['practice-small'], key_hint: '' }),
   ],
+  'channel.keys': channelKeys,
   'channel.fetch_models': ['gpt-4o', 'gpt-5.1'],
   'channel.fetch_models_for': ['gpt-4o', 'gpt-5.1'],
   'route.explain': {
@@ -1146,6 +1168,8 @@ export const done: Answers = {
   'channel.update': channels[0] as Channel,
   'channel.copy': channel(26, 'east copy', {}),
   'channel.test': { success: true, message: '', time: 0.84 },
+  'channel.key_test': { success: true, message: '', time: 0.84 },
+  'channel.key_update': channelKeys[3] as Output<'channel.key_update'>,
   'channel.try': { success: true, message: '', time: 0.84, first_token_time: 0.3 },
   'channel.test_many': channels.map(({ id, name }, at) => ({
     id,
