@@ -76,9 +76,9 @@ const send = async (method: string, path: string, body?: unknown, who = admin) =
   await api.gateway.sync();
   return reply.body;
 };
-const list = async () => (await send('GET', `/api/channel/${id}/keys`)).data as Key[];
+const list = async () => (await send('GET', `/api/channel/keys/${id}`)).data as Key[];
 const idOf = async (at: number) => (await list())[at]?.key_id ?? '';
-const switchTo = (key: string, status: 'in_use' | 'off') => send('PUT', `/api/channel/${id}/keys/${key}`, { status });
+const switchTo = (key: string, status: 'in_use' | 'off') => send('PUT', `/api/channel/keys/${id}/${key}`, { status });
 const ask = () => api.gateway.chat(token, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
 
 test('each key of a channel has a name, a hint and a state', async () => {
@@ -103,7 +103,7 @@ test('a key that was refused says so in the words of its upstream, without the k
   expect(next).toMatchObject({ status: 'in_use', error: '' });
   // It works again.
   refusals = {};
-  expect(await send('POST', `/api/channel/${id}/keys/${refused?.key_id}/test`, {})).toMatchObject({ success: true });
+  expect(await send('POST', `/api/channel/keys/${id}/${refused?.key_id}/test`, {})).toMatchObject({ success: true });
   expect((await list())[0]).toMatchObject({ status: 'in_use', wait_ms: 0, error: expect.stringContaining('401') });
 });
 
@@ -148,10 +148,10 @@ test('the last key in use is not switched off; a list that switches all off take
 
 test('a key is tested alone, switched off as well, and stays as it was', async () => {
   await switchTo(await idOf(1), 'off');
-  expect(await send('POST', `/api/channel/${id}/keys/${hint(1)}/test`, {})).toMatchObject({ success: true });
+  expect(await send('POST', `/api/channel/keys/${id}/${hint(1)}/test`, {})).toMatchObject({ success: true });
   expect(sentKeys()).toEqual([keys[1]]);
   refusals = { [keys[1]]: [401, 'no'] };
-  const failed = await send('POST', `/api/channel/${id}/keys/${await idOf(1)}/test`, { model: 'gpt-4o-mini' });
+  const failed = await send('POST', `/api/channel/keys/${id}/${await idOf(1)}/test`, { model: 'gpt-4o-mini' });
   expect(failed).toMatchObject({ success: false, message: expect.stringContaining('no') });
   expect((await list()).map(({ status }) => status)).toEqual(['in_use', 'off', 'in_use']);
   expect((await send('GET', '/api/channel/')).data).toHaveLength(1);
@@ -159,13 +159,13 @@ test('a key is tested alone, switched off as well, and stays as it was', async (
 
 test('a key that does not exist, a state that does not, and who may not', async () => {
   expect(await switchTo('0123456789', 'off')).toMatchObject({ code: 'not_found' });
-  expect(await send('POST', `/api/channel/${id}/keys/0123456789/test`, {})).toMatchObject({ code: 'not_found' });
-  expect(await send('PUT', `/api/channel/${id}/keys/${await idOf(0)}`, { status: 'on' })).toMatchObject({
+  expect(await send('POST', `/api/channel/keys/${id}/0123456789/test`, {})).toMatchObject({ code: 'not_found' });
+  expect(await send('PUT', `/api/channel/keys/${id}/${await idOf(0)}`, { status: 'on' })).toMatchObject({
     success: false,
   });
   expect(await send('PUT', '/api/channel/', { id, keys_off: 'sk-nothing' })).toMatchObject({ code: 'not_found' });
   const user = (await api.addUser('somebody', 1)).headers;
-  expect((await api.send('GET', `/api/channel/${id}/keys`, undefined, user)).body.success).toBe(false);
+  expect((await api.send('GET', `/api/channel/keys/${id}`, undefined, user)).body.success).toBe(false);
 });
 
 test('who switched which key stands in the audit log', async () => {

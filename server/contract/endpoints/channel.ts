@@ -350,7 +350,7 @@ export const channelEndpoints = [
   endpoint({
     id: 'channel.keys',
     method: 'GET',
-    path: '/api/channel/:id/keys',
+    path: '/api/channel/keys/:id',
     access: 'admin',
     input: z.object({ id }),
     output: z.array(keyShape),
@@ -359,7 +359,7 @@ export const channelEndpoints = [
   endpoint({
     id: 'channel.key_update',
     method: 'PUT',
-    path: '/api/channel/:id/keys/:key_id',
+    path: '/api/channel/keys/:id/:key_id',
     access: 'admin',
     /** `key_id`, or a hint that one key alone has. */
     input: z.object({ id, key_id: z.string(), status: z.enum(['in_use', 'off']) }),
@@ -369,7 +369,7 @@ export const channelEndpoints = [
   endpoint({
     id: 'channel.key_test',
     method: 'POST',
-    path: '/api/channel/:id/keys/:key_id/test',
+    path: '/api/channel/keys/:id/:key_id/test',
     access: 'admin',
     input: z.object({ id, key_id: z.string(), model: text, stream: toggle }),
     output: z.object({ success: z.boolean(), message: z.string(), time: z.number() }),

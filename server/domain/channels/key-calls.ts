@@ -2,10 +2,8 @@
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
-import { storedText } from '../../contract/stored-texts.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type ChannelKey, channelKeys, findKey } from './keys.ts';
-import type { ChannelTestResult } from './service.ts';
 
 export type KeyStatus = 'in_use' | 'waiting' | 'refused' | 'off';
 
@@ -26,6 +24,12 @@ export interface KeyView {
   readonly used_time: number;
 }
 
+export interface KeyTestResult {
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly message: string;
+}
+
 export interface KeyCallsDeps {
   readonly repository: ReturnType<typeof createChannelsRepository>;
   /** @throws AppError not_found */
@@ -33,14 +37,12 @@ export interface KeyCallsDeps {
   readonly vault: Pick<Vault, 'open'>;
   /** Asks the relay; null where no server runs. */
   readonly health: ((id: number) => Promise<readonly KeyHealth[]>) | null;
-  /** The model to test with; '' = none. */
-  readonly testModelOf: (row: ChannelRow) => string;
   /** Of the channels' service. */
   readonly tryOut: (
     id: number,
-    fields: { readonly key: string },
+    fields: Pick<ChannelRow, 'models' | 'model_mapping' | 'test_model'> & { readonly key: string },
     request: { readonly model: string; readonly stream: boolean },
-  ) => Promise<ChannelTestResult>;
+  ) => Promise<KeyTestResult>;
 }
 
 function statusOf({ isOff }: ChannelKey, health: KeyHealth | undefined): KeyStatus {
@@ -66,7 +68,7 @@ function keyView(key: ChannelKey, health: KeyHealth | undefined): KeyView {
   };
 }
 
-export function createKeyCalls({ repository, find, vault, health, testModelOf, tryOut }: KeyCallsDeps) {
+export function createKeyCalls({ repository, find, vault, health, tryOut }: KeyCallsDeps) {
   const viewsOf = async (row: ChannelRow): Promise<KeyView[]> => {
     const states = new Map((await health?.(row.id))?.map((one) => [one.name, one]));
     return channelKeys(row, vault).map((key) => keyView(key, states.get(key.name) ?? states.get('')));
@@ -96,12 +98,11 @@ export function createKeyCalls({ repository, find, vault, health, testModelOf, t
       }
     },
     /** A real request with that key alone, in use or not. @param model '' = the channel's own for tests. @throws AppError not_found, name_ambiguous */
-    async testKey(id: number, ref: string, model: string, stream: boolean): Promise<ChannelTestResult> {
+    async testKey(id: number, ref: string, model: string, stream: boolean): Promise<KeyTestResult> {
       const row = await find(id);
       const { key, name } = findKey(channelKeys(row, vault), ref);
-      const selected = model || testModelOf(row);
-      if (selected === '') return { ok: false, ms: 0, message: storedText('nothingCheap') };
-      const result = await tryOut(id, { key }, { model: selected, stream });
+      const { models, model_mapping, test_model } = row;
+      const result = await tryOut(id, { key, models, model_mapping, test_model }, { model, stream });
       const state = result.ok ? (await health?.(id))?.find((one) => one.name === name) : undefined;
       // What is known of it is over: the relays read the channel again.
       if (state !== undefined && (state.isRefused || state.waitMs > 0 || state.models.length > 0))

@@ -255,7 +255,7 @@ export function createChannels(deps: {
     /** @param model '' = the channel's test model, else its first one. */
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
-      const selected = model || testModelOf(row);
+      const selected = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
       const result = selected === '' ? noTestModel : await deps.relayTest({ channelId: id, model: selected, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
@@ -345,7 +345,7 @@ export function createChannels(deps: {
   };
   const { tryOut } = service;
   const health = deps.keyHealth ?? null;
-  return { ...service, ...createKeyCalls({ repository, find, vault: deps.vault, health, testModelOf, tryOut }) };
+  return { ...service, ...createKeyCalls({ repository, find, vault: deps.vault, health, tryOut }) };
 }
 
 export type ChannelsService = ReturnType<typeof createChannels>;
@@ -388,9 +388,6 @@ export const members = (list: string): string[] =>
     .filter((item) => item !== '');
 
 const noTestModel: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
-
-/** '' = nothing that it serves is cheap enough. */
-const testModelOf = (row: ChannelRow): string => row.test_model || cheapest(row.type, row.models, row.model_mapping);
 
 /** The model to test with where none is named: a test buys no picture, film or research run. */
 function cheapest(type: number, models: string, mapping: string): string {
