@@ -26,7 +26,8 @@ beforeAll(async () => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Enough positionals for the parser, so that the value is what it stumbles over. */
-const positionals = ({ argument }: CommandRow): readonly string[] => (argument?.startsWith('<') === true ? ['1'] : []);
+const positionals = ({ argument }: CommandRow): readonly string[] =>
+  (argument?.split(' ') ?? []).filter((one) => one.startsWith('<')).map(() => '1');
 /** Behind the words of another program its flags are not ours. */
 const inOrder = (row: CommandRow, flag: readonly string[]): readonly string[] =>
   row.passThrough === true ? [...flag, ...positionals(row)] : [...positionals(row), ...flag];
