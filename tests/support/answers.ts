@@ -204,7 +204,13 @@ const channelKeys: Output<'channel.keys'> = [
     ...{ error_time: now - 8, used_time: now - 8 },
   },
   {
-    ...{ key_id: '9d44aa7710', hint: 'sk-c…7890', status: 'waiting', wait_ms: 3_600_000, upstream_wait_ms: 2 * day * 1000 },
+    ...{
+      key_id: '9d44aa7710',
+      hint: 'sk-c…7890',
+      status: 'waiting',
+      wait_ms: 3_600_000,
+      upstream_wait_ms: 2 * day * 1000,
+    },
     ...{ waiting_models: [], error: 'HTTP 429 · insufficient_quota', error_time: now - day, used_time: now - day },
   },
   {
