@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
+import { startDatabaseCheck } from '../../server/threads/database-check/thread.ts';
 import { createSite, type Site } from './support.ts';
 
 let site: Site;
@@ -96,4 +97,16 @@ test('a file that is damaged is not opened after a crash; after an end in order 
   serving.child.kill('SIGTERM');
   await serving.ended();
   expect(existsSync(note)).toBe(false);
+});
+
+test('a look that was stopped says that nobody has looked', async () => {
+  const order = { file: database, nativeBinding: undefined };
+  const stopped = startDatabaseCheck(order);
+  stopped.stop();
+  expect([await stopped.quick, stopped.hasLooked()]).toEqual([[], false]);
+  const ended = startDatabaseCheck(order);
+  expect([await ended.quick, ended.hasLooked()]).toEqual([[], true]);
+  ended.stop();
+  const fresh = startDatabaseCheck({ ...order, file: `${database}.none` });
+  expect([await fresh.full, fresh.hasLooked()]).toEqual([[], true]);
 });

@@ -9,6 +9,8 @@ export interface DatabaseCheck {
   readonly quick: Promise<readonly string[]>;
   /** What the full look found. */
   readonly full: Promise<readonly string[]>;
+  /** The quick look has ended: neither was it stopped, nor did its thread die. */
+  hasLooked(): boolean;
   stop(): void;
 }
 
@@ -18,8 +20,10 @@ export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
     found.quick.resolve([]);
     found.full.resolve([]);
   };
-  const checked = { quick: found.quick.promise, full: found.full.promise };
+  let looked = false;
+  const checked = { quick: found.quick.promise, full: found.full.promise, hasLooked: () => looked };
   if (!existsSync(order.file)) {
+    looked = true;
     done();
     return { ...checked, stop: () => undefined };
   }
@@ -31,6 +35,7 @@ export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
     done();
   };
   thread.onmessage = ({ data }: MessageEvent<CheckReport>) => {
+    looked = true;
     found[data.kind].resolve(data.problems);
     if (data.kind === 'full') stop();
   };

@@ -174,8 +174,10 @@ export async function startLedger(order: {
         stopWatching();
         thread.postMessage({ kind: 'close' });
         const isClosed = await within(closed.promise, ms);
+        const hasLooked = check.hasLooked();
         terminate();
-        return isClosed && isSound;
+        // After a crash nobody knows how the file is until somebody has looked.
+        return isClosed && isSound && (isClean || hasLooked);
       },
       terminate,
       suspended: suspended.promise,
@@ -188,7 +190,12 @@ export async function startLedger(order: {
 }
 
 /** A server looks after its own files. */
-const unchecked: DatabaseCheck = { quick: Promise.resolve([]), full: Promise.resolve([]), stop: () => undefined };
+const unchecked: DatabaseCheck = {
+  quick: Promise.resolve([]),
+  full: Promise.resolve([]),
+  hasLooked: () => true,
+  stop: () => undefined,
+};
 
 function rejectDamage([detail]: readonly string[]): void {
   if (detail !== undefined) throw new AppError('database_corrupt', { detail });
