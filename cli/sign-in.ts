@@ -268,11 +268,12 @@ export async function accessToken(
   const refused = how === 'checked' && isFresh(now) && (await isRefused(url, now.access)) ? now.access : '';
   const serves = (one: Kept): boolean => isFresh(one) && one.access !== refused;
   if (serves(now)) return now.access;
-  return locked(env, name, async () => {
+  const renewing = locked(env, name, async () => {
     // Another terminal may have renewed it meanwhile.
     const latest = await kept(env, name);
     if (latest === null) throw new AppError('signed_out', { url });
     if (serves(latest)) return latest.access;
+    await proveKeeps(env, name, latest);
     const renewed = await renew(url, latest, latest.access !== refused);
     if (renewed !== null) {
       if (renewed !== latest) await keep(env, name, renewed);
@@ -283,12 +284,21 @@ export async function accessToken(
     if (other !== null && other.refresh !== latest.refresh && other.end > Date.now()) return other.access;
     throw new AppError('signed_out', { url });
   });
+  return renewing.catch((error: unknown) => {
+    // A home that takes no file: what is there serves until its end.
+    if (error instanceof AppError || now.access === refused || now.end <= Date.now()) throw error;
+    return now.access;
+  });
 }
+
+/** A refresh token is exchanged only where the next one can be kept: else the sign-in would be lost with it. @throws Error of the file system */
+const proveKeeps = (env: Environment, name: string, former: Kept): Promise<unknown> => keep(env, name, former);
 
 /** A token for a program that keeps it: of a day, where others are of an hour. The next one that is asked for is short again. @throws AppError signed_out, server_unreachable */
 export function longToken(env: Environment, name: string, url: string): Promise<string> {
   return locked(env, name, async () => {
     const former = await kept(env, name);
+    if (former !== null) await proveKeeps(env, name, former);
     const renewed = former === null ? null : await renew(url, former, false, { kept: 'true' });
     if (renewed === null) throw new AppError('signed_out', { url });
     await keep(env, name, { ...renewed, renewAt: 0 });

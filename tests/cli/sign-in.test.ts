@@ -161,6 +161,20 @@ test('a token for a program that keeps it is asked for each time, and others get
   await expect(longToken(env, 'nowhere', url)).rejects.toMatchObject({ code: 'signed_out' });
 });
 
+test('where the next token cannot be kept no refresh token is spent, and the one that is there serves until its end', async () => {
+  replies = [issued('a2', 'r2')];
+  await store(2);
+  mkdirSync(`${file()}.new`);
+  expect(await accessToken(env, 'work', url)).toBe('a1');
+  await expect(longToken(env, 'work', url)).rejects.toThrow(`${file()}.new`);
+  check = 401;
+  writeFileSync(file(), JSON.stringify({ refresh: 'r1', access: 'a1', renewAt: 9e15, end: 9e15 }));
+  await expect(accessToken(env, 'work', url)).rejects.toThrow(`${file()}.new`);
+  writeFileSync(file(), JSON.stringify({ refresh: 'r1', access: 'a1', renewAt: 0, end: 1 }));
+  await expect(accessToken(env, 'work', url)).rejects.toThrow(`${file()}.new`);
+  expect(asked).toEqual([]);
+});
+
 test('terminals that ask at once renew once', async () => {
   await store(1);
   replies = [issued('a2', 'r2'), [400, { error: 'invalid_grant' }]];
