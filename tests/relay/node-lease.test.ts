@@ -50,6 +50,14 @@ test('what is leased is what may be held, of the balance and of the limit', () =
   expect(balances.account(1, 7).reserve(60).ok).toBe(false);
 });
 
+test('what open requests may cost stays here until they end, whatever they hold of it', () => {
+  expect(balances.account(1, 7).reserve(10, { max: 70 }).ok).toBe(true);
+  expect([leased.idle(account), leased.idle(limit)]).toEqual([30, 30]);
+  expect([leased.reclaim(account, 90), leased.reclaim(limit, 90)]).toEqual([30, 30]);
+  balances.account(1, 7).settle({ reserved: 10, charged: 70, max: 70, epoch: 1 });
+  expect([leased.idle(account), leased.idle(limit), balances.account(1, 0).available()]).toEqual([0, 0, 0]);
+});
+
 test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
   const token = { id: 7, used: -30 };
   balances.money.accounts.credit({ kind: 'balance', userId: 1, delta: 5000, version: 2, token });

@@ -35,8 +35,14 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     if (userSlot === 0 || place === 0) return null;
     const stripe = userStripe(userSlot);
     return kind === 'account'
-      ? { stripe, there: place + UserSlot.balance, spent: [place + UserSlot.held] }
-      : { stripe, there: place + KeySlot.limit, spent: [place + KeySlot.used, place + KeySlot.held] };
+      ? { stripe, there: place + UserSlot.balance, used: 0, held: place + UserSlot.held, max: place + UserSlot.maxCost }
+      : {
+          stripe,
+          there: place + KeySlot.limit,
+          used: place + KeySlot.used,
+          held: place + KeySlot.held,
+          max: place + KeySlot.maxCost,
+        };
   };
   const locked = <T>(stripe: number, step: () => T): T => {
     memory.lock(stripe);
@@ -46,11 +52,9 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
       memory.release(stripe);
     }
   };
-  const idleIn = ({ there, spent }: NonNullable<ReturnType<typeof cellsOf>>): number =>
-    Math.max(
-      0,
-      spent.reduce((left, cell) => left - get(cell), get(there)),
-    );
+  /** What open requests may cost stays here: it was there when they were let in. */
+  const idleIn = ({ there, used, held, max }: NonNullable<ReturnType<typeof cellsOf>>): number =>
+    Math.max(0, get(there) - (used === 0 ? 0 : get(used)) - Math.max(get(held), get(max)));
 
   return {
     addLease(subject, amount) {
