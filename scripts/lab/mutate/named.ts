@@ -576,7 +576,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a request takes money before others that wait for it',
       'server/relay/admission/reserve.ts',
-      'const isFirst = !reservation.account.hasQueue;',
+      'const isFirst = reservation.account.line === null;',
       'const isFirst = true;',
       'relay/money-queue',
     ],
