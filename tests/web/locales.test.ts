@@ -141,7 +141,7 @@ test('every key is used', () => {
   // Keys made of a prefix and a number or name in the code.
   const built = [
     /^tokens\.s\d$/,
-    /^channels\.(s\d|state\.\w+)$/,
+    /^channels\.(s\d|(state|keyStatus)\.\w+|offRule_\w+)$/,
     /^tasks\.[sact]_?\w+$/,
     /^dashboard\.(model|user|channel|token|m_\w+|top_\w+)$/,
     /^personal\.(email|webhook)$/,

@@ -124,6 +124,66 @@ function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'prov
   );
 }
 
+const wholeBounds = { integer: true, min: 1 } as const;
+const secondsBounds = { integer: true, min: 1, max: 86_400 } as const;
+/** What is no number yet stays as it is typed, and its field says so. */
+const numberOr = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
+
+function LimitField({ name, label, form, onChange }: Omit<PartProps, 'help'> & { readonly name: LimitName }) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  return (
+    <NumberField
+      label={label}
+      help={t('channels.limitHelp')}
+      bounds={secondsBounds}
+      empty=""
+      value={String(setting?.[name] ?? '')}
+      disabled={setting === null}
+      onChange={(text) => onChange({ setting: withSetting(form.setting, name, numberOr(text)) })}
+    />
+  );
+}
+type LimitName = 'first_byte_seconds' | 'upstream_idle_seconds';
+
+const ruleMembers = ['errors', 'minutes', 'half_open_minutes'] as const;
+
+/** When a model or a key is left out, where the channel has a rule of its own. */
+function OffRuleFields({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const rule = Object(setting?.off_after) as Readonly<Record<string, unknown>>;
+  const texts = ruleMembers.map((name) => String(rule[name] ?? ''));
+  const isPartial = texts.some((text) => text !== '') && texts.some((text) => text === '');
+  const put = (name: string, text: string) => {
+    const { [name]: _, ...rest } = rule;
+    const next = text === '' ? rest : { ...rest, [name]: numberOr(text) };
+    onChange({
+      setting: withSetting(form.setting, 'off_after', Object.keys(next).length === 0 ? undefined : next),
+    });
+  };
+  return (
+    <fieldset className="mb-4">
+      <legend className="mb-1 text-[12px] leading-4 font-medium text-ink-2">{t('channels.offRule')}</legend>
+      <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+        {ruleMembers.map((name, at) => (
+          <NumberField
+            key={name}
+            label={t(`channels.offRule_${name}`)}
+            bounds={wholeBounds}
+            empty=""
+            value={texts[at] ?? ''}
+            disabled={setting === null}
+            error={isPartial && texts[at] === '' ? t('channels.offRuleAll') : undefined}
+            onChange={(text) => put(name, text)}
+          />
+        ))}
+      </div>
+      <p className="-mt-2 text-[12px] leading-4 text-ink-3">{t('channels.offRuleHelp')}</p>
+    </fieldset>
+  );
+}
+
 /** A word of the setting. */
 function SettingField({
   name,
@@ -231,6 +291,11 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
           inputMode="url"
           placeholder="http://127.0.0.1:8118"
         />
+        <div className="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
+          <LimitField {...both} name="first_byte_seconds" label={t('channels.firstByteSeconds')} />
+          <LimitField {...both} name="upstream_idle_seconds" label={t('channels.idleSeconds')} />
+        </div>
+        <OffRuleFields {...both} />
         <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
         <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
       </Part>

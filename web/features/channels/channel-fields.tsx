@@ -20,6 +20,7 @@ import {
   settingIn,
   withSetting,
 } from './channel-form.ts';
+import { ChannelKeys } from './channel-keys.tsx';
 import { ChannelModels } from './channel-models.tsx';
 import { ChannelTry } from './channel-try.tsx';
 import { namesIn } from './model-list.ts';
@@ -75,6 +76,9 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
             />
           )}
         </Field>
+      )}
+      {channel === null || (mode === undefined && channel.keys_off === undefined) ? null : (
+        <ChannelKeys channelId={channel.id} />
       )}
       {keysIn(form.key).length > 1 || mode !== undefined ? (
         <div className="-mt-2 mb-4">

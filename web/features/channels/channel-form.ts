@@ -104,7 +104,7 @@ export function settingIn(text: string): Readonly<Record<string, unknown>> | nul
 }
 
 /** One member changed, the others as they were. @param value undefined, false and '' remove it. */
-export function withSetting(text: string, name: string, value: string | boolean | undefined): string {
+export function withSetting(text: string, name: string, value: string | boolean | number | object | undefined): string {
   const { [name]: _, ...rest } = settingIn(text) ?? {};
   const next = value === undefined || value === false || value === '' ? rest : { ...rest, [name]: value };
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2);
