@@ -350,6 +350,9 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
     await channels.ofTags(['a', 'b', 'B'], filter);
   }
   await channels.all();
+  await channels.replaceKeysOff(2, '', '0123456789');
+  // Another list by then.
+  await channels.replaceKeysOff(2, '', 'abcdef0123');
   await channels.byIds([2, 3]);
   await channels.byIds([]);
   await channels.byTag('b');

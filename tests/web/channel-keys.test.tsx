@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { AdvancedFields } from '../../web/features/channels/advanced-fields.tsx';
-import { type ChannelForm, formOf } from '../../web/features/channels/channel-form.ts';
+import { type ChannelForm, formOf, issueOf } from '../../web/features/channels/channel-form.ts';
 import { ChannelKeys } from '../../web/features/channels/channel-keys.tsx';
 import { filled } from '../support/answers.ts';
 import { mounted, unmounted } from './mounted.tsx';
@@ -74,6 +74,8 @@ test('limits and the rule of a channel are written as numbers, and taken out whe
   await page.type(/^最长静默/, '90');
   await page.type(/^错误次数/, '5');
   expect(page.text()).toContain('三项都要填写');
+  const whole = { ...form, name: 'n', key: 'k', models: 'm' };
+  expect(issueOf(whole, true)).toBe('channels.offRuleAll');
   await page.type(/^时间范围/, '10');
   await page.type(/^多久后试探/, '2');
   expect(page.text()).not.toContain('三项都要填写');
@@ -81,6 +83,7 @@ test('limits and the rule of a channel are written as numbers, and taken out whe
     ...{ key_mode: 'turn', first_byte_seconds: 30, upstream_idle_seconds: 90 },
     off_after: { errors: 5, minutes: 10, half_open_minutes: 2 },
   });
+  expect(issueOf({ ...form, name: 'n', key: 'k', models: 'm' }, true)).toBeNull();
   for (const label of [/^首字节最长等待/, /^最长静默/, /^错误次数/, /^时间范围/, /^多久后试探/])
     await page.type(label, '');
   expect(setting()).toEqual({ key_mode: 'turn' });

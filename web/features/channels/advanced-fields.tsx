@@ -10,6 +10,7 @@ import {
   type ChannelType,
   isJsonOrBlank,
   priorityBounds,
+  ruleMembers,
   settingIn,
   weightBounds,
   withSetting,
@@ -145,8 +146,6 @@ function LimitField({ name, label, form, onChange }: Omit<PartProps, 'help'> & {
   );
 }
 type LimitName = 'first_byte_seconds' | 'upstream_idle_seconds';
-
-const ruleMembers = ['errors', 'minutes', 'half_open_minutes'] as const;
 
 /** When a model or a key is left out, where the channel has a rule of its own. */
 function OffRuleFields({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {

@@ -92,6 +92,7 @@ export function issueOf(form: ChannelForm, isNew: boolean) {
   if (namesIn(form.models).length === 0) return 'channels.modelsRequired';
   if (!isAddressOrBlank(form.base_url)) return 'channels.badAddress';
   if (!isJsonOrBlank(form.model_mapping)) return 'channels.badMapping';
+  if (isRulePartial(form.setting)) return 'channels.offRuleAll';
   return badJsonIn(form) === null ? null : 'channels.badJsonIn';
 }
 
@@ -101,6 +102,15 @@ export const isJsonOrBlank = (text: string): boolean => text.trim() === '' || is
 export function settingIn(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {};
   return isJsonObject(text) ? (JSON.parse(text) as Record<string, unknown>) : null;
+}
+
+export const ruleMembers = ['errors', 'minutes', 'half_open_minutes'] as const;
+
+/** A rule without one of its numbers would be none, in silence. */
+function isRulePartial(setting: string): boolean {
+  const rule = settingIn(setting)?.off_after;
+  const members = Object(rule) as Readonly<Record<string, unknown>>;
+  return rule !== undefined && !ruleMembers.every((name) => typeof members[name] === 'number');
 }
 
 /** One member changed, the others as they were. @param value undefined, false and '' remove it. */
