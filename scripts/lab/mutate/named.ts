@@ -181,8 +181,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'a batch locks accounts in another order',
       'db/ledger/postgres/known.ts',
-      "'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE'",
-      "'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id DESC FOR UPDATE'",
+      "'SELECT id, balance, leased, version, overrun, paid_in FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE'",
+      "'SELECT id, balance, leased, version, overrun, paid_in FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id DESC FOR UPDATE'",
       'postgres/side-by-side',
     ],
     [
