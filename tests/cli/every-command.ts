@@ -10,6 +10,7 @@ export interface Facts {
 /** Those that work over all three transports, on a site that has the channel `main` (tag `t`) and the token `ci`. */
 export function everywhere({ file, upstream }: Facts): readonly (readonly string[])[] {
   const pw = file('pw', 'password1');
+  const pair = file('pair', 'sk-canary-pair-0001\nsk-canary-pair-0002');
   const site = file('site.yaml', 'version: 1\nlabel: s\noptions: {SystemName: Ours}\ntokens:\n  - {name: made}\n');
   const prices = file('prices.json', '{"ModelRatio":{"practice-small":3}}');
   return [
@@ -29,10 +30,14 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['channel', 'balance', 'main'],
     ['channel', 'disable', '--filter', 'name=third'],
     ['channel', 'enable', 'third'],
-    ['channel', 'keys', 'main'],
-    ['channel', 'key', 'test', 'main', '0000000000'],
-    ['channel', 'key', 'disable', 'main', '0000000000'],
-    ['channel', 'key', 'enable', 'main', '0000000000'],
+    [...'channel add --type practice --name pair --key-mode turn --base-url'.split(' '), upstream, '--key-file', pair],
+    ['channel', 'keys', 'pair'],
+    ['channel', 'key', 'test', 'pair', 'sk-c…0002'],
+    ['channel', 'key', 'disable', 'pair', 'sk-c…0001'],
+    ['channel', 'key', 'disable', 'pair', 'sk-c…0002'],
+    ['channel', 'key', 'enable', 'pair', 'sk-c…0001'],
+    ['channel', 'key', 'enable', 'pair', '0000000000'],
+    ['channel', 'rm', 'pair', '--yes'],
     ['channel', 'export'],
     ['channel', 'rm', 'third', '--yes'],
     ['channel', 'list', '--filter', 'status=enabled'],
