@@ -10,6 +10,9 @@ const args =
     : argv.map((arg) => (arg === '--json' ? '--json=' : arg === '--no-color' ? '--color=never' : arg));
 const hasFlag = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
 
+/** The first word of the command; flags that every command has may stand before it. */
+const command = args[0]?.startsWith('-') === true ? (await import('./program.ts')).trailingGlobals(args)[0] : args[0];
+
 /** Programs read JSON where they asked for it, whichever way. */
 const wantsJson = (): boolean =>
   hasFlag('--json') ||
@@ -108,7 +111,7 @@ async function main(): Promise<number> {
     standardOutput.write(`gateway ${version} (${commit})\n`);
     return 0;
   }
-  if (args[0] === 'serve') {
+  if (command === 'serve') {
     await restartWithMemory();
     await startThreads();
   }
@@ -180,7 +183,7 @@ declare const GATEWAY_COMPILED: boolean | undefined;
 const isCompiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 
 process.stdout.on('error', noteOutputFailure);
-if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
+if (command !== 'serve' && command !== 'mock-upstream') {
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
 }

@@ -74,6 +74,22 @@ test('serving restarts itself once with room for many upstream connections', asy
   expect(environment.filter((entry) => entry.startsWith('BUN_CONFIG_MAX_HTTP_REQUESTS='))).toHaveLength(1);
 });
 
+test('flags that every command has may stand before serve: it starts and stops in the same way', async () => {
+  const { child } = await sandbox.start([
+    '--data-dir',
+    sandbox.dataDir,
+    '--lang',
+    'en',
+    'serve',
+    '--port',
+    String(freePort()),
+  ]);
+  const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8');
+  expect(environment).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=');
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+});
+
 test('every form of a console file holds the same bytes, and hashed files are kept for ever', async () => {
   const { line } = await sandbox.start(['serve', '--port', String(freePort())]);
   const url = line.replace('URL: ', '');
