@@ -12,6 +12,7 @@ let line: Line;
 beforeEach(async () => {
   database = (await postgres.open()) as PostgresDatabase;
   const client = await database.pool.connect();
+  let isReleased = false;
   line = {
     send: async (statements) => {
       const answers = [];
@@ -20,10 +21,17 @@ beforeEach(async () => {
     },
     broken: false,
     wasLocal: () => false,
-    close: () => client.release(),
+    close() {
+      if (!isReleased) client.release();
+      isReleased = true;
+    },
   };
 });
-afterEach(() => database.close());
+afterEach(() => {
+  // The pool waits for what a failed test did not give back.
+  line.close();
+  return database.close();
+});
 
 const fill = async (text: string): Promise<void> => {
   for (const one of text.split(';\n')) await line.send([{ text: one }]);

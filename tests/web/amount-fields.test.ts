@@ -117,6 +117,8 @@ test('every field for amounts in the console is one of these', () => {
       'seedBounds',
       'costBounds',
       'percentBounds',
+      'secondsBounds',
+      'wholeBounds',
     ],
     ...['optionBounds', 'numberBounds(option)'],
     // One of two of these, or made by `topUpBounds` and `transferBounds`.

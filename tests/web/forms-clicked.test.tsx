@@ -73,6 +73,7 @@ test('a key with an address that is none is not sent: the field says which, and 
   );
   const sent = () => page.calls.filter(([id]) => id === 'token.create').map(([, fields]) => fields);
   const send = () => act(async () => document.querySelector<HTMLFormElement>('#token-form')?.requestSubmit());
+  await page.until(() => expect(document.querySelector('#token-form input')).not.toBeNull());
   await page.type(i18next.t('tokens.name'), 'ci');
   await page.type(i18next.t('tokens.ips'), '10.0.0.1\n203.0.113.300');
   await send();
