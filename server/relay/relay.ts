@@ -159,17 +159,17 @@ export function relayOver(core: RelayCore): Relay {
       return channel === undefined ? [] : keyHealthOf(core, channel);
     },
     receive(report) {
-      for (const word of report.channels) core.health.receive(word);
-      for (const word of report.pairs) core.health.receivePair(word);
-      for (const word of report.keys ?? []) core.keyLog.receive(word);
+      for (const channel of report.channels) core.health.receive(channel);
+      for (const pair of report.pairs) core.health.receivePair(pair);
+      for (const key of report.keys ?? []) core.keyLog.receive(key);
       core.affinity.receive(report);
     },
     healthToKeep() {
-      const isLogNew = core.keyLog.takeNews();
-      const news = core.health.news();
-      return news === null && !isLogNew
+      const hasLogChanged = core.keyLog.takeChanged();
+      const changes = core.health.takeChanges();
+      return changes === null && !hasLogChanged
         ? null
-        : { ...(news ?? core.health.remembered()), keys: core.keyLog.remembered() };
+        : { ...(changes ?? core.health.remembered()), keys: core.keyLog.remembered() };
     },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),

@@ -262,18 +262,18 @@ test('an agent gets the token of the site that it is set up for, whichever the m
     user: 7,
     ...(signedIn && { signedIn }),
   });
-  const contexts = { work: at('https://work/', 'ann'), home: at('https://home', 'ann'), admin: at('https://other') };
+  const contexts = { work: at('https://office/', 'ann'), home: at('https://home', 'ann'), admin: at('https://other') };
   writeContexts(env, { current: 'home', contexts });
   const siteFor = (flags: object) => signedInSite({ env, flags } as unknown as Context);
-  expect(printArguments('codex', 'https://work')).toEqual([
+  expect(printArguments('codex', 'https://office')).toEqual([
     'token',
     'print',
     '--for',
     'codex',
     '--url',
-    'https://work',
+    'https://office',
   ]);
-  expect(siteFor({ url: 'https://work' })).toEqual({ name: 'work', url: 'https://work/' });
+  expect(siteFor({ url: 'https://office' })).toEqual({ name: 'work', url: 'https://office/' });
   expect(siteFor({})).toEqual({ name: 'home', url: 'https://home' });
   for (const address of ['https://other', 'https://elsewhere', 'https://work.evil'])
     expect(() => siteFor({ url: address })).toThrow(expect.objectContaining({ code: 'signed_out' }));

@@ -244,12 +244,12 @@ test('a file of nonsense is no reason not to start', () => {
 
 test('there is something to keep after a change alone', () => {
   const at = channel();
-  expect(health.news()).toBeNull();
+  expect(health.takeChanges()).toBeNull();
   health.succeeded(at, 'a', 0);
-  expect(health.news()).toBeNull();
+  expect(health.takeChanges()).toBeNull();
   health.failed(at, 'a', 0, failure());
-  expect(health.news()?.pairs).toHaveLength(6);
-  expect(health.news()).toBeNull();
+  expect(health.takeChanges()?.pairs).toHaveLength(6);
+  expect(health.takeChanges()).toBeNull();
 });
 
 const ruled = (rule: unknown) => channel({ setting: { off_after: rule } });

@@ -223,7 +223,7 @@ test('the file for the next start has the words, and what is none of ours is lef
     ).toBeUndefined();
   const damaged = JSON.stringify({ ...JSON.parse(text), keys: [{ ...word, error: 1 }, word] });
   expect(readHealth(damaged, clock)?.keys).toEqual([word]);
-  expect(log.takeNews()).toBe(false);
+  expect(log.takeChanged()).toBe(false);
   log.receive(word);
-  expect([log.takeNews(), log.takeNews()]).toEqual([true, false]);
+  expect([log.takeChanged(), log.takeChanged()]).toEqual([true, false]);
 });

@@ -694,7 +694,7 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       "a wait is broadcast by the sender's clock",
       'server/threads/control/health-broadcast.ts',
-      "items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : []))",
+      "items.flatMap((item) => (item[0] === 'c' ? [shiftedChannel(item[1], now)] : []))",
       "items.flatMap((item) => (item[0] === 'c' ? [item[1]] : []))",
       'postgres/peers',
     ],

@@ -1,4 +1,5 @@
 /** What relay threads report to each other about channels and conversations, some milliseconds late: each knows nearly what the others know. */
+
 /** What an upstream keeps under an id: a response, a conversation, a container. */
 export interface Kept {
   readonly channelId: number;
@@ -58,6 +59,24 @@ export interface HealthReport {
   readonly keys?: readonly KeyReport[];
 }
 
+/** The same moment by another clock, whole milliseconds; 0 = it never was, and stays. */
+export const shifted = (at: number, byMs: number): number => (at ? Math.max(1, Math.round(at + byMs)) : 0);
+
+/** By another clock. */
+export const shiftedChannel = (report: ChannelReport, byMs: number): ChannelReport => ({
+  ...report,
+  coolUntil: report.coolUntil.map((at) => shifted(at, byMs)),
+  spentUntil: (report.spentUntil ?? []).map((at) => shifted(at, byMs)),
+  ejectedUntil: shifted(report.ejectedUntil, byMs),
+});
+
+/** By another clock. */
+export const shiftedPair = (report: PairReport, byMs: number): PairReport => ({
+  ...report,
+  ejectedUntil: shifted(report.ejectedUntil, byMs),
+  waitUntil: shifted(report.waitUntil, byMs),
+});
+
 /** What comes within so long makes one message. */
 const togetherMs = 20;
 
@@ -93,16 +112,16 @@ export function createHealthReports(
     wait(togetherMs, flush);
   };
   return {
-    channel(word: ChannelReport): void {
-      channels.set(word.channelId, word);
+    channel(report: ChannelReport): void {
+      channels.set(report.channelId, report);
       schedule();
     },
-    pair(word: PairReport): void {
-      pairs.set(word.id, word);
+    pair(report: PairReport): void {
+      pairs.set(report.id, report);
       schedule();
     },
-    key(word: KeyReport): void {
-      keys.set(`${word.channelId} ${word.name}`, word);
+    key(report: KeyReport): void {
+      keys.set(`${report.channelId} ${report.name}`, report);
       schedule();
     },
     served(conversation: string, channelId: number, keyIndex: number): void {

@@ -21,9 +21,9 @@ export interface HealthDeps {
   readonly random: () => number;
   readonly failure: (failure: ChannelFailure) => void;
   /** Called when the state of a channel's host or keys changes. */
-  readonly changed?: (word: ChannelReport) => void;
+  readonly changed?: (report: ChannelReport) => void;
   /** Called when the state of one of its models changes. */
-  readonly pairChanged?: (word: PairReport) => void;
+  readonly pairChanged?: (report: PairReport) => void;
   /** Writes down what becomes of each key. */
   readonly keys?: KeyLog;
 }
@@ -127,7 +127,7 @@ export class Health {
   /** By channel and hash of the upstream's model. The one that failed last is last. */
   private readonly pairs = new Map<number, Pair>();
   /** Something changed since it was asked for what to keep. */
-  private hasNews = false;
+  private hasChanged = false;
 
   constructor(private readonly deps: HealthDeps) {}
 
@@ -300,22 +300,22 @@ export class Health {
     const host = this.hosts.get(channelId);
     if (host === undefined) return;
     this.hosts.delete(channelId);
-    this.hasNews = true;
+    this.hasChanged = true;
     if (host.pairs === 0) return;
     for (const id of this.pairs.keys()) if (channelOf(id) === channelId) this.pairs.delete(id);
   }
 
   /** Takes over what another thread knows of a host and its keys. */
-  receive({ channelId, ...word }: ChannelReport): void {
-    this.hasNews = true;
+  receive({ channelId, ...report }: ChannelReport): void {
+    this.hasChanged = true;
     const host = this.hostFor(channelId);
-    host.failures = word.failures;
-    host.ejections = word.ejections;
-    host.ejectedUntil = word.ejectedUntil;
-    host.share = word.share;
-    for (const [index, until] of word.coolUntil.entries()) host.coolUntil[index] = until;
-    for (const [index, until] of (word.spentUntil ?? []).entries()) host.spentUntil[index] = until;
-    for (const [index, errors] of (word.keyErrors ?? []).entries()) {
+    host.failures = report.failures;
+    host.ejections = report.ejections;
+    host.ejectedUntil = report.ejectedUntil;
+    host.share = report.share;
+    for (const [index, until] of report.coolUntil.entries()) host.coolUntil[index] = until;
+    for (const [index, until] of (report.spentUntil ?? []).entries()) host.spentUntil[index] = until;
+    for (const [index, errors] of (report.keyErrors ?? []).entries()) {
       if (errors > 0) host.keySince[index] ??= this.deps.now();
       host.keyErrors[index] = errors;
     }
@@ -323,7 +323,7 @@ export class Health {
 
   /** Takes over what another thread knows of a model. */
   receivePair({ id, failures, ejections, ejectedUntil, share, waitUntil }: PairReport): void {
-    this.hasNews = true;
+    this.hasChanged = true;
     if (failures === 0 && ejectedUntil === 0) {
       this.forget(id);
       return;
@@ -337,9 +337,9 @@ export class Health {
   }
 
   /** What would be missed after a restart; null = nothing changed since the last call. */
-  news(): KeptHealth | null {
-    if (!this.hasNews) return null;
-    this.hasNews = false;
+  takeChanges(): KeptHealth | null {
+    if (!this.hasChanged) return null;
+    this.hasChanged = false;
     return this.remembered();
   }
 
@@ -584,12 +584,12 @@ export class Health {
 
   /** To other threads. */
   private report(channelId: number, host: Host): void {
-    this.hasNews = true;
+    this.hasChanged = true;
     this.deps.changed?.(reportOf(channelId, host));
   }
 
   private reportPair(id: number, pair: Pair): void {
-    this.hasNews = true;
+    this.hasChanged = true;
     this.deps.pairChanged?.(pairReportOf(id, pair));
   }
 

@@ -11,7 +11,7 @@ const maxKeys = 20_000;
 const keptKeys = 2000;
 const maxWords = 300;
 
-interface KeyWord {
+interface KeyUse {
   usedAt: number;
   errorAt: number;
   error: string;
@@ -19,41 +19,41 @@ interface KeyWord {
   reportedAt: number;
 }
 
-const blank: Readonly<KeyWord> = { usedAt: 0, errorAt: 0, error: '', isRefused: false, reportedAt: 0 };
+const blank: Readonly<KeyUse> = { usedAt: 0, errorAt: 0, error: '', isRefused: false, reportedAt: 0 };
 
 export class KeyLog {
-  private readonly channels = new Map<number, Map<string, KeyWord>>();
+  private readonly channels = new Map<number, Map<string, KeyUse>>();
   private size = 0;
-  private hasNews = false;
+  private hasChanged = false;
 
   /** @param now epoch milliseconds. @param changed tells other threads. */
   constructor(
     private readonly now: () => number,
-    private readonly changed?: (word: KeyReport) => void,
+    private readonly changed?: (report: KeyReport) => void,
   ) {}
 
   /** An upstream answered. */
   succeeded({ id, keyNames }: ChannelSnapshot, keyIndex: number): void {
     const name = keyNames?.[keyIndex];
     if (name === undefined) return;
-    const word = this.wordOf(id, name);
-    word.usedAt = this.now();
-    if (!word.isRefused && word.usedAt - word.reportedAt < againMs) return;
-    word.isRefused = false;
-    this.report(id, name, word);
+    const entry = this.entryOf(id, name);
+    entry.usedAt = this.now();
+    if (!entry.isRefused && entry.usedAt - entry.reportedAt < againMs) return;
+    entry.isRefused = false;
+    this.report(id, name, entry);
   }
 
   failed({ id, keyNames }: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void {
     const name = keyNames?.[keyIndex];
     if (name === undefined) return;
-    const word = this.wordOf(id, name);
-    word.usedAt = this.now();
+    const entry = this.entryOf(id, name);
+    entry.usedAt = this.now();
     if (failure.class !== 'key') return;
-    word.errorAt = word.usedAt;
-    word.error = wordsOf(failure);
+    entry.errorAt = entry.usedAt;
+    entry.error = wordsOf(failure);
     // Whoever is told to come back later is not turned down.
-    word.isRefused = failure.status !== 429 || failure.named === true;
-    this.report(id, name, word);
+    entry.isRefused = failure.status !== 429 || failure.named === true;
+    this.report(id, name, entry);
   }
 
   of(channelId: number, name: string): Pick<KeyReport, 'usedAt' | 'errorAt' | 'error' | 'isRefused'> {
@@ -66,61 +66,61 @@ export class KeyLog {
   }
 
   receive({ channelId, name, usedAt, errorAt, error, isRefused }: KeyReport): void {
-    this.hasNews = true;
-    const word = this.wordOf(channelId, name);
-    word.usedAt = Math.max(word.usedAt, usedAt);
-    if (errorAt < word.errorAt) return;
-    Object.assign(word, { errorAt, error, isRefused });
+    this.hasChanged = true;
+    const entry = this.entryOf(channelId, name);
+    entry.usedAt = Math.max(entry.usedAt, usedAt);
+    if (errorAt < entry.errorAt) return;
+    Object.assign(entry, { errorAt, error, isRefused });
   }
 
   /** The channel was edited or passed a test: what an upstream turned down it may take now. */
   reset(channelId: number): void {
-    for (const word of this.channels.get(channelId)?.values() ?? []) word.isRefused = false;
+    for (const entry of this.channels.get(channelId)?.values() ?? []) entry.isRefused = false;
   }
 
   /** Something changed since the last call. */
-  takeNews(): boolean {
-    const { hasNews } = this;
-    this.hasNews = false;
-    return hasNews;
+  takeChanged(): boolean {
+    const { hasChanged } = this;
+    this.hasChanged = false;
+    return hasChanged;
   }
 
   /** What outlasts a restart. */
   remembered(): KeyReport[] {
-    const all = [...this.channels].flatMap(([channelId, words]) =>
-      [...words].map(([name, word]) => reportOf(channelId, name, word)),
+    const all = [...this.channels].flatMap(([channelId, entries]) =>
+      [...entries].map(([name, entry]) => reportOf(channelId, name, entry)),
     );
     return all.length <= keptKeys ? all : all.toSorted((a, b) => b.usedAt - a.usedAt).slice(0, keptKeys);
   }
 
-  private wordOf(channelId: number, name: string): KeyWord {
-    let words = this.channels.get(channelId);
-    const known = words?.get(name);
+  private entryOf(channelId: number, name: string): KeyUse {
+    let entries = this.channels.get(channelId);
+    const known = entries?.get(name);
     if (known !== undefined) return known;
     if (this.size >= maxKeys) {
       const oldest = this.channels.keys().next().value;
       this.size -= this.channels.get(oldest ?? channelId)?.size ?? 0;
       this.channels.delete(oldest ?? channelId);
-      words = this.channels.get(channelId);
+      entries = this.channels.get(channelId);
     }
-    if (words === undefined) {
-      words = new Map();
-      this.channels.set(channelId, words);
+    if (entries === undefined) {
+      entries = new Map();
+      this.channels.set(channelId, entries);
     }
     const fresh = { ...blank };
-    words.set(name, fresh);
+    entries.set(name, fresh);
     this.size++;
     return fresh;
   }
 
-  private report(channelId: number, name: string, word: KeyWord): void {
-    this.hasNews = true;
-    word.reportedAt = word.usedAt;
-    this.changed?.(reportOf(channelId, name, word));
+  private report(channelId: number, name: string, entry: KeyUse): void {
+    this.hasChanged = true;
+    entry.reportedAt = entry.usedAt;
+    this.changed?.(reportOf(channelId, name, entry));
   }
 }
 
-const reportOf = (channelId: number, name: string, { usedAt, errorAt, error, isRefused }: KeyWord): KeyReport => ({
+const reportOf = (channelId: number, name: string, { usedAt, errorAt, error, isRefused }: KeyUse): KeyReport => ({
   channelId,
   name,
   usedAt,

@@ -2,7 +2,15 @@
  * What relays have learnt of channels and conversations, sent to other nodes: collected for a moment, in pieces that a
  * notice can carry. Each node has its own clock, so waits travel as how long they last.
  */
-import type { ChannelReport, HealthReport, Kept, KeyReport, PairReport } from '../../relay/routing/health-report.ts';
+import {
+  type ChannelReport,
+  type HealthReport,
+  type Kept,
+  type KeyReport,
+  type PairReport,
+  shiftedChannel,
+  shiftedPair,
+} from '../../relay/routing/health-report.ts';
 
 /** A notice of PostgreSQL has less than 8,000 bytes. */
 const maxBytes = 7900;
@@ -12,32 +20,16 @@ const batchMs = 200;
 const maxNotifications = 16;
 
 type Item =
-  | readonly [kind: 'c', word: ChannelReport]
-  | readonly [kind: 'p', word: PairReport]
+  | readonly [kind: 'c', report: ChannelReport]
+  | readonly [kind: 'p', report: PairReport]
   | readonly [kind: 's', conversation: string, channelId: number, keyIndex?: number]
   | readonly [kind: 'k', id: string, kept: Kept]
-  | readonly [kind: 'u', word: KeyReport];
+  | readonly [kind: 'u', report: KeyReport];
 
 interface Notice {
   readonly from: string;
   readonly items: readonly Item[];
 }
-
-/** 0 = it never was; that stays. */
-const moved = (at: number, by: number): number => (at ? Math.max(1, at + by) : 0);
-
-const shifted = (word: ChannelReport, by: number): ChannelReport => ({
-  ...word,
-  coolUntil: word.coolUntil.map((at) => moved(at, by)),
-  spentUntil: (word.spentUntil ?? []).map((at) => moved(at, by)),
-  ejectedUntil: moved(word.ejectedUntil, by),
-});
-
-const shiftedPair = (word: PairReport, by: number): PairReport => ({
-  ...word,
-  ejectedUntil: moved(word.ejectedUntil, by),
-  waitUntil: moved(word.waitUntil, by),
-});
 
 /** In pieces of so many bytes; an item that fits into none is left out. */
 function chunks(from: string, items: readonly Item[]): string[] {
@@ -90,10 +82,10 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
     waiting = false;
     const now = deps.monoNow();
     const items: Item[] = [
-      ...[...channels.values()].map((word): Item => ['c', shifted(word, -now)]),
-      ...[...pairs.values()].map((word): Item => ['p', shiftedPair(word, -now)]),
+      ...[...channels.values()].map((report): Item => ['c', shiftedChannel(report, -now)]),
+      ...[...pairs.values()].map((report): Item => ['p', shiftedPair(report, -now)]),
       ...[...kept].map(([id, one]): Item => ['k', id, one]),
-      ...[...keys.values()].map((word): Item => ['u', word]),
+      ...[...keys.values()].map((report): Item => ['u', report]),
       // The newest first: they are the ones that come back soon.
       ...[...served.values()].reverse().map((one): Item => ['s', ...one]),
     ];
@@ -123,7 +115,7 @@ export function createHealthBroadcast(deps: HealthBroadcastDeps): HealthBroadcas
       const now = deps.monoNow();
       const words = items.flatMap((item) => (item[0] === 'u' ? [item[1]] : []));
       return {
-        channels: items.flatMap((item) => (item[0] === 'c' ? [shifted(item[1], now)] : [])),
+        channels: items.flatMap((item) => (item[0] === 'c' ? [shiftedChannel(item[1], now)] : [])),
         pairs: items.flatMap((item) => (item[0] === 'p' ? [shiftedPair(item[1], now)] : [])),
         kept: items.flatMap((item) => (item[0] === 'k' ? [[item[1], item[2]] as const] : [])),
         served: items.flatMap((item) => (item[0] === 's' ? [[item[1], item[2], item[3] ?? -1] as const] : [])),

@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import type { Timers } from '../../contract/timers.ts';
 import { pairMembers } from '../../relay/routing/health.ts';
-import type {
-  ChannelReport,
-  HealthReport,
-  KeptHealth,
-  KeyReport,
-  PairReport,
+import {
+  type ChannelReport,
+  type HealthReport,
+  type KeptHealth,
+  type KeyReport,
+  type PairReport,
+  shifted,
+  shiftedChannel,
 } from '../../relay/routing/health-report.ts';
 
 type Clock = Pick<Timers, 'now' | 'monoNow'>;
@@ -16,16 +18,6 @@ type Clock = Pick<Timers, 'now' | 'monoNow'>;
 const format = 1;
 /** Waits are at most so long, and a clock may have been wrong. */
 const longestMs = 8 * 86_400_000;
-
-/** Waits end at a moment of the wall clock in the file, and at one of the monotonic clock in a report. 0 = there is none. */
-const shifted = (at: number, by: number): number => (at === 0 ? 0 : Math.max(1, Math.round(at + by)));
-
-const shiftedChannel = (word: ChannelReport, by: number): ChannelReport => ({
-  ...word,
-  coolUntil: word.coolUntil.map((at) => shifted(at ?? 0, by)),
-  spentUntil: (word.spentUntil ?? []).map((at) => shifted(at ?? 0, by)),
-  ejectedUntil: shifted(word.ejectedUntil, by),
-});
 
 /** `ejectedUntil` and `waitUntil` among the members of a pair. */
 const pairTimes: readonly number[] = [3, 5];
@@ -36,11 +28,12 @@ const shiftedPairs = (pairs: KeptHealth['pairs'], by: number): number[] =>
 const pairAt = ([id = 0, failures = 0, ejections = 0, ejectedUntil = 0, share = 0, waitUntil = 0]: readonly number[]) =>
   ({ id, failures, ejections, ejectedUntil, share, waitUntil }) satisfies PairReport;
 
+/** Waits end at a moment of the wall clock in the file, and at one of the monotonic clock in a report. */
 export function writeHealth({ channels, pairs, keys = [] }: KeptHealth, { now, monoNow }: Clock): string {
   const by = now() - monoNow();
   return JSON.stringify({
     format,
-    channels: channels.map((word) => shiftedChannel(word, by)),
+    channels: channels.map((channel) => shiftedChannel(channel, by)),
     pairs: shiftedPairs(pairs, by),
     // Absent where there are none, as in files of earlier builds.
     ...(keys.length === 0 ? {} : { keys }),
@@ -88,7 +81,7 @@ export function readHealth(text: string, { now, monoNow }: Clock): HealthReport 
           areNumbers(keyErrors ?? []) &&
           [ejectedUntil, ...coolUntil, ...spentUntil].every((at) => at <= latest),
       )
-      .map((word) => shiftedChannel(word, by)),
+      .map((channel) => shiftedChannel(channel, by)),
     pairs: pairs.filter(({ ejectedUntil, waitUntil }) => Math.max(ejectedUntil, waitUntil) <= latest + by),
     served: [],
     kept: [],
