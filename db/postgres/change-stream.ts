@@ -44,9 +44,12 @@ const deleteOld = `WITH low AS (SELECT follows FROM nodes WHERE state <> 'expire
   marked AS (UPDATE feed SET forgotten = low.follows FROM low WHERE low.follows > feed.forgotten RETURNING feed.forgotten)
   DELETE FROM changes USING marked WHERE changes.xact < marked.forgotten`;
 
-/** Of nodes that are there, and of those that were lately and did not leave: one that is cut off may serve still. */
+/**
+ * Of nodes that are there, and of those that were lately and did not leave: one that is cut off may serve still. One that never
+ * said how far it has read ('0') may lack every change, unless it is the node that asks, which has just read everything.
+ */
 const unread = `SELECT DISTINCT entity, entity_id FROM changes WHERE xact >= (
-    SELECT follows FROM nodes WHERE follows > '0' AND left_at = 0
+    SELECT follows FROM nodes WHERE (follows > '0' OR node <> $1) AND left_at = 0
       AND (state <> 'expired' OR expires_at > clock_timestamp() - interval '15 min') ORDER BY follows LIMIT 1)`;
 
 const whole = ({ snapshot, server, standby }: Omit<Found, 'behind'>): Cursor => {
@@ -105,7 +108,7 @@ export function createPostgresChangeStream({ pool }: Pick<PostgresDatabase, 'poo
       read = { parts, next };
       return parts[0] ?? null;
     },
-    unread: async () => (await pool.query<Pick<Change, 'entity' | 'entity_id'>>(unread)).rows,
+    unread: async (node) => (await pool.query<Pick<Change, 'entity' | 'entity_id'>>(unread, [node])).rows,
     position: () => cursor?.snapshot.split(':')[0] ?? null,
     async trim() {
       await pool.query(deleteOld);

@@ -122,7 +122,7 @@ test('what other nodes may not have read goes back to where the slowest stands t
   await write(site.database.pool, 'read by all');
   await check();
   const stands = feed.position();
-  const keys = async () => (await feed.unread()).map(({ entity, entity_id }) => [entity, entity_id]);
+  const keys = async () => (await feed.unread('starts')).map(({ entity, entity_id }) => [entity, entity_id]);
   expect(await keys()).toEqual([]);
   const node = (name: string, state: string, position: string | null, ago: number, left = 0) =>
     site.database.pool.query(
@@ -134,7 +134,7 @@ test('what other nodes may not have read goes back to where the slowest stands t
   await check();
   const now = feed.position();
   await node('reads', 'live', now, -15);
-  // None of these serves any more, and one has not begun.
+  // None of these serves any more, and one is the node that asks.
   await node('starts', 'live', null, -15);
   await node('left', 'expired', stands, 5, 1);
   await node('long gone', 'expired', stands, 901);
@@ -142,6 +142,9 @@ test('what other nodes may not have read goes back to where the slowest stands t
   await node('silent', 'expired', stands, 60);
   expect(await keys()).toEqual([['options', 'news']]);
   await site.database.pool.query("DELETE FROM nodes WHERE node = 'silent'");
+  await node('never said it', 'expired', null, 60);
+  expect(await keys()).toContainEqual(['options', 'read by all']);
+  await site.database.pool.query("DELETE FROM nodes WHERE node = 'never said it'");
   await node('cut off', 'live', stands, -15);
   expect(await keys()).toEqual([['options', 'news']]);
   await site.database.pool.query('DELETE FROM nodes');

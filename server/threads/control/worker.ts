@@ -145,7 +145,7 @@ async function start(order: ControlStart) {
     timers,
   });
   await publisher.start();
-  if (order.leaseSeconds !== null) isolation = await watchIsolation(feed, publisher, order.leaseSeconds, timers);
+  if (order.leaseSeconds !== null) isolation = await watchIsolation(feed, publisher, node, order.leaseSeconds, timers);
   const requestIds = new RequestIds(timers.now);
   const api = {
     services,
@@ -329,6 +329,7 @@ async function joinPeers({
 async function watchIsolation(
   feed: Feed,
   publisher: Publisher,
+  node: string,
   leaseSeconds: number,
   timers: Timers,
 ): Promise<Isolation> {
@@ -338,7 +339,7 @@ async function watchIsolation(
   return createIsolation({
     recentChanges: url === '' ? null : await recentChangesAt(url, timers),
     async unread() {
-      const changes = await feed.unread();
+      const changes = await feed.unread(node);
       const idsOf = (kind: string) =>
         changes.flatMap(({ entity, entity_id }) => (entity === kind ? [Number(entity_id)] : []));
       return { users: idsOf('users'), tokens: idsOf('tokens') };
