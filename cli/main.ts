@@ -65,13 +65,17 @@ const standardOutput = waitingFor(process.stdout, noteOutputFailure);
 /** There is nowhere to say that it could not be said. */
 const standardError = waitingFor(process.stderr, () => undefined);
 
-/** Bun's fetch stops at 256 requests at once unless the environment said otherwise before the process began. */
+/**
+ * What must be said before the process begins: Bun's fetch stops at 256 requests at once, and its allocator gives pages
+ * back after 10 ms, to fault them in again with the next request.
+ */
 async function restartWithMemory(): Promise<void> {
   if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined) return;
   try {
     // There it exists and never works.
     if (process.platform !== 'win32')
       process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
+        MIMALLOC_PURGE_DELAY: '1000',
         ...process.env,
         BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
       });

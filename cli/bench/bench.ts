@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rival } from './comparison.ts';
-import { type ExtraOptions, type Extras, measureExtras, megabytes } from './extras.ts';
+import { type ExtraOptions, type Extras, measureExtras } from './extras.ts';
 import { type Goal, goalsOf, timesFloor, verdictOf } from './goal.ts';
-import { canPin, canRead } from './machine.ts';
+import { canPin, canRead, memoryOf } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
 import { command, end, endAll, isCompiled, killAll, ownProgram } from './process.ts';
 import { type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
@@ -56,21 +56,21 @@ async function run(order: BenchOrder, dir: string, onProgress: (what: string) =>
   const floor = await startFloor(upstreams);
   // What a start needs is given back within seconds.
   if (order.extras) await Bun.sleep(idleMs);
-  const idleMb = megabytes(gateway.child.pid);
+  const idle = memoryOf(gateway.child.pid);
   const running: (readonly [string, Running])[] = [[subjectNames.gateway, gateway]];
   if (older !== undefined) running.push([subjectNames.before, older]);
   const subjects = subjectsOf({ upstreams, floor, running, rivals: order.rivals });
   const deps = { measure: sampling(upstreams, order.seconds), now: () => performance.now(), onProgress: onProgress };
   const table = await measureAll(deps, order, subjects);
 
-  const loadedMb = megabytes(gateway.child.pid);
+  const loaded = memoryOf(gateway.child.pid);
   for (const child of [...gateways.map(({ child }) => child), floor.child]) await end(child);
   const { site } = gateway;
   const verified = await command(site.program, site.dataDir, ['ledger', 'verify', '--json']).then(
     () => true,
     () => false,
   );
-  const extras = order.extras ? await measureExtras(site, { idleMb, loadedMb }, order, onProgress) : null;
+  const extras = order.extras ? await measureExtras(site, { idle, loaded }, order, onProgress) : null;
   const { rounds, seconds, before } = order;
   return {
     compiled: isCompiled,

@@ -1,6 +1,6 @@
 /** What a gateway needs besides CPU: memory idle, loaded and with many streams open, and the time of a start. */
 import { join } from 'node:path';
-import { residentKb } from './machine.ts';
+import { type Memory, residentKb } from './machine.ts';
 import { command, end, freePort, load, ownProgram, start, waitForResponse } from './process.ts';
 import { models, type Running, type Site, serve } from './site.ts';
 import { median } from './stats.ts';
@@ -24,8 +24,8 @@ export interface StartTimes {
 }
 
 export interface Extras {
-  readonly idleMb: number | null;
-  readonly loadedMb: number | null;
+  readonly idle: Memory | null;
+  readonly loaded: Memory | null;
   readonly streams: OpenStreams;
   readonly times: StartTimes;
 }
@@ -41,11 +41,6 @@ const path = '/v1/chat/completions';
 const sampleMs = 50;
 /** The slow upstream needs five seconds for a stream. */
 const maxSeconds = 30;
-
-export const megabytes = (pid: number): number | null => {
-  const kb = residentKb(pid);
-  return kb === null ? null : kb / 1024;
-};
 
 /** Many streams open at once in a process that has done little else, so that no earlier growth hides what they need. */
 async function openStreams({ site, child, port }: Running, count: number): Promise<OpenStreams> {
@@ -89,7 +84,7 @@ async function startTimes(site: Site, starts: number, serveExisting: number): Pr
 /** @param site no server is running on it at the moment. */
 export async function measureExtras(
   site: Site,
-  before: Pick<Extras, 'idleMb' | 'loadedMb'>,
+  before: Pick<Extras, 'idle' | 'loaded'>,
   options: ExtraOptions,
   onProgress: (what: string) => void,
 ): Promise<Extras> {

@@ -59,8 +59,9 @@ export function goalsOf(table: Table, extras: Extras | null, withBefore: boolean
     ...(extras === null
       ? []
       : [
-          goal('resident memory, idle', extras.idleMb, 90, 'MB'),
-          goal('resident memory after the load', extras.loadedMb, 150, 'MB'),
+          goal('resident memory, idle', extras.idle?.residentMb, 100, 'MB'),
+          goal('of it the process has for itself (RssAnon)', extras.idle?.anonymousMb, 42, 'MB'),
+          goal('resident memory after the load', extras.loaded?.residentMb, 150, 'MB'),
           goal(`memory per open stream, ${extras.streams.count} open`, extras.streams.kbEach, 48, 'KB'),
           goal('stuck streams', extras.streams.stuck, 0, ''),
           goal('serve ready, used data directory', extras.times.serveExisting, 150, 'ms'),

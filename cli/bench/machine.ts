@@ -30,10 +30,46 @@ export function cpuIn(text: string): number | null {
 
 export const cpuMicros = (pid: number): number | null => cpuIn(textAt(`/proc/${pid}/stat`));
 
-export function residentKb(pid: number): number | null {
-  const found = /VmRSS:\s+(\d+)/.exec(textAt(`/proc/${pid}/status`));
+const numberIn = (text: string, name: string): number | null => {
+  const found = new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text);
   return found === null ? null : Number(found[1]);
+};
+
+export const residentKb = (pid: number): number | null => numberIn(textAt(`/proc/${pid}/status`), 'VmRSS');
+
+export interface Memory {
+  readonly residentMb: number;
+  /** What the process has for itself; the rest are pages of files, the executable first, that others may share. */
+  readonly anonymousMb: number;
 }
+
+/** @param text of /proc/PID/status. */
+export function memoryIn(text: string): Memory | null {
+  const resident = numberIn(text, 'VmRSS');
+  const anonymous = numberIn(text, 'RssAnon');
+  return resident === null || anonymous === null
+    ? null
+    : { residentMb: resident / 1024, anonymousMb: anonymous / 1024 };
+}
+
+export const memoryOf = (pid: number): Memory | null => memoryIn(textAt(`/proc/${pid}/status`));
+
+/** Bytes that a process has written so far. */
+export interface Written {
+  /** With system calls that write files; what goes to sockets is mostly not among it. */
+  readonly calls: number;
+  /** To be written to a disk; 0 on a file system in memory. */
+  readonly disk: number;
+}
+
+/** @param text of /proc/PID/io, which only its owner may read. */
+export function writtenIn(text: string): Written | null {
+  const calls = numberIn(text, 'wchar');
+  const disk = numberIn(text, 'write_bytes');
+  return calls === null || disk === null ? null : { calls, disk };
+}
+
+export const written = (pid: number): Written | null => writtenIn(textAt(`/proc/${pid}/io`));
 
 /** @param text of /proc/stat. @returns microseconds in which the core was busy. */
 export function busyIn(text: string, core: number): number | null {

@@ -1,6 +1,6 @@
 /** Rounds in which everybody gets the same requests, one after the other, so that all share the machine's good and bad moments. */
 
-import { coreMicros, cores, cpuMicros } from './machine.ts';
+import { coreMicros, cores, cpuMicros, written } from './machine.ts';
 import { load } from './process.ts';
 import type { Upstreams } from './site.ts';
 import { lowNoise, type Sample, type SampleStats, statsOf, type Table } from './stats.ts';
@@ -37,6 +37,7 @@ export const sampling =
     const read = () => ({
       at: performance.now(),
       used: typeof pid === 'number' ? cpuMicros(pid) : pid === 'none' ? 0 : null,
+      wrote: typeof pid === 'number' ? written(pid) : null,
       around: cpuMicros(upstream) ?? 0,
       busy: (coreMicros(cores.measured) ?? 0) + (coreMicros(cores.around) ?? 0),
     });
@@ -57,6 +58,13 @@ export const sampling =
     return {
       ...result,
       cpu: used === null || pid === 'none' ? null : used / Math.max(1, result.requests),
+      written:
+        before.wrote === null || after.wrote === null
+          ? null
+          : {
+              calls: (after.wrote.calls - before.wrote.calls) / Math.max(1, result.requests),
+              disk: (after.wrote.disk - before.wrote.disk) / Math.max(1, result.requests),
+            },
       // A target whose CPU is unknown would have its own work counted as that of other processes.
       noise: used === null ? 0 : Math.max(0, others / ((after.at - before.at) * 1000)),
     };

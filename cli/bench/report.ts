@@ -1,6 +1,7 @@
 /** A run as a table for people. */
 import type { Bench } from './bench.ts';
 import { type Goal, verdictOf } from './goal.ts';
+import type { Memory } from './machine.ts';
 import { maxNoiseShare, share, type Table } from './stats.ts';
 import { shapes, subjectNames } from './targets.ts';
 
@@ -9,10 +10,14 @@ type Say = (zh: string, en: string) => string;
 const column = (text: string, width: number): string => text.padStart(width);
 const known = (value: number | null, digits: number): string => (value === null ? '?' : value.toFixed(digits));
 
+const kilobytes = (bytes: number | undefined): string => (bytes === undefined ? '' : (bytes / 1024).toFixed(1));
+const memoryLine = ({ residentMb, anonymousMb }: Memory): string =>
+  `RSS ${residentMb.toFixed(0)} MB, RssAnon ${anonymousMb.toFixed(0)} MB`;
+
 function tableLines(table: Table): string[] {
   return Object.entries(table).flatMap(([shape, subjects]) => [
     '',
-    `${shape.padEnd(24)}   req/s  CPU us     p50     p99  added p50  added p99  failed  noise`,
+    `${shape.padEnd(24)}   req/s  CPU us     p50     p99  added p50  added p99  failed  noise  written KB  to disk`,
     ...Object.entries(subjects).map(
       ([subject, row]) =>
         subject.padEnd(24) +
@@ -23,7 +28,9 @@ function tableLines(table: Table): string[] {
         column(row.addedP50.toFixed(2), 11) +
         column(row.addedP99.toFixed(2), 11) +
         column(String(row.failed), 8) +
-        column(`${(row.noise * 100).toFixed(0)} %`, 7),
+        column(`${(row.noise * 100).toFixed(0)} %`, 7) +
+        column(kilobytes(row.written?.calls), 12) +
+        column(kilobytes(row.written?.disk), 9),
     ),
   ]);
 }
@@ -75,6 +82,10 @@ export function reportLines(bench: Bench, say: Say): string[] {
     ...(extras === null
       ? []
       : [
+          ...(extras.idle === null ? [] : [`${say('空闲时的内存', 'memory, idle')}: ${memoryLine(extras.idle)}`]),
+          ...(extras.loaded === null
+            ? []
+            : [`${say('负载之后的内存', 'memory after the load')}: ${memoryLine(extras.loaded)}`]),
           `${say('同时打开的流', 'open streams')}: ${extras.streams.count}, ${say('卡住', 'stuck')} ${extras.streams.stuck}, p99 ${(extras.streams.p99 / 1000).toFixed(1)} s`,
           `${say('启动', 'starts')}: --version ${extras.times.version.toFixed(0)} ms, token list ${extras.times.tokenList.toFixed(0)} ms, ${say('在新数据目录 serve', 'serve in a new data directory')} ${extras.times.serveFresh.toFixed(0)} ms`,
         ]),

@@ -1,4 +1,5 @@
 /** Turns samples into figures: medians over the samples with low noise, and the noise and the failures beside them. */
+import type { Written } from './machine.ts';
 
 /** One measurement. */
 export interface Sample {
@@ -8,6 +9,8 @@ export interface Sample {
   readonly p99: number;
   /** Microseconds a request; null = unknown. */
   readonly cpu: number | null;
+  /** Bytes a request; null = unknown. */
+  readonly written: Written | null;
   readonly requests: number;
   readonly failed: number;
   /** Share of a core that others used meanwhile. */
@@ -24,6 +27,8 @@ export interface SampleStats {
   /** Against the way without a gateway. */
   readonly addedP50: number;
   readonly addedP99: number;
+  /** Bytes a request; null = unknown. */
+  readonly written: Written | null;
   readonly requests: number;
   readonly failed: number;
   /** Share of the measured core that others used meanwhile: above a few per cent the figures are not to be trusted. */
@@ -55,6 +60,7 @@ export function statsOf(samples: readonly Sample[], direct: readonly Sample[]): 
   const of = (list: readonly Sample[], field: 'rps' | 'p50' | 'p99' | 'noise'): number =>
     median(kept(list).map((sample) => sample[field]));
   const cpu = kept(samples).flatMap((sample) => sample.cpu ?? []);
+  const writes = kept(samples).flatMap((sample) => sample.written ?? []);
   const sum = (field: 'requests' | 'failed'): number => samples.reduce((total, sample) => total + sample[field], 0);
   return {
     rps: of(samples, 'rps'),
@@ -63,6 +69,10 @@ export function statsOf(samples: readonly Sample[], direct: readonly Sample[]): 
     p99: of(samples, 'p99'),
     addedP50: of(samples, 'p50') - of(direct, 'p50'),
     addedP99: of(samples, 'p99') - of(direct, 'p99'),
+    written:
+      writes.length === 0
+        ? null
+        : { calls: median(writes.map(({ calls }) => calls)), disk: median(writes.map(({ disk }) => disk)) },
     requests: sum('requests'),
     failed: sum('failed'),
     noise: of(samples, 'noise'),

@@ -72,6 +72,13 @@ test('serving restarts itself once with room for many upstream connections', asy
   const { child } = await sandbox.start(['serve', '--port', String(freePort())]);
   const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
   expect(environment.filter((entry) => entry.startsWith('BUN_CONFIG_MAX_HTTP_REQUESTS='))).toHaveLength(1);
+  expect(environment).toContain('MIMALLOC_PURGE_DELAY=1000');
+});
+
+test('what the environment says of the allocator holds', async () => {
+  const { child } = await sandbox.start(['serve', '--port', String(freePort())], { MIMALLOC_PURGE_DELAY: '10' });
+  const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+  expect(environment.filter((entry) => entry.startsWith('MIMALLOC_'))).toEqual(['MIMALLOC_PURGE_DELAY=10']);
 });
 
 test('flags that every command has may stand before serve: it starts and stops in the same way', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseRival, parseRivals } from '../../cli/bench/comparison.ts';
 import type { Extras } from '../../cli/bench/extras.ts';
 import { goalsOf, timesFloor, verdictOf } from '../../cli/bench/goal.ts';
-import { busyIn, cpuIn } from '../../cli/bench/machine.ts';
+import { busyIn, cpuIn, memoryIn, writtenIn } from '../../cli/bench/machine.ts';
 import { measureAll, warm } from '../../cli/bench/measure.ts';
 import { reportLines } from '../../cli/bench/report.ts';
 import { median, type Sample, type SampleStats, share, statsOf, type Table } from '../../cli/bench/stats.ts';
@@ -58,6 +58,7 @@ const sample = (more: Partial<Sample>): Sample => ({
   p50: 1,
   p99: 2,
   cpu: 10,
+  written: null,
   requests: 50,
   failed: 0,
   noise: 0,
@@ -86,6 +87,24 @@ test('the kernel reports CPU in hundredths of a second, names of processes may h
   const stat = 'cpu  9 9 9 9\ncpu0 100 20 30 5000 7 1 2 3 0 0\ncpu10 1 1 1 1 1 1 1 1\n';
   expect(busyIn(stat, 0)).toBe(1_560_000);
   expect(busyIn(stat, 1)).toBeNull();
+});
+
+test('a process has memory of its own and pages of files, and writes to files and to disks', () => {
+  const status =
+    'Name:\tgateway\nVmHWM:\t  300000 kB\nVmRSS:\t  112640 kB\nRssAnon:\t   49152 kB\nRssFile:\t   63488 kB\n';
+  expect(memoryIn(status)).toEqual({ residentMb: 110, anonymousMb: 48 });
+  expect(memoryIn('VmRSS: 5 kB\n')).toBeNull();
+  expect(memoryIn('RssAnon: 5 kB\n')).toBeNull();
+  const io = 'rchar: 9\nwchar: 7000\nsyscr: 1\nsyscw: 1\nread_bytes: 3\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n';
+  expect(writtenIn(io)).toEqual({ calls: 7000, disk: 4096 });
+  expect(writtenIn('wchar: 1\n')).toBeNull();
+  expect(writtenIn('write_bytes: 1\n')).toBeNull();
+});
+
+test('what was written per request is the median, and unknown where no sample says it', () => {
+  const at = (calls: number) => sample({ written: { calls, disk: 2 * calls } });
+  expect(statsOf([at(3), at(9), at(4), sample({})], []).written).toEqual({ calls: 4, disk: 8 });
+  expect(statsOf([sample({})], []).written).toBeNull();
 });
 
 const subject = (name: string): Subject => ({
@@ -141,14 +160,15 @@ const row = (cpuMicros: number | null, more: Partial<SampleStats> = {}): SampleS
   p99: 1,
   addedP50: 0,
   addedP99: 0,
+  written: null,
   requests: 1,
   failed: 0,
   noise: 0,
   ...more,
 });
 const extras: Extras = {
-  idleMb: 89,
-  loadedMb: 151,
+  idle: { residentMb: 99, anonymousMb: 43 },
+  loaded: { residentMb: 151, anonymousMb: 90 },
   streams: { count: 2000, stuck: 0, kbEach: 48, p99: 5000 },
   times: { version: 1, tokenList: 1, serveFresh: 1, serveExisting: 150 },
 };
@@ -174,6 +194,7 @@ test('the goals and what became of them', () => {
     'CPU against the build before, 64 chunks at once': 'reached',
     'CPU against the build before, 64 chunks, 1 ms apart': 'missed',
     'resident memory, idle': 'reached',
+    'of it the process has for itself (RssAnon)': 'missed',
     'resident memory after the load': 'missed',
     'memory per open stream, 2000 open': 'reached',
     'stuck streams': 'reached',
@@ -184,9 +205,11 @@ test('the goals and what became of them', () => {
 
 test('where the machine reports nothing a goal is unknown, and what was not measured has none', () => {
   const dark = { 'c=64': { [floor]: row(null), [gateway]: row(null) } };
-  const silent = { ...extras, idleMb: null };
+  const silent = { ...extras, idle: null };
   expect(goalsOf(dark, null, true).map(verdictOf)).toEqual(['unknown']);
-  expect(goalsOf({}, silent, false).map(verdictOf)).toEqual(['unknown', 'missed', 'reached', 'reached', 'reached']);
+  expect(goalsOf({}, silent, false).map(verdictOf)).toEqual([
+    ...['unknown', 'unknown', 'missed', 'reached', 'reached', 'reached'],
+  ]);
 });
 
 test.each([
@@ -209,6 +232,8 @@ test.each([
   for (const word of words) expect(text).toContain(word);
   expect(text).toMatch(/c=64 \/ floor +2\.81 +at most 2\.8 +MISSED by 0 %/);
   expect(text).toMatch(/64 chunks at once +70 %/);
+  expect(text).toContain('RSS 99 MB, RssAnon 43 MB');
+  expect(text).toContain('RSS 151 MB, RssAnon 90 MB');
 });
 
 test('a rival has its own way; its CPU may be unknown', () => {
