@@ -169,7 +169,7 @@ test('what has expired takes no room', () => {
   const { clock, evidence, answered } = begin();
   answered(opening('a'), 900);
   clock.ms += 6 * minute;
-  answered(opening('other'), 0);
+  answered({ ...opening('other'), head: ['another'] }, 0);
   expect(evidence.conversations).toBe(0);
 });
 
