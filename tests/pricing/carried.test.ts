@@ -101,6 +101,13 @@ test('whatever is charged: the sum is the exact sum without its fraction, each r
         const dearest = counts.input + counts.cacheRead;
         const hold = reserveEstimate(base, { promptTokens: dearest, maxTokens: counts.output });
         if (base.cacheRatio <= 1) expect(hold).toBeGreaterThanOrEqual(quota);
+        const likely = reserveEstimate(base, {
+          promptTokens: dearest,
+          cached: counts.cacheRead,
+          maxTokens: counts.output,
+        });
+        expect(likely).toBeLessThanOrEqual(hold);
+        expect(likely).toBeGreaterThanOrEqual(quota);
       }
       // Finer than a millionth of a millionth is cut off.
       const lost = Number(exact - BigInt(charged) * 10n ** 24n) / 1e24;

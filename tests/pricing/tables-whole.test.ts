@@ -94,6 +94,27 @@ const holds: readonly (readonly [string, Partial<Prices>, Partial<ReserveSize>, 
   ['a cache for an hour', { cacheWriteRatio: 1.5, cacheWrite1hRatio: 2 }, { caches: '1h' }, 240],
   ['an hour is dearer, five minutes asked', { cacheWriteRatio: 1.5, cacheWrite1hRatio: 2 }, { caches: '5m' }, 190],
   ['five minutes are dearer', { cacheWriteRatio: 3, cacheWrite1hRatio: 2 }, { caches: '1h' }, 340],
+  ['a beginning that a cache is known to have', { cacheRatio: 0.1 }, { cached: 60 }, 86],
+  ['a beginning longer than the words', { cacheRatio: 0.1 }, { cached: 600 }, 50],
+  [
+    'a known beginning beside a cache that may be written',
+    { cacheWriteRatio: 1.5, cacheRatio: 0.1 },
+    { caches: '5m', cached: 60 },
+    106,
+  ],
+  [
+    'a known beginning and a picture',
+    { cacheRatio: 0.1, imageRatio: 3 },
+    { cached: 60, media: { imageInput: 10 } },
+    116,
+  ],
+  ['a known beginning at a price by the call', { modelPrice: 0.001, cacheRatio: 0.1 }, { cached: 60 }, 500],
+  [
+    'a known beginning and tools',
+    { cacheRatio: 0.1, toolPrices: new Map([['t', 0.0001]]) },
+    { cached: 60, toolCalls: { t: 1 } },
+    136,
+  ],
 ];
 test.each(holds)('a hold for %s', (_name, over, more, expected) => {
   expect(reserveEstimate(plainPrices({ completionRatio: 4, ...over }), { ...size, ...more })).toBe(expected);

@@ -18,6 +18,8 @@ import { exactLimit, weightsOf } from './weights.ts';
 export interface ReserveSize {
   /** Words of the prompt. */
   readonly promptTokens: number;
+  /** Of these what evidence shows to be read from a cache: for what is likely, never for what it may cost at most. */
+  readonly cached?: number;
   /** What the prompt carries besides words, by bucket. */
   readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;
   /** Files of which is not known before they are read how long they are, nor of which kind. */
@@ -42,12 +44,13 @@ const noTools: Readonly<Record<string, number>> = {};
  */
 export function reserveEstimate(base: Prices, size: ReserveSize): number {
   const { promptTokens, media = noMedia, files = 0, caches = 'none', maxTokens, hasAudio = false } = size;
+  const cached = Math.min(promptTokens, size.cached ?? 0);
   let all = promptTokens + files;
   for (const name in media) all += media[name as MediaBucket] ?? 0;
   const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
   const { weights, words, anyMedia, written, audio, aboveText } = choicesOf(prices);
   if (weights !== null && isEmpty(size.toolCalls)) {
-    let sum = promptTokens * weights[words[caches]];
+    let sum = (promptTokens - cached) * weights[words[caches]] + cached * weights.cacheRead;
     for (const name in media) {
       const bucket = name as MediaBucket;
       sum += (media[bucket] ?? 0) * weights[aboveText.has(bucket) ? bucket : words[caches]];
@@ -57,7 +60,8 @@ export function reserveEstimate(base: Prices, size: ReserveSize): number {
     if (sum > 0 && sum < exactLimit) return roundUpQuota(sum, weights.unit);
   }
   const usage: Record<BucketName, number> = { ...noTokens };
-  usage[words[caches]] = promptTokens;
+  usage[words[caches]] = promptTokens - cached;
+  usage.cacheRead += cached;
   for (const name in media) {
     const bucket = name as MediaBucket;
     usage[aboveText.has(bucket) ? bucket : words[caches]] += media[bucket] ?? 0;

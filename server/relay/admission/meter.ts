@@ -77,7 +77,8 @@ function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCos
   let sum = reserveEstimate(prices, size);
   for (const { prices: own, calls, writes, most = 0 } of others)
     sum +=
-      calls * reserveEstimate(own, { ...size, toolCalls: {}, maxTokens: Math.max(writes ?? size.maxTokens, most) });
+      calls *
+      reserveEstimate(own, { ...size, cached: 0, toolCalls: {}, maxTokens: Math.max(writes ?? size.maxTokens, most) });
   return sum;
 }
 
