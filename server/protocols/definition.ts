@@ -191,6 +191,20 @@ export interface CompactionRules {
   asCall(response: unknown, body: Members): unknown;
 }
 
+/** How providers of this dialect keep the beginning of a prompt in their cache. */
+export interface CacheRules {
+  /** The member that holds the messages. */
+  readonly turns: string;
+  /** The member of a message that holds its blocks; absent = messages are hashed whole. */
+  readonly blocks?: string;
+  /** The member that asks for a cache: in a block, a tool, an instruction, or at the top for all of it; absent = providers cache by themselves. */
+  readonly mark?: string;
+  /** Members at the top that are not hashed. */
+  readonly unhashed: readonly string[];
+  /** Members that name what stands elsewhere and is read before the messages. */
+  readonly elsewhere: readonly string[];
+}
+
 export interface ProtocolDefinition {
   /** As its makers call it. */
   readonly label: string;
@@ -240,6 +254,8 @@ export interface ProtocolDefinition {
   /** Where instructions may stand among the turns, or in a member beside them. Absent = they have a place of their own and no other. */
   readonly instructions?: InstructionPlaces;
   readonly gate?: GateMembers;
+  /** Absent = nothing is known of caches. */
+  readonly cache?: CacheRules;
   /** How much of a thought the client asks for: its words too, only the seal that a later turn needs, or nothing. Absent = its words. */
   thoughts?(body: Members): 'words' | 'seals' | 'nothing';
   countAnswer(tokens: number): Record<string, unknown>;

@@ -34,6 +34,14 @@ export const definition: ProtocolDefinition = {
   // Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
   searchLimit: { member: 'max_uses', inTool: true, type: /^web_search_\d{8}$/ },
   instructions: { turns: 'messages', apart: 'system' },
+  // Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+  cache: {
+    turns: 'messages',
+    blocks: 'content',
+    mark: 'cache_control',
+    unhashed: ['max_tokens', 'metadata', 'stop_sequences', 'stream', 'temperature', 'top_k', 'top_p'],
+    elsewhere: ['container'],
+  },
   matches: {
     turns: 'messages',
     members: [

@@ -28,6 +28,15 @@ export const definition: ProtocolDefinition = {
   },
   gate: { names: ['enable_thinking', 'thinking_budget'], objects: [], inObjects: [] },
   instructions: { turns: 'messages', isRisky: true },
+  // Source: https://platform.openai.com/docs/guides/prompt-caching
+  cache: {
+    turns: 'messages',
+    unhashed: [
+      ...['max_completion_tokens', 'max_tokens', 'metadata', 'n', 'seed', 'stop', 'store', 'stream', 'stream_options'],
+      ...['temperature', 'top_p', 'user', 'safety_identifier'],
+    ],
+    elsewhere: [],
+  },
   matches: {
     turns: 'messages',
     members: [

@@ -32,6 +32,25 @@ export const definition: ProtocolDefinition = {
     type: /^(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search)$/,
   },
   instructions: { turns: 'input', apart: 'instructions' },
+  // Source: https://platform.openai.com/docs/guides/prompt-caching
+  cache: {
+    turns: 'input',
+    unhashed: [
+      ...[
+        'include',
+        'max_output_tokens',
+        'metadata',
+        'store',
+        'stream',
+        'stream_options',
+        'temperature',
+        'top_p',
+        'user',
+      ],
+      ...['safety_identifier', 'client_metadata'],
+    ],
+    elsewhere: ['previous_response_id', 'conversation', 'prompt'],
+  },
   matches: {
     turns: 'input',
     members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
