@@ -120,6 +120,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ...inFolder('providers/signing', 'signs a request of ours', ['jwt', 'signed-url', 'sigv4', 'tc3']),
   ...inFolder('routing', 'the configuration', ['candidates', 'endpoint', 'protocol', 'target']),
   ...inFolder('relay/admission', 'numbers: balances, limits, rates, and what was counted', [
+    'calibration',
     'gate',
     'lease-client',
     'limits',

@@ -9,6 +9,8 @@ import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { checkWords } from '../../server/relay/admission/blocked-words.ts';
 import { estimate, finalPrices, reportedUsage } from '../../server/relay/admission/meter.ts';
 import { requestedOf } from '../../server/relay/admission/modifiers.ts';
+import { PrefixEvidence } from '../../server/relay/admission/prefix-evidence.ts';
+import { openingOf } from '../../server/relay/admission/prompt-opening.ts';
 import { actionOf, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
 import { workOf } from '../../server/relay/endpoints/tasks/work.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
@@ -124,6 +126,16 @@ const principal = { user: { id: 1 } } as never;
 
 type Stage = (parsed: ParsedRequest, channel: ChannelSnapshot) => unknown;
 
+/** A turn, and the next one with another end. */
+function proveOpening(parsed: ParsedRequest): void {
+  const opening = openingOf(parsed, []);
+  if (opening === null) return;
+  const evidence = new PrefixEvidence(() => 0);
+  const origin = { userId: 1, channelId: 1, keyHash: '', conversation: '' };
+  evidence.answered(origin, opening, { tokens: 1e9, sentMs: 0, lifeMs: 300_000 });
+  evidence.tokensRead(origin, { ...opening, parts: [...opening.parts.slice(0, -1), { text: '', most: 0 }] });
+}
+
 /** What a request goes through, in order. */
 const stages: Readonly<Record<string, Stage>> = {
   admitted(parsed, channel) {
@@ -141,6 +153,7 @@ const stages: Readonly<Record<string, Stage>> = {
     estimate(parsed, { prices, route: plan, requested, others: [] }, null);
     const served = { upstreamModel: parsed.model, dropped: [] };
     finalPrices(parsed, prices, served, null, { body: null, left: true, counted: null });
+    proveOpening(parsed);
   },
   sent(parsed, channel) {
     const key = { key: channel.keys[0] ?? '', index: 0 };
@@ -331,6 +344,8 @@ const chats: Reader = {
     'relay/admission/blocked-words.ts',
     'relay/admission/meter.ts',
     'relay/admission/modifiers.ts',
+    'relay/admission/prefix-evidence.ts',
+    'relay/admission/prompt-opening.ts',
     'relay/routing/affinity.ts',
     'relay/upstream/foreign-blocks.ts',
     'relay/upstream/prepare.ts',
