@@ -38,7 +38,7 @@ import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
-import { type LeaseClient, type Lessee, lesseeOf } from './lease-client.ts';
+import { type LeaseClient, type Lessee, lesseeOf, whenReserved } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
 import { type Estimate, reserveFor } from './meter.ts';
 import type { MoneyQueue } from './money-queue.ts';
@@ -85,6 +85,15 @@ type Settlement = Writable<Omit<Settle, 'log'>> & { readonly log: Writable<LogEn
 const testLabel = storedText('channelTest');
 /** Not worth a word in a log row. */
 const defaultPath = '/v1/chat/completions';
+
+/** A channel that was not tried, and why. */
+export interface SkippedTarget {
+  readonly channelId: number;
+  readonly name: string;
+  /** Quota that the request may cost at most there. */
+  readonly max: number;
+  readonly error: AppError;
+}
 
 export interface ReservationInput {
   readonly parsed: ParsedRequest;
@@ -147,6 +156,10 @@ export class Reservation {
   private hold: ReserveResult | null = null;
   /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
   private refusedAmount = 0;
+  /** Why, with what there is for this request in all; null = it was not refused. */
+  private refused: ReserveRefusal | null = null;
+  /** Channels that were not tried because what they may cost could not be covered; null = none. */
+  private skippedTargets: SkippedTarget[] | null = null;
 
   constructor(
     private readonly core: ReservationCore,
@@ -309,7 +322,39 @@ export class Reservation {
     return this.reserveUpTo(Math.min(this.maxCost, reserveFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
   }
 
-  /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
+  /**
+   * Before an attempt at a target that may cost more than what the request was let in with: holds for all of it, and asks for what
+   * lies on other machines. Nothing is given back where a target costs less.
+   * @param max quota that the request may cost at most there.
+   * @returns null = it is covered; else why it is not, and nothing has changed.
+   */
+  coverTarget(max: number): AppError | null | Promise<AppError | null> {
+    if (this.free || max <= this.maxCost || this.reserveUpTo(max)) return null;
+    if (this.core.leaseClient === null) return this.uncovered(max);
+    return whenReserved(
+      () => this.reserveUpTo(max),
+      () => this.ensureLease(),
+    ).then(
+      (isCovered) => (isCovered ? null : this.uncovered(max)),
+      (error: unknown) => {
+        if (error instanceof AppError) return error;
+        throw error;
+      },
+    );
+  }
+
+  /** The target is not tried: for the trace and the log row. */
+  noteSkipped({ id, name }: ChannelSnapshot, max: number, error: AppError): void {
+    this.skippedTargets ??= [];
+    this.skippedTargets.push({ channelId: id, name, max, error });
+  }
+
+  /** In order; null = none. */
+  get skipped(): readonly SkippedTarget[] | null {
+    return this.skippedTargets;
+  }
+
+  /** After a refusal of `extendTo`, `cover` or `coverTarget`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
   async ensureLease(): Promise<boolean> {
     const { leaseClient } = this.core;
     if (leaseClient === null || this.refusedAmount === 0) return false;
@@ -513,9 +558,14 @@ export class Reservation {
     return row;
   }
 
+  private uncovered(max: number): AppError {
+    const { refused } = this;
+    if (refused !== null) return this.refusal(refused, max, max);
+    return new AppError('user_exhausted', shortage(0, max, this.core.state.settings));
+  }
+
   /** Budgets count all that a request may cost; the others what it holds. Errors state amounts in money. */
-  private refusal(refused: ReserveRefusal): AppError {
-    const { held, maxCost } = this;
+  private refusal(refused: ReserveRefusal, held = this.held, maxCost = this.maxCost): AppError {
     const { settings } = this.core.state;
     const { remain } = refused;
     if (refused.scope !== 'budget')
@@ -536,6 +586,7 @@ export class Reservation {
     const more = total - this.held;
     if (more <= 0) return true;
     this.refusedAmount = 0;
+    this.refused = null;
     // It would never be released.
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.maxCost);
@@ -543,6 +594,8 @@ export class Reservation {
     const options = { max: beyond, budget: beyond, limits, overcommit, selfUse: plan.selfUse, open, epoch };
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
+      // Of all that is there for the request, what it holds is a part.
+      this.refused = { ...answer, remain: answer.remain + (answer.scope === 'budget' ? this.maxCost : this.held) };
       // No budget is had elsewhere.
       if (answer.scope !== 'budget') this.refusedAmount = more;
       return false;
@@ -725,7 +778,7 @@ const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(pr
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  { parsed, plan, principal }: Reservation,
+  { parsed, plan, principal, skipped }: Reservation,
   received: number,
   finish: Finish,
   endedMs: number,
@@ -756,6 +809,13 @@ function fieldsOf(
   const admin: Record<string, unknown> = { use_channel: attempts.map(channelIdOf) };
   if (attempts.some(hasFailed))
     admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
+  if (skipped !== null)
+    admin.skipped = skipped.map(({ channelId, name, max, error }) => ({
+      channel: channelId,
+      name,
+      max,
+      code: error.code,
+    }));
   fields.admin_info = admin;
   return fields;
 }

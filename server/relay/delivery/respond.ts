@@ -398,7 +398,9 @@ function ownHeaders(reservation: Reservation, attempts: readonly AttemptSummary[
   addBudgets(headers, reservation);
   if (plan.trace !== null) {
     const tried = attempts.map(({ channelId }) => channelId);
-    headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}`;
+    const skipped = reservation.skipped?.map(({ channelId, error }) => `${channelId} ${error.code}`) ?? [];
+    const rest = skipped.length === 0 ? '' : `; skipped=${skipped.join(',')}`;
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}${rest}`;
   }
   return headers;
 }

@@ -91,6 +91,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private unsigned = false;
   /** No refusal so far was one that time may heal. */
   private allPermanent = true;
+  /** Why the first target that could not be covered was not tried. */
+  private unpaid: AppError | null = null;
   /** Another key of the last channel is ready. */
   private hasSpareKey = false;
 
@@ -117,6 +119,11 @@ export abstract class Sender<T extends { readonly kind: string }> {
     this.idleMs = core.idleMs();
   }
 
+  /** Quota that the request may cost at most at a channel: more than what it was let in with is held before it is tried there. */
+  protected maxAt(_channel: ChannelSnapshot, _key: KeyChoice): number {
+    return this.reservation.max;
+  }
+
   /** One call. What it throws is a defect of ours, or says why no channel can serve the request. @param call ends it. @returns what can be worked with, or why not. */
   protected abstract attempt(prepared: Prepared, call: AbortController): Promise<T | FailedAttempt>;
 
@@ -134,6 +141,21 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (!this.mayGoOn()) break;
         }
         const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
+        const max = this.maxAt(channel, key);
+        const covering = reservation.coverTarget(max);
+        let uncovered: AppError | null;
+        try {
+          uncovered = covering instanceof Promise ? await covering : covering;
+        } catch (error) {
+          return this.failed(asAppError(error));
+        }
+        if (uncovered !== null) {
+          this.unpaid ??= uncovered;
+          reservation.noteSkipped(channel, max, uncovered);
+          break;
+        }
+        // It may have waited for what lies on other machines.
+        if (!this.mayGoOn()) break;
         const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
@@ -196,7 +218,15 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const { failure, last, attempts, left } = this;
     if (error !== null) this.core.report(error, this.reservation.parsed.requestId);
     const final = failure !== null && this.allPermanent && !this.hasSpareKey && this.allRateLimited();
-    return { kind: 'failed', error, failure, last, attempts, left, final };
+    return {
+      kind: 'failed',
+      error: error ?? (failure === null ? this.unpaid : null),
+      failure,
+      last,
+      attempts,
+      left,
+      final,
+    };
   }
 
   /** Classifies the failure for channel and key, and decides what is tried next. */
