@@ -306,6 +306,12 @@ const receiveControl =
         // Numbers below zero are those of the server before this one.
         if (data.id < 0) before?.taskResponded({ ...data, id: taskThere(data.id) });
         else relayThreads.taskResponded(data);
+        break;
+      case 'ready':
+      case 'failed':
+      case 'closed':
+        // Whoever started the thread waits for these.
+        break;
     }
   };
 

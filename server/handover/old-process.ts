@@ -132,6 +132,9 @@ export function listenForHandover(path: string, oldServer: OldServer): HandoverL
           break;
         case 'taskAnswered':
           oldServer.taskResponded(message);
+          break;
+        case 'hello':
+          break;
       }
     };
     const lost = (): void => {

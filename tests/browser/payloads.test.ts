@@ -64,7 +64,7 @@ beforeAll(async () => {
     // Names that are refused are told back as an upstream tells them.
     if (body.includes('refuse-this')) {
       response.writeHead(400, { 'content-type': 'application/json' });
-      return response.end(JSON.stringify({ error: { message: all, type: 'invalid_request_error', code: '<b>' } }));
+      return void response.end(JSON.stringify({ error: { message: all, type: 'invalid_request_error', code: '<b>' } }));
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const frame = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;

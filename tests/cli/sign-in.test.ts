@@ -33,7 +33,7 @@ beforeEach(async () => {
   site = createServer(async (request, response) => {
     if (request.method === 'GET') {
       checked.push(`${request.url} ${request.headers.authorization}`);
-      return response.writeHead(check).end('{}');
+      return void response.writeHead(check).end('{}');
     }
     let body = '';
     for await (const part of request) body += part;

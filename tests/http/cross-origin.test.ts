@@ -18,7 +18,7 @@ beforeAll(async () => {
   site = await createSite({ relay: { isOverloaded: () => isOverloaded } });
   upstream = await startUpstream((response, { body }) => {
     if (JSON.parse(String(body)).stream === true)
-      return sendStream(response, [Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)]);
+      return void sendStream(response, [Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)]);
     sendJson(response, completion(10, 5));
   });
   await site.gateway.channel(upstream.url, { models: 'gpt-4o-mini' });

@@ -373,7 +373,7 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
   slow.resolve();
   await open3;
   api = async () => undefined;
-  first.pause();
+  void first.pause();
   first.forwardTo(join(dir, 'nobody-there'));
   expect(await ask('/v1/models')).toEqual([
     '  503 {"who":"relay","refused":"shutting_down","path":"/v1/models"}',
@@ -384,7 +384,7 @@ test('another server takes over: what comes meanwhile waits, goes to it whole, o
     '    connection: close; content-type: application/json; charset=utf-8; retry-after: 1',
   ]);
   // It did not come after all.
-  first.pause();
+  void first.pause();
   const kept = ask('/v1/models');
   first.forwardTo(null);
   expect((await kept)[0]).toContain('"who":"relay"');

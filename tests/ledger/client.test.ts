@@ -16,7 +16,7 @@ test('answers that end one after another in one turn of the event loop travel to
   for (let index = 0; index < 5; index++) {
     // Every answer ends in its own task: the microtasks of one have run before the next begins.
     await Promise.resolve();
-    client.execute(settle(`request-${index}`, 1, 10)).then((result) => results.push(result));
+    void client.execute(settle(`request-${index}`, 1, 10)).then((result) => results.push(result));
   }
   await turn();
   expect(messages.map(({ first, commands }) => [first, commands.length])).toEqual([[1, 5]]);

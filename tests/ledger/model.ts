@@ -121,6 +121,8 @@ export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate'
       add(model.used, userId, -amount);
       break;
     }
+    default:
+      break;
   }
   if (amount > 0) model.posted.set(ref, { type, userId, amount });
   return 'done';

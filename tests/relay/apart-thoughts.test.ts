@@ -42,7 +42,7 @@ const open = async (provider: string, quota = 10_000_000) => {
   upstream.script((response, { body }) => {
     held = quota - gateway.balances.account(gateway.userId, 0).available();
     const { stream } = JSON.parse(body.toString()) as { stream?: boolean };
-    if (stream === true) sendStream(response, [Buffer.from(frames)]);
+    if (stream === true) void sendStream(response, [Buffer.from(frames)]);
     else sendJson(response, completion(10, 1));
   });
   await gateway.channel(upstream.url, { type: providerBySlug(provider)?.type ?? 0, models: models.join(',') });

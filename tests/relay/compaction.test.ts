@@ -32,7 +32,7 @@ const plain = (response: ServerResponse, { path, body }: Received): unknown => {
   if (requested.stream !== true && !path.includes('stream'))
     return sendJson(response, codec.translation.encodeResponse(answer, context));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(streamOf(codec, answer));
+  return response.end(streamOf(codec, answer));
 };
 /** The same, and refuses what it does not know. */
 const strict = (response: ServerResponse, received: Received): unknown =>
@@ -211,7 +211,7 @@ const native = (response: ServerResponse, { path }: Received): unknown => {
       usage: nativeUsage,
     });
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(nativeStream);
+  return response.end(nativeStream);
 };
 
 test('an upstream that knows how gets the bytes as they came, and its answer comes back as it is', async () => {

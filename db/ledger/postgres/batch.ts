@@ -155,6 +155,8 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
         return note(command.ref, command.log);
       case 'hold':
         return hold(command);
+      default:
+        break;
     }
     desk.moves(command.type === 'deduct' ? 'free' : 'all');
     const decision = decide(command, desk.books);

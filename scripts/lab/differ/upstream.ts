@@ -84,6 +84,9 @@ function answerTo({ modelOutput, recorded, variant, chunks }: Reply, path: strin
       break;
     case 'last frame twice':
       if (streamed) frames.push(frames.at(-1) ?? '');
+      break;
+    default:
+      break;
   }
   return {
     status: 200,

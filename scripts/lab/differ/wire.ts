@@ -553,6 +553,8 @@ export function writeReply(modelOutput: ModelOutput, path: string, body: string)
       return cohere(modelOutput, streamed);
     case 'ollama-chat':
       return ollama(modelOutput, streamed);
+    case null:
+      break;
   }
   const { usage } = modelOutput;
   if (/embed/i.test(path)) {

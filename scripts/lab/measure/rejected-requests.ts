@@ -181,6 +181,6 @@ else {
   const relayThreads = flag(args, '--relays', 0);
   let met = true;
   for (const count of relayThreads === 0 ? [4, 1] : [relayThreads]) met = (await measure(count)) && met;
-  endAll();
+  await endAll();
   process.exitCode = met ? 0 : 1;
 }

@@ -27,8 +27,8 @@ export async function soak(args: readonly string[]): Promise<readonly Goal[]> {
   let requested = 0;
   const upstream = double((socket, body) => {
     if (failing(requested++))
-      return socket.write('HTTP/1.1 500 Oh\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
-    if (!body.includes('"stream":true')) return socket.write(wholeAnswer);
+      return void socket.write('HTTP/1.1 500 Oh\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
+    if (!body.includes('"stream":true')) return void socket.write(wholeAnswer);
     socket.write(streamHead);
     let words = 0;
     const timer = setInterval(() => {

@@ -120,6 +120,8 @@ function encodeBlock(part: Part, path: string, context: EncodeContext): Block | 
     case 'unknown':
       if (part.dialect === 'anthropic-messages') return part.raw as Block;
       break;
+    case 'audio':
+      break;
   }
   context.dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return null;

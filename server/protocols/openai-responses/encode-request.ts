@@ -207,6 +207,12 @@ function encodePart(part: Part, assistant: boolean, path: string, dropped: Dropp
     case 'unknown':
       if (part.dialect === 'openai-responses') return part.raw as Item;
       break;
+    // The last three are items of their own, not parts of one.
+    case 'audio':
+    case 'reasoning':
+    case 'tool-call':
+    case 'tool-result':
+      break;
   }
   dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return null;

@@ -147,6 +147,10 @@ function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
     case 'reasoning':
       if (part.text !== '') dropped.push(`${path}: a thought without this provider's signature`);
       return [];
+    case 'audio':
+    case 'file':
+    case 'unknown':
+      break;
   }
   dropped.push(`${path}: ${part.type} cannot be sent to the upstream`);
   return [];

@@ -46,8 +46,8 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
             className="flex gap-2"
             onSubmit={async (event) => {
               event.preventDefault();
-              if (selected.length === 0) return toast.error(t('channels.pickToTag'));
-              if (tag.trim() === '') return toast.error(t('channels.tagEmpty'));
+              if (selected.length === 0) return void toast.error(t('channels.pickToTag'));
+              if (tag.trim() === '') return void toast.error(t('channels.tagEmpty'));
               if (await actions.setTag(selected, tag.trim())) setOpen(null);
             }}
           >
@@ -72,7 +72,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
           onClose={() => setOpen(null)}
           onConfirm={async () => {
             setOpen(null);
-            if (selected.length === 0) return toast.error(t('channels.pickToDelete'));
+            if (selected.length === 0) return void toast.error(t('channels.pickToDelete'));
             if (await actions.remove(selected)) selection.onChange(new Set());
           }}
         />

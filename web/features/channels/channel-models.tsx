@@ -44,7 +44,7 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   };
   /** @param names which of those it lists are taken. */
   const fetchList = async (names: (found: readonly string[]) => readonly string[]) => {
-    if (ask === null) return toast.error(t('channels.keyNeeded'));
+    if (ask === null) return void toast.error(t('channels.keyNeeded'));
     setBusy(true);
     setFailed('');
     try {

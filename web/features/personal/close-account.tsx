@@ -19,7 +19,7 @@ export function CloseAccount({ self }: { readonly self: User }) {
   const [typed, setTyped] = useState('');
   const close = async (event: FormEvent) => {
     event.preventDefault();
-    if (typed !== self.username) return toast.error(t('personal.typeName'));
+    if (typed !== self.username) return void toast.error(t('personal.typeName'));
     if (!(await attempt(() => call('user.close_self'), t('personal.closed')))) return;
     await call('session.logout_post').catch(() => undefined);
     writeUser(null);

@@ -51,7 +51,7 @@ export function RedemptionPage() {
   const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });
   const copyPicked = () => {
     const keys = rows.filter((row) => picked.has(row.id)).map((row) => `${row.name}    ${row.key}`);
-    if (keys.length === 0) return toast.error(t('redemption.pickOne'));
+    if (keys.length === 0) return void toast.error(t('redemption.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
   return (

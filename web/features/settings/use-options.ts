@@ -63,7 +63,7 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
     /** @param keys of one panel, or all. */
     const save = async (keys: readonly OptionKey[]) => {
       const selected = changed.filter((key) => keys.includes(key));
-      if (selected.length === 0) return toast.warning(t('settings.unchanged'));
+      if (selected.length === 0) return void toast.warning(t('settings.unchanged'));
       const complaints = Object.fromEntries(
         selected.flatMap((key) => {
           const read = storedValue(key, drafts[key] ?? '', details);
@@ -77,8 +77,8 @@ export function useOptions(stored: ReadonlyMap<string, Stored>, onSaved: () => v
         selected.some((key) => optionRow(key).panel === 'payment') &&
         (stored.get('ServerAddress')?.value ?? '') === ''
       )
-        return toast.error(t('settings.addressFirst'));
-      if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
+        return void toast.error(t('settings.addressFirst'));
+      if (Object.keys(complaints).length > 0) return void toast.error(t('settings.check'));
       // Switches go first, but one that needs a field stored with it: the server would refuse it.
       const rankOf = (key: OptionKey): number => {
         const { kind, needs } = optionRow(key);

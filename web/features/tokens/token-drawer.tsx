@@ -52,7 +52,7 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
   const submit = () => {
     const unknown = unknownModels(typed.models, known);
     // What was allowed before is the owner's business.
-    if (unknown.length === 0 || typed.models.join() === formOf(token, details).models.join()) return form.submit();
+    if (unknown.length === 0 || typed.models.join() === formOf(token, details).models.join()) return void form.submit();
     setUnlisted(unknown);
   };
 

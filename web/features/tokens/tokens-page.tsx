@@ -104,7 +104,7 @@ export function TokensPage() {
     const keys = tokens
       .filter(({ kind }) => kind === undefined)
       .map((row) => `${row.name}    ${displayedKey(row.key)}`);
-    if (keys.length === 0) return toast.error(t('tokens.pickOne'));
+    if (keys.length === 0) return void toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
 

@@ -52,7 +52,7 @@ async function runPhases(): Promise<readonly PhaseReport[]> {
       if (current !== undefined) current.lastRefusal = at - phaseAt;
     }
     const first = waiting[next];
-    if (first === undefined) return lines.free.push(line);
+    if (first === undefined) return void lines.free.push(line);
     next++;
     send(line, first);
   });

@@ -206,6 +206,7 @@ export class RealtimeConversation implements Conversation {
     } catch (error) {
       this.#refuse(error);
     }
+    return undefined;
   }
 
   /** @returns the frame that goes to the upstream, null = none. @throws AppError that the client gets. */
@@ -304,6 +305,7 @@ export class RealtimeConversation implements Conversation {
     if (event === null) return;
     if (!this.#turnReservation.delivered()) return this.#waitForBalance();
     if (isOwedNow || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) this.#checkpoint();
+    return undefined;
   }
 
   /** @returns whether an answer's first content went by, or its end. */

@@ -47,6 +47,7 @@ export async function answerTask(
   if (route.kind === 'image') return image(core, route.mjId);
   if (route.kind === 'notify') return notify(core, route, request);
   const principal = incoming.identify();
+  // biome-ignore lint/nursery/useExhaustiveSwitchCases: the two that are missing have returned above
   switch (route.kind) {
     case 'draw': {
       if (!core.state.settings.drawing.enabled) throw new AppError('drawing_closed');

@@ -19,7 +19,7 @@ export function OidcDiscovery({ stored, onSaved }: OidcDiscoveryProps) {
   const [address, setAddress] = useState(stored);
   const read = async () => {
     const url = address.trim();
-    if (!/^https?:\/\//.test(url)) return toast.error(t('settings.oidcAddress'));
+    if (!/^https?:\/\//.test(url)) return void toast.error(t('settings.oidcAddress'));
     const done = await attempt(async () => {
       const endpoints = await call('option.oidc_discovery', { url });
       await call('option.set', { key: 'oidc.well_known', value: url });

@@ -28,10 +28,10 @@ export function FillFields({ count, onFill }: FillFieldsProps) {
 
   const bounds = mode === 'price' ? priceBounds : ratioBounds;
   const fill = () => {
-    if (count === 0) return toast.error(t('prices.chooseFirst'));
+    if (count === 0) return void toast.error(t('prices.chooseFirst'));
     if (mode === 'both' && (value.trim() === '' || completion.trim() === ''))
-      return toast.error(t('prices.bothNeeded'));
-    if (value.trim() === '') return toast.error(t('prices.valueNeeded'));
+      return void toast.error(t('prices.bothNeeded'));
+    if (value.trim() === '') return void toast.error(t('prices.valueNeeded'));
     const [first, second] = [valueIn(parseNumber(value, bounds)), valueIn(parseNumber(completion, ratioBounds), 0)];
     const rowOf = (name: string): ModelRow =>
       mode === 'price'
