@@ -104,11 +104,17 @@ const vitest = (...args: string[]): string[] => [
 ];
 const vitestEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
 
-/** Types and lint. @returns whether each is as it should be. */
+/** Types, lint, and what nobody imports. @returns whether each is as it should be. */
 export const runStatic = (): Promise<readonly boolean[]> =>
   Promise.all([
     runInBackground('types', ['node_modules/.bin/tsc', '-p', '.']),
     runInBackground('lint', ['node_modules/.bin/biome', 'check', '.']),
+    runInBackground('unused', [
+      'node_modules/.bin/knip',
+      '--include=files,exports,dependencies',
+      '--no-config-hints',
+      '--no-progress',
+    ]),
   ]);
 
 /** @returns the exit code; the last line printed is `N passed, N failed`. */

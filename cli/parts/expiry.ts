@@ -3,7 +3,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { readExpiry } from '../../server/contract/expiry.ts';
 import type { Issue } from '../../server/contract/option-kinds.ts';
 
-export const never = -1;
+const never = -1;
 
 const past: Issue = { zh: '这个时间已经过去', en: 'that moment has passed' };
 

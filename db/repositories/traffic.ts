@@ -6,7 +6,7 @@ import type { TrafficTable } from '../schema/tables.ts';
 import { deleteInSlices } from '../slices.ts';
 
 export type TrafficRow = Selectable<TrafficTable>;
-export const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save'] as const;
+const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save'] as const;
 export type TrafficKind = (typeof trafficKinds)[number];
 
 /** Which windows of which rows. */

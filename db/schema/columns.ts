@@ -5,7 +5,7 @@ export type ColumnType = 'serial' | 'rowid' | 'integer' | 'real' | 'text';
 
 const literal = (value: string | number): string => (typeof value === 'number' ? String(value) : `'${value}'`);
 
-export class Column<Value> {
+class Column<Value> {
   /** For the compiler alone. */
   declare readonly value: Value;
 

@@ -2,7 +2,7 @@
 import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 
-export const usageMarkTexts = {
+const usageMarkTexts = {
   corrected: {
     zh: '上游最后报告的用量低于先前的报告，按最后的计费',
     en: "the upstream's last report lowered an earlier one; the last one counts",

@@ -72,7 +72,7 @@ export interface Relay {
 export const createRelay = (deps: RelayDeps): Relay => relayOver(new RelayCore(deps));
 
 /** @param core what all requests share. */
-export function relayOver(core: RelayCore): Relay {
+function relayOver(core: RelayCore): Relay {
   const begin = (
     request: Request,
     path: string,

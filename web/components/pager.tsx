@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useUrl } from '../lib/url.ts';
 import { Select } from './select.tsx';
 
-export const pageSizes = [10, 20, 50, 100];
+const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
 
 /** Rows of a page until the reader selects another number: about what a screen holds. */

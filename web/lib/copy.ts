@@ -16,7 +16,7 @@ export function showText(text: string | null): void {
 const maxLength = 48;
 
 /** Shows what was copied, a key only by its ends: it might be read over a shoulder. */
-export function notifyCopied(text: string): void {
+function notifyCopied(text: string): void {
   const isKey = /^(sk-|gat_|gas_)[\w-]{16,}$/.test(text);
   const line = text.replaceAll('\n', ' ');
   const description = isKey

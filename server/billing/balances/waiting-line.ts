@@ -5,7 +5,7 @@
 import type { Memory } from './shared-memory.ts';
 
 /** Bits of a number. */
-export const maxInLine = 32;
+const maxInLine = 32;
 /** Nobody is the first for longer; a wait is shorter. Some three seconds. */
 const unitMs = 16;
 const maxFirstUnits = 187;

@@ -7,7 +7,7 @@ export interface RunningClock {
   onTick(listener: () => void): void;
 }
 
-export const tickMs = 100;
+const tickMs = 100;
 
 export function createRunningClock(timers: Pick<Timers, 'monoNow' | 'every'> = systemTimers): RunningClock {
   const listeners: (() => void)[] = [];

@@ -33,7 +33,7 @@ function freeBytesOf(folder: string): number | null {
 const timeoutMs = 10_000;
 
 /** Whether anybody trusts it is not asked: only when it ends. */
-export function certificateEnd(url: string): Promise<number | null> {
+function certificateEnd(url: string): Promise<number | null> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<number | null>();
   const socket = connect(

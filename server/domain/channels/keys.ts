@@ -23,7 +23,7 @@ const isName = (text: string): boolean => /^[0-9a-f]{10}$/.test(text);
  * @returns ten hex digits that stay the same on every machine and under every master key, wherever the key stands among
  * others: declarative files and copies of the site name it, too. They tell forty bits about a key of a hundred and more.
  */
-export const keyName = (key: string): string =>
+const keyName = (key: string): string =>
   createHash('sha256').update(`gateway channel key\n${key}`).digest('hex').slice(0, nameLength);
 
 const listed = (list: string): string[] => list.split(/[\s,]+/).filter((one) => one !== '');

@@ -27,13 +27,13 @@ export const pollSeconds = 5;
 /** Less than the interval, so that a clock that runs fast is no offence. */
 const pollWindowSeconds = pollSeconds - 1;
 /** Codes that are given out in a window as long as their life: at most twice as many wait at any moment. */
-export const maxBegun = 500;
+const maxBegun = 500;
 const maxBegunPerNetwork = 30;
 /** Questions of one network a minute: many people may share one. */
 const maxAskedPerNetwork = 300;
 /** Wrong codes that a user, or a network, may type in a window. */
 const maxGuesses = 10;
-export const maxSignIns = 20;
+const maxSignIns = 20;
 const daySeconds = 86_400;
 /** How many times as long a token works that a program keeps: of an hour, a day. */
 const keptTimes = 24;

@@ -53,8 +53,8 @@ const defaultQuota = 500_000;
 const hourSeconds = 3600;
 const daySeconds = 24 * hourSeconds;
 /** How long an old key may work after a rotation, and a link wait until it is opened. */
-export const maxGraceHours = 30 * 24;
-export const maxLinkHours = 14 * 24;
+const maxGraceHours = 30 * 24;
+const maxLinkHours = 14 * 24;
 
 /** @param owner user id, or null for the operator. */
 export function createTokens(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
@@ -307,7 +307,7 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
 }
 
 /** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_addresses */
-export function checkLimits(fields: TokenLimits, stored: TokenLimits | null, now: number): void {
+function checkLimits(fields: TokenLimits, stored: TokenLimits | null, now: number): void {
   const issue = tokenIssue(fields, stored, now);
   if (issue !== null) throw new AppError(issue.code, issue.params);
 }

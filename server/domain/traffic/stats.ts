@@ -43,7 +43,7 @@ export interface TrafficStats {
   readonly tokens_per_second: number | null;
 }
 
-export const noCounters: Counters = Object.fromEntries(trafficCounters.map((name) => [name, 0])) as Counters;
+const noCounters: Counters = Object.fromEntries(trafficCounters.map((name) => [name, 0])) as Counters;
 
 export function sumOf(all: readonly Counters[]): Counters {
   const sum = { ...noCounters } as Record<TrafficCounter, number>;

@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 
 export const maxUsernameLength = 12;
-export const minPasswordLength = 8;
+const minPasswordLength = 8;
 const maxPasswordLength = 20;
 const maxDisplayNameLength = 20;
 

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 export const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
-export const formats = ['text', 'json'] as const;
+const formats = ['text', 'json'] as const;
 export type LogFormat = (typeof formats)[number];
 
 export interface LogSettings {

@@ -4,7 +4,7 @@ import type { SuffixRules } from '../definition.ts';
 import { modelSuffix, positive, reasoningOf } from '../shared/suffix.ts';
 
 /** Thinking needs at least so much room. */
-export const minTokens = 1280;
+const minTokens = 1280;
 const minBudget = 1024;
 /** Of an answer without a limit so much is thought of. As new-api does. */
 const defaultTokens = 8192;

@@ -28,7 +28,7 @@ export function finishWord({ unified, raw }: FinishReason, called: boolean): str
   }
 }
 
-export const argumentsOf = (part: Extract<Part, { type: 'tool-call' }>): string =>
+const argumentsOf = (part: Extract<Part, { type: 'tool-call' }>): string =>
   part.custom === true ? wrapCustom(part.arguments) : part.arguments;
 
 /** @param offset of the cited text in the answer. */

@@ -16,7 +16,7 @@ const ends: Readonly<Record<string, UnifiedFinish>> = {
   content_filter: 'content_filter',
 };
 
-export const errorIn = (status: number | null, body: Item) => ({
+const errorIn = (status: number | null, body: Item) => ({
   status,
   type: null,
   code: null,

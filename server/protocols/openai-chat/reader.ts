@@ -42,7 +42,7 @@ const finishReasons: Readonly<Record<string, UnifiedFinish>> = {
   insufficient_system_resource: 'error',
 };
 
-export const finishReason = (raw: string): FinishReason => ({
+const finishReason = (raw: string): FinishReason => ({
   unified: guardedLookup(finishReasons, raw) ?? 'other',
   raw,
 });

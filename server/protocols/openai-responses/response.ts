@@ -9,7 +9,7 @@ import { encodeUsage } from './usage.ts';
 
 export type Item = Record<string, unknown>;
 
-export const responseId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
+const responseId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
 /** What an answer holds so far. */
 interface SoFar {

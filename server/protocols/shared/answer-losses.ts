@@ -33,7 +33,7 @@ function holdsCitations(citations: readonly Citation[], client: ProtocolId): boo
 }
 
 /** @param client the dialect it is written in. @returns what is lost of it, as a line of the log; null = nothing. */
-export function lossOf(event: ChatEvent, client: ProtocolId): string | null {
+function lossOf(event: ChatEvent, client: ProtocolId): string | null {
   switch (event.type) {
     case 'unknown':
       return event.dialect === client && keepsItems.has(client)

@@ -15,7 +15,7 @@ export interface Framing {
 }
 
 /** A frame may carry a picture in base64 (2 MB were seen), hence not the usual 1 MiB. */
-export const frameLimit = 16 * 1024 * 1024;
+const frameLimit = 16 * 1024 * 1024;
 const lf = 10;
 const cr = 13;
 const nothing = new Uint8Array(0);

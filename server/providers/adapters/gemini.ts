@@ -15,7 +15,7 @@ const ratios: readonly (readonly [string, number])[] = [
 ];
 
 /** The shape nearest to the size that was asked for. */
-export function aspectRatio(requested: Requested): string | undefined {
+function aspectRatio(requested: Requested): string | undefined {
   const found = text(requested.body.aspect_ratio) ?? text(requested.body.aspectRatio);
   const size = sizeOf(requested);
   if (found !== null || size === null) return found ?? undefined;
@@ -27,7 +27,7 @@ const mimeTypes: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'i
 const { decodeError } = geminiGenerate.upstream;
 const refusal = (message: string) => imageError('content_policy_violation', null, message);
 
-export const imagen: CustomForm = {
+const imagen: CustomForm = {
   encode(requested) {
     const { n, image_size, seed, negative_prompt, person_generation, output_format } = requested.body;
     const mimeType = guardedLookup(mimeTypes, text(output_format) ?? '');
@@ -60,7 +60,7 @@ export const imagen: CustomForm = {
 };
 
 /** Models that answer with pictures when they are allowed to. */
-export const drawn: CustomForm = {
+const drawn: CustomForm = {
   path: '/{other}/models/{model}:generateContent',
   encode(requested, _model, dropped) {
     if ((number(requested.body.n) ?? 1) > 1) dropped.push('/n: one picture is made at a time');

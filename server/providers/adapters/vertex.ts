@@ -23,7 +23,7 @@ interface Account {
 }
 
 /** @throws AppError upstream_key when it is no service account. */
-export function accountOf(key: string): Account {
+function accountOf(key: string): Account {
   const json = record(parseJson(key));
   const project = text(json?.project_id);
   const email = text(json?.client_email);

@@ -12,7 +12,7 @@ export interface AgentLine extends WithSource {
   readonly reason: string;
 }
 
-export const agentLines: readonly AgentLine[] = [
+const agentLines: readonly AgentLine[] = [
   {
     // Its version suffix and its `cch` change with every request: a prompt that begins with it is never found in a cache.
     dialect: 'anthropic-messages',

@@ -255,7 +255,7 @@ const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeF
  * Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one.
  * @param dropped receives what has no place there.
  */
-export function translatedBody(
+function translatedBody(
   reservation: Reservation,
   events: readonly ChatEvent[],
   nowMs: number,

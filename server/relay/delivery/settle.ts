@@ -297,7 +297,7 @@ async function abandon(core: Reporter, reservation: Reservation): Promise<void> 
 }
 
 /** Prompt and words by their length alone: never more than was sent and delivered. @param units UTF-16 units that the client got. */
-export const roughUsage = ({ plan }: Reservation, units: number): Usage => ({
+const roughUsage = ({ plan }: Reservation, units: number): Usage => ({
   ...emptyUsage,
   // The plan's count is a bound: twice what ordinary text takes.
   input: Math.ceil(plan.promptTokens / 2),

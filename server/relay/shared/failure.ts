@@ -228,7 +228,7 @@ function permanentCode(failure: UpstreamFailure): 'upstream_key' | 'upstream_spe
 const noWords = /^bad response status code \d+$/;
 
 /** The upstream's words behind ours, in both languages' punctuation. */
-export function reasonOf({ error }: Pick<UpstreamFailure, 'error'>): {
+function reasonOf({ error }: Pick<UpstreamFailure, 'error'>): {
   readonly reason_zh: string;
   readonly reason_en: string;
 } {

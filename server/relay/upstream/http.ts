@@ -200,7 +200,7 @@ function waitOf(stated: string, headers: Headers): number | null {
 }
 
 /** Reads at most `limit` bytes as text and drops the connection when more would come. */
-export async function readLimited(response: Response, limit: number): Promise<string> {
+async function readLimited(response: Response, limit: number): Promise<string> {
   if (response.body === null) return '';
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];

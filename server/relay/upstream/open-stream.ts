@@ -99,7 +99,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
 }
 
 /** A complete response without content or cost is a failure; one that was cut off or filtered is not. */
-export function isEmpty(frameRelay: FrameRelay): boolean {
+function isEmpty(frameRelay: FrameRelay): boolean {
   if (frameRelay.hasContent() || frameRelay.usage !== null) return false;
   const reason = frameRelay.finish()?.reason.unified;
   return reason === 'stop' || reason === 'other';
@@ -144,7 +144,7 @@ export async function readTrailing(
 }
 
 /** Answers that are gathered are kept whole. */
-export const collectedLimit = 64 * 1024 * 1024;
+const collectedLimit = 64 * 1024 * 1024;
 
 /** Lets the frame relay see the rest. @returns false when the stream broke off, fell silent or grew too large. What it throws is a defect of ours. */
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {

@@ -25,7 +25,7 @@ export interface EstimatedThought {
 }
 
 /** Tokens per second of a model without a figure of its own. */
-export const defaultSpeed = 50;
+const defaultSpeed = 50;
 /** A proxy may gather words and send them at once: what is observed raises the usual speed so many times at most. */
 const fastest = 4;
 /** The shortest time over which a speed is observed. */

@@ -68,7 +68,7 @@ export const fieldsOf = (form: ChannelForm) => ({
   weight: valueIn(parseNumber(form.weight, weightBounds)),
 });
 
-export const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
+const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
 
 /** Labels of the fields that hold JSON. */
 const jsonLabels = {

@@ -95,7 +95,7 @@ function signed(value: number, decimals: number): string {
 const timesFrom = 10;
 
 /** @param change share of what it was. */
-export const changeText = (change: number): string =>
+const changeText = (change: number): string =>
   change + 1 >= timesFrom ? `×${grouped(Math.round(change + 1))}` : `${signed(change * 100, 1)}%`;
 
 export interface CardsProps {

@@ -87,7 +87,7 @@ export function rowsIn(text: string, { depth, value: type, list }: MapShape): re
 }
 
 const sameNames = (one: MapRow, other: MapRow): boolean => one.names.every((name, at) => name === other.names[at]);
-export const isBlank = ({ names, value }: MapRow): boolean => value === '' && names.every((name) => name === '');
+const isBlank = ({ names, value }: MapRow): boolean => value === '' && names.every((name) => name === '');
 
 /** What is wrong with a row. */
 export function issueOf(row: MapRow, rows: readonly MapRow[], { value }: MapShape): 'name' | 'twice' | 'number' | null {

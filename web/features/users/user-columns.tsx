@@ -82,7 +82,7 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsOptions & 
 }
 
 /** The first letter of a name, as the account menu has it. */
-export const Initial = ({ name }: { readonly name: string }) => (
+const Initial = ({ name }: { readonly name: string }) => (
   <span
     aria-hidden="true"
     className="grid size-7 flex-none place-items-center rounded-2 bg-accent-soft text-[12px] font-medium text-accent-text uppercase"

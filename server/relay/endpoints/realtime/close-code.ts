@@ -2,7 +2,7 @@
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { redact, withoutAccount } from '../../shared/failure.ts';
 
-export const normal = 1000;
+const normal = 1000;
 export const goingAway = 1001;
 export const policyViolation = 1008;
 export const internalError = 1011;

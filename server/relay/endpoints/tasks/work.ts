@@ -27,7 +27,7 @@ function largest(prompt: string, parameter: RegExp): number {
 }
 
 /** Prompts that `{a, b}` makes of one: of groups side by side each with each. */
-export function permutationsIn(prompt: string): number {
+function permutationsIn(prompt: string): number {
   // Of each group that is open: options before the last comma, and what the one since then makes.
   const open: { options: number; last: number }[] = [];
   let all = 1;

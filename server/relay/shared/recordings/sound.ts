@@ -214,7 +214,7 @@ function vorbis({ rate, setup }: Format): Sound {
   return vorbisSound(samplesOf, named > 0 ? named : rate);
 }
 
-export const vorbisSound = (samplesOf: PacketSamples, rate: number): Sound => {
+const vorbisSound = (samplesOf: PacketSamples, rate: number): Sound => {
   const within = rate > 0 ? Math.min(rate, finestRate) : 44_100;
   return new Packets((packet) => samplesOf(packet) / within, 1024 / within, fattest.vorbis);
 };
