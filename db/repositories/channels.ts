@@ -44,7 +44,24 @@ const filtered = (
     .$if(status !== undefined, (q) => q.where('status', '=', status as number))
     .$if(type !== undefined, (q) => q.where('type', '=', type as number));
 
+/** Columns by which a channel is another upstream, or is asked other things. */
+const decisive = [
+  ...['type', 'key_sealed', 'organization', 'base_url', 'other', 'models', 'model_mapping'],
+  ...['status_code_mapping', 'param_override', 'setting'],
+];
+
+const isEdit = (change: Updateable<ChannelsTable>): boolean =>
+  Object.keys(change).some((column) => decisive.includes(column));
+
 export function createChannelsRepository({ query, dialect }: Database) {
+  /** What was learnt of an upstream says nothing about another one. */
+  const forgetLearnt = async (ids: readonly number[]): Promise<void> => {
+    if (ids.length === 0) return;
+    await query.deleteFrom('channel_facts').where('source', '=', 'learnt').where('channel_id', 'in', ids).execute();
+  };
+  const forget = async (ids: readonly number[]): Promise<void> => {
+    await query.deleteFrom('channel_facts').where('channel_id', 'in', ids).execute();
+  };
   const { channelUse } = dialect;
   const matching = (filter: ChannelFilter) => filtered(dialect, query.selectFrom('channels'), filter);
   /** Whole rows. */
@@ -88,6 +105,7 @@ export function createChannelsRepository({ query, dialect }: Database) {
       query.insertInto('channels').values(rows).returningAll().execute(),
     update: async (id: number, change: Updateable<ChannelsTable>): Promise<boolean> => {
       const result = await query.updateTable('channels').set(change).where('id', '=', id).executeTakeFirst();
+      if (isEdit(change)) await forgetLearnt([id]);
       return result.numUpdatedRows > 0n;
     },
     /** @returns false where the list is another by now. */
@@ -107,6 +125,7 @@ export function createChannelsRepository({ query, dialect }: Database) {
         .set(change)
         .where('id', 'in', ids)
         .executeTakeFirst();
+      if (isEdit(change)) await forgetLearnt(ids);
       return Number(numUpdatedRows);
     },
     updateTag: async (tag: string, change: Updateable<ChannelsTable>): Promise<number> => {
@@ -115,20 +134,34 @@ export function createChannelsRepository({ query, dialect }: Database) {
         .set(change)
         .where('tag', '=', tag)
         .executeTakeFirst();
+      if (isEdit(change)) {
+        const edited = await query
+          .selectFrom('channels')
+          .select('id')
+          .where('tag', '=', change.tag ?? tag)
+          .execute();
+        await forgetLearnt(edited.map(({ id }) => id));
+      }
       return Number(numUpdatedRows);
     },
     byTag: (tag: string): Promise<ChannelRow[]> => rows().where('tag', '=', tag).orderBy('id').execute(),
     removeMany: async (ids: readonly number[]): Promise<number> => {
       if (ids.length === 0) return 0;
       const { numDeletedRows } = await query.deleteFrom('channels').where('id', 'in', ids).executeTakeFirst();
+      await forget(ids);
       return Number(numDeletedRows);
     },
     removeByStatus: async (statuses: readonly number[]): Promise<number> => {
       const { numDeletedRows } = await query.deleteFrom('channels').where('status', 'in', statuses).executeTakeFirst();
+      await query
+        .deleteFrom('channel_facts')
+        .where('channel_id', 'not in', query.selectFrom('channels').select('id'))
+        .execute();
       return Number(numDeletedRows);
     },
     remove: async (id: number): Promise<boolean> => {
       const result = await query.deleteFrom('channels').where('id', '=', id).executeTakeFirst();
+      await forget([id]);
       return result.numDeletedRows > 0n;
     },
   };

@@ -22,6 +22,8 @@ interface Types {
   readonly rowless: string;
   /** Finds a text in another. */
   readonly position: string;
+  /** Writes the change feed of a new table. */
+  readonly followNew: (table: string, key: string, columns: string) => readonly string[];
   /** Writes the change feed of a table for other columns than before. */
   readonly follow: (table: string, columns: string) => readonly string[];
 }
@@ -135,6 +137,39 @@ const shared: readonly SharedMigration[] = [
       ),
     ],
   },
+  {
+    name: '0014-channel-facts',
+    statements: ({ integer, text, rowless: withoutRowid, followNew }) => [
+      `CREATE TABLE channel_facts (
+  channel_id ${integer} NOT NULL,
+  model ${text} NOT NULL,
+  member ${text} NOT NULL,
+  demand ${text} NOT NULL,
+  source ${text} NOT NULL,
+  count ${integer} NOT NULL DEFAULT 0,
+  users ${text} NOT NULL DEFAULT '',
+  first_at ${integer} NOT NULL,
+  last_at ${integer} NOT NULL,
+  expires_at ${integer} NOT NULL DEFAULT 0,
+  PRIMARY KEY (channel_id, model, member)
+)${withoutRowid}`,
+      ...followNew('channel_facts', 'channel_id', 'demand, source, users, expires_at'),
+    ],
+  },
+];
+
+const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {
+  const note = (row: string) =>
+    `INSERT INTO changes (entity, entity_id) VALUES ('${table}', CAST(${row}.${key} AS TEXT));`;
+  return [
+    `CREATE TRIGGER ${table}_inserted AFTER INSERT ON ${table} BEGIN ${note('NEW')} END`,
+    `CREATE TRIGGER ${table}_updated AFTER UPDATE OF ${columns} ON ${table} BEGIN ${note('NEW')} END`,
+    `CREATE TRIGGER ${table}_deleted AFTER DELETE ON ${table} BEGIN ${note('OLD')} END`,
+  ];
+};
+const followNewOnPostgres: Types['followNew'] = (table, key, columns) => [
+  `CREATE TRIGGER ${table}_changed AFTER INSERT OR DELETE OR UPDATE OF ${columns} ON ${table}
+  FOR EACH ROW EXECUTE FUNCTION note_change('${key}')`,
 ];
 
 /** Of tables whose key is `id`. */
@@ -227,6 +262,7 @@ export const sqliteMigrations: readonly Migration[] = [
     rowless: ' STRICT, WITHOUT ROWID',
     position: 'instr',
     follow: followOnSqlite,
+    followNew: followNewOnSqlite,
   }),
 ];
 
@@ -278,6 +314,7 @@ export const postgresMigrations: readonly Migration[] = [
     rowless: '',
     position: 'strpos',
     follow: followOnPostgres,
+    followNew: followNewOnPostgres,
   }),
 ];
 

@@ -252,6 +252,33 @@ export const tables = {
     },
   ),
 
+  /** What the upstream of a channel does not take: members that are left out of requests for one of its models. */
+  channel_facts: table(
+    {
+      channel_id: int,
+      /** As the upstream calls it. */
+      model: text,
+      /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
+      member: text,
+      /** `absent`, or `function` for a type of tools. */
+      demand: text,
+      /** `hand`, `learnt`, `probe`. */
+      source: text,
+      /** Refusals that were met. */
+      count: int.default(0),
+      /** Comma list of the first two users who met it. */
+      users: text.default(''),
+      first_at: int,
+      last_at: int,
+      /** 0 = it stays. */
+      expires_at: int.default(0),
+    },
+    {
+      key: ['channel_id', 'model', 'member'],
+      followed: ['demand', 'source', 'users', 'expires_at'],
+    },
+  ),
+
   redemptions: table({
     id: serial,
     user_id: int,
@@ -643,6 +670,7 @@ export type Schema = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name
 export type UsersTable = Schema['users'];
 export type TokensTable = Schema['tokens'];
 export type ChannelsTable = Schema['channels'];
+export type ChannelFactsTable = Schema['channel_facts'];
 export type RedemptionsTable = Schema['redemptions'];
 export type TopUpsTable = Schema['top_ups'];
 export type CallbacksTable = Schema['callbacks'];

@@ -26,6 +26,7 @@ import { createMaintenance, type MaintenanceService } from '../domain/backup/ser
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
 import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
 import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';
+import { type ChannelFactsService, createChannelFacts } from '../domain/channels/facts.ts';
 import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
@@ -116,6 +117,7 @@ export interface Services {
   readonly alerts: AlertsService;
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
+  readonly channelFacts: ChannelFactsService;
   readonly bulkTests: BulkTests;
   readonly routes: RoutesService;
   readonly capabilities: CapabilityService;
@@ -320,6 +322,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     backups,
     ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
     channels,
+    channelFacts: createChannelFacts({ database: deps.database, now: deps.now }),
     bulkTests: createBulkTests({
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),

@@ -1,5 +1,6 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
+import type { FactsOfChannel } from './channel-facts.ts';
 import type { Period } from './period.ts';
 
 export interface UserSnapshot {
@@ -122,6 +123,8 @@ export interface Snapshot {
   readonly channels: readonly ChannelSnapshot[];
   /** Every option that differs from its default, as stored text, secrets left out. */
   readonly options: Readonly<Record<string, string>>;
+  /** What upstreams do not take, of channels that have any; absent = nothing is known. */
+  readonly facts?: readonly FactsOfChannel[];
   /** Machines that serve the site together, where it is not one. */
   readonly nodes?: NodeCount;
   /** Absent where everything is known. */
@@ -152,6 +155,8 @@ export interface SnapshotDelta {
     readonly tokens: readonly number[];
     readonly channels: readonly number[];
   };
+  /** Of channels where that changed, all that holds now; absent = as before. */
+  readonly facts?: readonly FactsOfChannel[];
   /** As many machines serve the site now; absent = as many as before. */
   readonly nodes?: NodeCount;
   /** Absent = as before. */

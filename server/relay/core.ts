@@ -29,6 +29,7 @@ import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
 import { KeyLog } from './routing/key-log.ts';
+import { LearntMembers } from './routing/learnt-members.ts';
 import { ShortWaits } from './routing/short-waits.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
 import { Deadlines } from './shared/deadline.ts';
@@ -79,6 +80,7 @@ export class RelayCore implements Reporter {
   readonly affinity: Affinity;
   readonly planDeps: PlanDeps;
   readonly compactions: NativeCompactions;
+  readonly learnt: LearntMembers;
   readonly dispatch: Dispatch;
   readonly token: AuthInput['token'];
   readonly items: ResponseItems;
@@ -173,6 +175,8 @@ export class RelayCore implements Reporter {
       this.keyLog.reset(id);
     });
     state.onChannel(this.compactions.clear);
+    this.learnt = new LearntMembers({ now: monoNow, known: state.factsOf, report: deps.learnt ?? ignored });
+    state.onChannel((id) => this.learnt.forget(id));
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,
       now,

@@ -2,6 +2,7 @@
 
 import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
+import type { FactReport } from '../contract/channel-facts.ts';
 import type { ChannelFailure } from '../contract/channel-failure.ts';
 import type { Timers } from '../contract/timers.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
@@ -48,6 +49,8 @@ export interface RelayDeps {
   readonly observer?: RequestObserver | null;
   /** Called when a channel or a key may have to be disabled. */
   readonly failure: (failure: ChannelFailure) => void;
+  /** Called when an upstream took a request without members that it had refused; absent = each conversation learns for itself. */
+  readonly learnt?: (report: FactReport) => void;
   readonly limits: RelayLimits;
   /** Called where a request is under way, for the time limits of its connection. */
   readonly watch?: RequestWatch;

@@ -157,7 +157,7 @@ const stages: Readonly<Record<string, Stage>> = {
   },
   sent(parsed, channel) {
     const key = { key: channel.keys[0] ?? '', index: 0 };
-    const prepared = prepare(parsed, channel, key, settings, { unsigned: true, summary: false });
+    const prepared = prepare(parsed, channel, key, settings, { unsigned: true, summary: false, without: null });
     if (prepared instanceof Error) throw prepared.cause instanceof RangeError ? prepared.cause : prepared;
   },
   shortened: (parsed) => withLimit(parsed, 2000, modelLimits(parsed.model), { thinking_budget: 1024 }),

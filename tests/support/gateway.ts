@@ -7,6 +7,7 @@ import { callMeta, callReply, relayOn } from '../../server/app/in-process.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
 import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory, maxThreads } from '../../server/billing/balances/shared-memory.ts';
+import type { FactReport } from '../../server/contract/channel-facts.ts';
 import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -98,6 +99,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     close: () => undefined,
   };
   const failures: ChannelFailure[] = [];
+  let noted: Promise<unknown> = Promise.resolve();
   const defects: Defect[] = [];
   const hands = {
     balances,
@@ -107,6 +109,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
     failure: (failure: ChannelFailure) => void failures.push(failure),
+    learnt: (fact: FactReport) => {
+      noted = Promise.all([noted, services.channelFacts.note(fact)]);
+    },
     report: (error: unknown, requestId: string) => void defects.push({ error, requestId }),
     limits: { ...defaultLimits, ...options.limits },
     ...options.relay,
@@ -114,6 +119,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const { relay, state, source } = await relayOn({ database, vault, ledger }, hands);
   let seq = 0;
   const sync = async () => {
+    await noted;
     for (let news = await source.since(seq); news !== null; news = await source.since(seq)) {
       seq = news.seq;
       state.apply(news);

@@ -2,6 +2,7 @@
 import { createChangeStream } from '../../../db/change-stream.ts';
 import type { Database } from '../../../db/open.ts';
 import type { Change, Feed } from '../../../db/repositories/changes.ts';
+import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
@@ -17,6 +18,7 @@ import type {
   TokenSnapshot,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import { factsOf } from '../channels/facts.ts';
 import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -42,6 +44,7 @@ export function createSnapshotSource({
   const users = createUsersRepository(database);
   const tokens = createTokensRepository(database);
   const channels = createChannelsRepository(database);
+  const facts = createChannelFactsRepository(database);
   const options = createOptionsRepository(database);
   const visible = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
@@ -49,6 +52,7 @@ export function createSnapshotSource({
   const load = async (): Promise<Snapshot> => {
     // The place first: a change that slips in between is sent once more, which does no harm.
     const seq = await feed.last();
+    const known = factsOf(await facts.forAll(), []);
     return {
       kind: 'snapshot',
       seq,
@@ -56,6 +60,7 @@ export function createSnapshotSource({
       tokens: (await tokens.all()).map(tokenSnapshot),
       channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
       options: Object.fromEntries(visible(await options.all())),
+      ...(known.length === 0 ? {} : { facts: known }),
     };
   };
   const deltaOf = async (seq: number, news: readonly Change[]): Promise<SnapshotDelta> => {
@@ -71,6 +76,8 @@ export function createSnapshotSource({
     const changedUsers = await read(idsOf('users'), users.byIds);
     const changedTokens = await read(idsOf('tokens'), tokens.byIds);
     const changedChannels = await read(idsOf('channels'), channels.byIds);
+    const factIds = idsOf('channel_facts');
+    const changedFacts = factIds.length === 0 ? [] : factsOf(await facts.forAll(factIds), factIds);
     const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
     return {
       kind: 'delta',
@@ -81,6 +88,7 @@ export function createSnapshotSource({
       options: Object.fromEntries(
         keys.filter((key) => !isOptionKey(key) || !optionRow(key).secret).map((key) => [key, texts.get(key) ?? null]),
       ),
+      ...(changedFacts.length === 0 ? {} : { facts: changedFacts }),
       removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
     };
   };

@@ -1,4 +1,6 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
+
+import type { FactsOfChannel } from '../../contract/channel-facts.ts';
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type {
   ChannelSnapshot,
@@ -9,6 +11,7 @@ import type {
   UnknownRights,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import { type Removable, removableNamed, type Without } from '../../providers/knowledge/removable-members.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
@@ -24,6 +27,8 @@ export interface RelayState {
   token(id: number): TokenSnapshot | undefined;
   user(id: number): UserSnapshot | undefined;
   channel(id: number): ChannelSnapshot | undefined;
+  /** Members that its upstream refuses; undefined = none is known. */
+  factsOf(channelId: number): Without | undefined;
   /** All of them, whatever their status. */
   channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`. */
@@ -67,6 +72,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const hmacs = new Map<string, TokenSnapshot>();
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();
+  const facts = new Map<number, { readonly rows: FactsOfChannel; readonly without: Without; readonly until: number }>();
   const options = new Map<string, string>();
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
@@ -101,6 +107,24 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     accounts.observeUser(user);
   };
 
+  /** What has expired is left out, and the rest looked at again when the next one does. */
+  const setFacts = (rows: FactsOfChannel) => {
+    facts.delete(rows.channelId);
+    const seconds = now() / 1000;
+    const current = rows.facts.filter(({ expiresAt }) => expiresAt === 0 || expiresAt > seconds);
+    const without = new Map<string, Removable[]>();
+    for (const { model, member } of current) {
+      const removable = removableNamed(member);
+      if (removable === null) continue;
+      const known = without.get(model);
+      if (known === undefined) without.set(model, [removable]);
+      else known.push(removable);
+    }
+    const ends = current.flatMap(({ expiresAt }) => (expiresAt === 0 ? [] : [expiresAt * 1000]));
+    if (without.size > 0)
+      facts.set(rows.channelId, { rows, without, until: Math.min(...ends, Number.POSITIVE_INFINITY) });
+  };
+
   const state: RelayState & { settings: RelaySettings } = {
     ready,
     settings: compileSettings(options, now()),
@@ -117,6 +141,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         tokens.clear();
         hmacs.clear();
         channels.clear();
+        facts.clear();
         options.clear();
       } else {
         for (const id of update.removed.users) {
@@ -124,7 +149,10 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
           accounts.evictUser(id);
         }
         for (const id of update.removed.tokens) removeToken(id);
-        for (const id of update.removed.channels) if (channels.delete(id)) free.clear();
+        for (const id of update.removed.channels) {
+          if (channels.delete(id)) free.clear();
+          facts.delete(id);
+        }
       }
       for (const user of update.users) setUser(user);
       for (const token of update.tokens) setToken(token);
@@ -132,6 +160,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         if (channels.set(channel)) free.clear();
         for (const listener of listeners) listener(channel.id);
       }
+      for (const rows of update.facts ?? []) setFacts(rows);
       for (const [key, value] of Object.entries(update.options)) {
         if (value === null) options.delete(key);
         else options.set(key, value);
@@ -147,6 +176,12 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     token: (id) => tokens.get(id),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
+    factsOf(channelId) {
+      const known = facts.size === 0 ? undefined : facts.get(channelId);
+      if (known === undefined || now() < known.until) return known?.without;
+      setFacts(known.rows);
+      return facts.get(channelId)?.without;
+    },
     channels: () => channels.all(),
     candidates: (group, model) => channels.list(group, model),
     plan(key) {
@@ -183,6 +218,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       tokens: [...tokens.values()],
       channels: [...channels.all()],
       options: Object.fromEntries(options),
+      ...(facts.size === 0 ? {} : { facts: [...facts.values()].map(({ rows }) => rows) }),
       nodes,
       ...(unknown === undefined ? {} : { unknown }),
     }),

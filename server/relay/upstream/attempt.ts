@@ -79,7 +79,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     const first = await this.ask(prepared, abort);
     if ('kind' in first || !missesCompaction(first.failure)) return first;
     const key = { key: prepared.key, index: prepared.keyIndex };
-    const variant = { unsigned: false, summary: true };
+    const variant = { unsigned: false, summary: true, without: null };
     const plain = prepare(this.reservation.parsed, prepared.channel, key, this.reservation.plan.settings, variant);
     if (plain === null || plain instanceof Error) return first;
     const second = await this.ask(plain, abort);

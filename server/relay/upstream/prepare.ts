@@ -1,8 +1,9 @@
 /** Makes one call of one channel: the target that was compiled for it, with this request's body and this key. */
 import type { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
-import { convertedTools } from '../../protocols/openai-responses/known-tools.ts';
+import { convertedTools, withKnownTools } from '../../protocols/openai-responses/known-tools.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { effortOf } from '../../protocols/shared/effort.ts';
 import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
@@ -11,6 +12,9 @@ import type { Signing } from '../../protocols/shared/signature.ts';
 import { taggedThoughts } from '../../protocols/shared/tagged-thoughts.ts';
 import type { Target as ModelInfo } from '../../protocols/target.ts';
 import type { Adapter } from '../../providers/adapter.ts';
+import { editsBetween } from '../../providers/knowledge/apply.ts';
+import { betasLeft, leftOut, toolTypesLeft } from '../../providers/knowledge/refused-members.ts';
+import type { Removable, Without } from '../../providers/knowledge/removable-members.ts';
 import { nothingSigned } from '../../providers/knowledge/signature.ts';
 import { type EditedBody, editedMembers } from '../../routing/body.ts';
 import { headersOf } from '../../routing/endpoint.ts';
@@ -39,6 +43,9 @@ export interface Prepared {
   readonly keyIndex: number;
   readonly key: string;
   readonly upstreamModel: string;
+  /** In which it was written. */
+  readonly dialect: ProtocolId;
+  readonly translated: boolean;
   /** Rules of that model. */
   readonly known: ModelInfo;
   /** A suffix of the model's name requests thinking. */
@@ -77,9 +84,11 @@ export interface Variant {
   readonly unsigned: boolean;
   /** A compaction is requested as a plain summary. */
   readonly summary: boolean;
+  /** Members that the upstream refuses; null = none is known. */
+  readonly without: Without | null;
 }
 
-export const plainVariant: Variant = { unsigned: false, summary: false };
+export const plainVariant: Variant = { unsigned: false, summary: false, without: null };
 
 const targets = new Targets();
 
@@ -131,20 +140,22 @@ function prepared(
   const modifiers =
     settings === noFeatures ? target.defaultTerms : sentModifiers(settings, target.offer, parsed, target.options);
   const signing = variant.unsigned ? nothingSigned : target.signing;
-  const sent = bodyOf(target, { parsed, modifiers, key, signing, dropped });
+  const removed = variant.without === null ? nothingRemoved : removedAt(target, variant.without);
+  const sent = bodyOf(target, { parsed, modifiers, key, signing, removed, dropped });
   if (sent === null) return null;
   const { request, order, form } = parsed;
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
-  const headers = headersOf(target.headers, key, request.headers, form?.contentType);
+  const headers = withoutBetas(headersOf(target.headers, key, request.headers, form?.contentType), removed, dropped);
+  const taken = takenTypes(target, removed);
   // Only a single answer can be translated, and a client that requested JSON expects nothing in front of it.
   const restore =
     target.translate !== null
       ? answerChange(target, parsed, dropped)
       : target.taggedThoughts && parsed.body.response_format != null && !requestsSeveral(parsed)
         ? taggedThoughts
-        : target.toolTypes !== null && target.edits.length > 0
-          ? toolRestorer(convertedTools(parsed.body, target.toolTypes))
+        : taken !== null
+          ? toolRestorer(convertedTools(parsed.body, taken))
           : null;
   const needsTranslation =
     compaction === 'summary' ||
@@ -165,6 +176,8 @@ function prepared(
     keyIndex: index,
     key,
     upstreamModel: target.place.model,
+    dialect: target.place.dialect,
+    translated,
     known: target.known,
     settings: target.suffix !== null,
     upstream: target.upstream,
@@ -195,7 +208,53 @@ interface Asking {
   readonly key: string;
   /** Result of the signature check, where the upstream is trusted. */
   readonly signing: Signing;
+  /** Members that the upstream refuses. */
+  readonly removed: readonly Removable[];
   readonly dropped: string[];
+}
+
+const nothingRemoved: readonly Removable[] = [];
+
+/** What the operator writes into each body stays there. */
+function removedAt({ channel, options, place, translated, request }: Target, without: Without): readonly Removable[] {
+  const known = without.get(place.model);
+  if (known === undefined || request.operation !== 'chat') return nothingRemoved;
+  if (!translated && (options.passThrough || channel.setting.pass_through === true)) return nothingRemoved;
+  return known.filter(
+    ({ row }) =>
+      row.dialect === place.dialect && !Object.hasOwn(channel.paramOverride, row.member.split(/[.[]/, 1)[0] ?? ''),
+  );
+}
+
+const betaHeader = 'anthropic-beta';
+
+function withoutBetas<Of extends Readonly<Record<string, string>>>(
+  headers: Of,
+  removed: readonly Removable[],
+  dropped: string[],
+): Of | Readonly<Record<string, string>> {
+  const all = removed.length === 0 ? undefined : headers[betaHeader];
+  const left = all === undefined ? all : betasLeft(all, removed, dropped);
+  if (left === all || left === undefined) return headers;
+  const { [betaHeader]: _, ...others } = headers;
+  return left === '' ? others : { ...others, [betaHeader]: left };
+}
+
+/** Types of tools that pass as they are; null = all. */
+function takenTypes({ toolTypes, edits, translated }: Target, removed: readonly Removable[]): RegExp | null {
+  const known = edits.length > 0 ? toolTypes : null;
+  const left = removed.length === 0 || translated ? null : toolTypesLeft(removed);
+  if (known === null || left === null) return known ?? left;
+  return new RegExp(`${left.source}(?:${known.source})`);
+}
+
+/** What is left out of a body after its edits. */
+function removedEdits({ parsed, removed, dropped }: Asking, edits: Edits): Edits {
+  const before = editedMembers(exactBody(parsed), edits);
+  const taken = toolTypesLeft(removed);
+  const tools = taken === null ? noEdits : withKnownTools(before, taken, dropped);
+  const told = editedMembers(before, tools);
+  return mergeEdits(tools, editsBetween(told, leftOut(told, removed, dropped)));
 }
 
 interface Sent {
@@ -212,7 +271,8 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
-    const body = translatedBody(target, translate, asking);
+    const told = translatedBody(target, translate, asking);
+    const body = asking.removed.length === 0 ? told : leftOut(told, asking.removed, dropped);
     return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
@@ -247,12 +307,13 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
 /** In the provider's own form, where it has one. */
 function written(
   { whole }: Target,
-  { parsed, key, dropped }: Asking,
+  { parsed, key, removed, dropped }: Asking,
   body: Members,
   modifiers: SentModifiers,
 ): Sent | null {
   if (whole === undefined) return { body: JSON.stringify(body), modifiers };
-  const betas = parsed.request.headers.get('anthropic-beta') ?? '';
+  const all = parsed.request.headers.get(betaHeader) ?? '';
+  const betas = removed.length === 0 ? all : betasLeft(all, removed, dropped);
   const made = whole(body, { key, betas, dropped });
   if (made === null) return null;
   const { headers } = made;
@@ -267,7 +328,8 @@ function formBody({ form }: ParsedRequest, model: string): UpstreamCall['body'] 
 const noEdits: Edits = new Map();
 
 /** Edits of the client's own JSON; every byte that no edit is about stays as it is. */
-function editsOf(target: Target, { parsed, modifiers, signing, dropped }: Asking): Edits {
+function editsOf(target: Target, asking: Asking): Edits {
+  const { parsed, modifiers, signing, dropped } = asking;
   const { body, json, route } = parsed;
   dropped.push(...modifiers.dropped);
   if (json === null) return noEdits;
@@ -296,7 +358,7 @@ function editsOf(target: Target, { parsed, modifiers, signing, dropped }: Asking
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
   // The playground's own word for whose prices hold.
   if (route.session === true && 'group' in body) edits = mergeEdits(edits, withoutGroup);
-  return edits;
+  return asking.removed.length === 0 ? edits : mergeEdits(edits, removedEdits(asking, edits));
 }
 
 const withoutGroup: Edits = new Map([['group', undefined]]);

@@ -7,9 +7,10 @@ import type { Adapter, AuthInput } from '../../providers/adapter.ts';
 import { rejectsSignature } from '../../providers/knowledge/signature.ts';
 import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import type { Affinity } from '../routing/affinity.ts';
+import { type Affinity, conversationKey } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
 import type { Health, KeyChoice } from '../routing/health.ts';
+import type { LearntMembers, Trial } from '../routing/learnt-members.ts';
 import type { ShortWait, ShortWaits } from '../routing/short-waits.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import { asAppError, isOurs, type Reporter } from '../shared/defect.ts';
@@ -30,6 +31,7 @@ import type { ClientDisconnect } from './client-disconnect.ts';
 import type { NativeCompactions } from './compact.ts';
 import { type Dispatch, exhaustion, type UpstreamAnswer } from './http.ts';
 import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
+import { trialAfter } from './refused-request.ts';
 
 /** What all requests of a relay send with. */
 export interface SendCore extends Reporter {
@@ -44,6 +46,7 @@ export interface SendCore extends Reporter {
   readonly token: AuthInput['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
+  readonly learnt: LearntMembers;
   /** Notes what is worked on from here on. */
   readonly works: (requestId: string) => void;
   /** Milliseconds an upstream may be silent. */
@@ -89,6 +92,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private left: Left | null = null;
   /** Thoughts that upstreams did not sign are left out. */
   private unsigned = false;
+  /** The one attempt without a member that the upstream refused. */
+  private trial: Trial | null = null;
   /** No refusal so far was one that time may heal. */
   private allPermanent = true;
   /** Why the first target that could not be covered was not tried. */
@@ -178,6 +183,9 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, parsed.model, key.index);
           if (plan.conversation !== null)
             core.affinity.store(plan.conversation, channel.id, plan.keepsKey ? key.index : -1);
+          const { trial } = this;
+          if (trial?.channelId === channel.id && trial.model === prepared.upstreamModel)
+            core.learnt.succeeded(trial, reservation.principal.user.id, this.conversation());
           return reached;
         }
         if (disconnect.upstream.aborted) {
@@ -187,7 +195,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
         }
         // Ended by us, or the client left: no channel is to blame.
         if (disconnect.upstream.aborted) break;
-        const next = this.afterFailure(reached.failure, channel, key.index, core.now() - requestedMs);
+        const next = this.afterFailure(reached.failure, prepared, core.now() - requestedMs);
         if (next === 'end') return this.failed();
         again = next === 'same channel';
       }
@@ -230,8 +238,9 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   /** Classifies the failure for channel and key, and decides what is tried next. */
-  private afterFailure(original: UpstreamFailure, channel: ChannelSnapshot, keyIndex: number, ms: number) {
+  private afterFailure(original: UpstreamFailure, prepared: Prepared, ms: number) {
     const { core, reservation } = this;
+    const { channel, keyIndex } = prepared;
     const { parsed, plan } = reservation;
     const failure = withKeywords(original, plan.settings.disableKeywords, () =>
       writtenIn(parsed.body, parsed.json?.text ?? '', parsed.request),
@@ -249,6 +258,12 @@ export abstract class Sender<T extends { readonly kind: string }> {
     // A conversation that was begun elsewhere goes on without its thoughts, once.
     if (!this.unsigned && failure.class === 'client' && rejectsThoughts(failure)) {
       this.unsigned = true;
+      this.allowed++;
+      return 'same channel';
+    }
+    const trial = retries || this.trial !== null ? null : trialAfter(core.learnt, reservation, prepared, failure);
+    if (trial !== null) {
+      this.trial = trial;
       this.allowed++;
       return 'same channel';
     }
@@ -292,10 +307,16 @@ export abstract class Sender<T extends { readonly kind: string }> {
   }
 
   private variantFor(channel: ChannelSnapshot): Variant {
-    const { unsigned } = this;
-    const summary = this.reservation.parsed.compaction !== undefined && this.core.compactions.isMissingAt(channel);
-    return unsigned || summary ? { unsigned, summary } : plainVariant;
+    const { unsigned, trial, core } = this;
+    const { parsed, free } = this.reservation;
+    const summary = parsed.compaction !== undefined && core.compactions.isMissingAt(channel);
+    // A test asks the upstream as it is.
+    const without = free ? null : core.learnt.without(channel.id, this.conversation, trial);
+    return unsigned || summary || without !== null ? { unsigned, summary, without } : plainVariant;
   }
+
+  private readonly conversation = (): string | null =>
+    conversationKey(this.reservation.parsed, this.reservation.principal);
 
   private mayGoOn(): boolean {
     const { disconnect, attempts } = this;

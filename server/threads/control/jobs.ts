@@ -25,6 +25,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, report, timers 
   const cleanup = async () => {
     await services.sessions.deleteExpired();
     await services.cleanupEphemeralStore();
+    await services.channelFacts.deleteExpired();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();

@@ -1,6 +1,7 @@
 /** What the main thread and the control thread say to each other. */
 
 import type { DatabasePlace } from '../../../db/place.ts';
+import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
@@ -40,6 +41,8 @@ export type ToControl =
   | { readonly kind: 'channelHealth'; readonly id: number; readonly statuses: readonly ChannelHealthStatus[] }
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  /** An upstream took a request without members that it had refused. */
+  | { readonly kind: 'learnt'; readonly fact: FactReport }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'storage'; readonly status: StorageStatus }

@@ -12,6 +12,7 @@ import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import type { RecentChanges } from '../../cluster/recent-changes.ts';
+import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
@@ -221,6 +222,7 @@ async function start(order: ControlStart) {
     defect: defects.note,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
+    learnt: (fact: FactReport) => void services.channelFacts.note(fact).then(publisher.check).catch(report),
     close: async () => {
       stopWatchingRelays();
       stopJobs();
@@ -400,6 +402,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'health') control.health(message.health);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
+        if (message.kind === 'learnt') control.learnt(message.fact);
         if (message.kind === 'defect') control.defect(message.requestId, message.message);
         if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));

@@ -2,6 +2,7 @@
 import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../billing/balances/slot.ts';
+import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
@@ -129,6 +130,8 @@ export type FromRelay =
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
+  /** An upstream took a request without members that it had refused. */
+  | { readonly kind: 'learnt'; readonly fact: FactReport }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }

@@ -77,6 +77,7 @@ export function passOn(
     case 'channelHealth':
     case 'task':
     case 'trouble':
+    case 'learnt':
     case 'defect':
     case 'healthReport':
     case 'traffic':

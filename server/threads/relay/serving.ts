@@ -91,6 +91,7 @@ export function createServing(deps: ServingDeps): Serving {
     tasks: tasks.store,
     findSession: createFindSession(files.httpSocket),
     failure: (failure) => send({ kind: 'trouble', failure }),
+    learnt: (fact) => send({ kind: 'learnt', fact }),
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
     report: defectReport(order.log, timers.now, { send, shortages }),

@@ -1,0 +1,102 @@
+/** What upstreams of channels turned out not to take. */
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { Database } from '../open.ts';
+import type { ChannelFactsTable } from '../schema/tables.ts';
+
+export type ChannelFactRow = Selectable<ChannelFactsTable>;
+export type FactKey = Pick<ChannelFactRow, 'channel_id' | 'model' | 'member'>;
+
+/** Two users have met it, or a person wrote it. */
+const forAll = sql<boolean>`(source <> 'learnt' OR users LIKE '%,%')`;
+
+export function createChannelFactsRepository({ query }: Database) {
+  const at = ({ channel_id, model, member }: FactKey) => ({ channel_id, model, member });
+  const oldest = async (of: Partial<FactKey>): Promise<FactKey | undefined> =>
+    query
+      .selectFrom('channel_facts')
+      .select(['channel_id', 'model', 'member'])
+      .where((eb) => eb.and(of))
+      .where((eb) => eb.not(forAll))
+      .orderBy('last_at')
+      .orderBy('channel_id')
+      .orderBy('model')
+      .orderBy('member')
+      .limit(1)
+      .executeTakeFirst();
+  const remove = async (key: FactKey): Promise<boolean> => {
+    const { numDeletedRows } = await query
+      .deleteFrom('channel_facts')
+      .where((eb) => eb.and(at(key)))
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  };
+  return {
+    /** @param channelId absent = of all channels. */
+    list: (channelId?: number): Promise<ChannelFactRow[]> =>
+      query
+        .selectFrom('channel_facts')
+        .selectAll()
+        .$if(channelId !== undefined, (q) => q.where('channel_id', '=', channelId as number))
+        .orderBy('channel_id')
+        .orderBy('model')
+        .orderBy('member')
+        .execute(),
+    /** Those that hold for every request. @param channelIds absent = of all channels. */
+    forAll: (channelIds?: readonly number[]): Promise<ChannelFactRow[]> =>
+      query
+        .selectFrom('channel_facts')
+        .selectAll()
+        .where(forAll)
+        .$if(channelIds !== undefined, (q) => q.where('channel_id', 'in', channelIds ?? []))
+        .orderBy('channel_id')
+        .orderBy('model')
+        .orderBy('member')
+        .execute(),
+    find: (key: FactKey): Promise<ChannelFactRow | undefined> =>
+      query
+        .selectFrom('channel_facts')
+        .selectAll()
+        .where((eb) => eb.and(at(key)))
+        .executeTakeFirst(),
+    count: async (of: Partial<FactKey> = {}): Promise<number> =>
+      (
+        await query
+          .selectFrom('channel_facts')
+          .select((eb) => eb.fn.countAll<number>().as('n'))
+          .where((eb) => eb.and(of))
+          .executeTakeFirstOrThrow()
+      ).n,
+    /** @returns false where another process was first. */
+    insert: async (row: Insertable<ChannelFactsTable>): Promise<boolean> => {
+      const { numInsertedOrUpdatedRows = 0n } = await query
+        .insertInto('channel_facts')
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows > 0n;
+    },
+    /** @returns false where the row is another by now. */
+    update: async (
+      { users, source, ...key }: FactKey & Pick<ChannelFactRow, 'users' | 'source'>,
+      change: Partial<Pick<ChannelFactRow, 'users' | 'source' | 'last_at' | 'expires_at'>>,
+      met: number,
+    ): Promise<boolean> => {
+      const { numUpdatedRows } = await query
+        .updateTable('channel_facts')
+        .set((eb) => ({ ...change, count: eb('count', '+', met) }))
+        .where((eb) => eb.and({ ...at(key), users, source }))
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    remove,
+    /** Makes room: of what one user alone has met, the oldest. @returns false = there is none. */
+    removeOldest: async (of: Partial<FactKey> = {}): Promise<boolean> => {
+      const key = await oldest(of);
+      return key !== undefined && remove(key);
+    },
+    /** @param now epoch seconds. */
+    removeExpired: async (now: number): Promise<void> => {
+      await query.deleteFrom('channel_facts').where('expires_at', '>', 0).where('expires_at', '<=', now).execute();
+    },
+  };
+}

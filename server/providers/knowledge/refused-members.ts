@@ -1,0 +1,279 @@
+/** Reads which members an upstream's refusal names, as far as they may be left out, and leaves them out of a body. */
+import type { ProtocolId, UpstreamError } from '../../protocols/canonical.ts';
+import type { Dropped } from '../../protocols/codec.ts';
+import { record } from '../../protocols/shared/json.ts';
+import {
+  allows,
+  betaMember,
+  type Removable,
+  type RemovableRow,
+  removableRows,
+  toolTypeMember,
+} from './removable-members.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A request as it went upstream. */
+export interface SentRequest {
+  readonly dialect: ProtocolId;
+  readonly body: Members;
+  /** Names in the header `anthropic-beta`. */
+  readonly betas: readonly string[];
+  /** As the upstream calls it. */
+  readonly model: string;
+}
+
+export interface RefusedMembers {
+  readonly members: readonly Removable[];
+  /** As the upstream wrote them. */
+  readonly names: readonly string[];
+  /** The words blame nothing else of this one request, so that it may be true of others. */
+  readonly concernsAll: boolean;
+}
+
+const maxNames = 40;
+const path = '[A-Za-z_$][\\w$.[\\]-]{0,119}';
+const quotedName = new RegExp(`["'\`“‘](${path})["'\`”’]`, 'g');
+/** `tools.0.strict: Extra inputs are not permitted`, one or several. */
+const placeInFront = new RegExp(`(?:^|; |\\n)(${path}): `, 'g');
+/** `Unrecognized request argument supplied: seed` */
+const placeBehind = new RegExp(`\\b(?:parameter|argument|field|member|property)s?(?: \\w{1,12}){0,2}: (${path})`, 'gi');
+
+/** A place that the upstream names in a member of its own counts alone. */
+function namesIn({ param, code, message }: UpstreamError): readonly string[] {
+  if (param !== undefined && param !== '') return [param];
+  const found = new Set<string>();
+  for (const pattern of [placeInFront, quotedName, placeBehind])
+    for (const [, name = ''] of message.matchAll(pattern)) if (found.size < maxNames) found.add(name);
+  if (code !== null && /^[a-z_.]{2,60}$/.test(code)) found.add(code);
+  return [...found];
+}
+
+const folded = (name: string): string => name.replaceAll('_', '').toLowerCase();
+
+/** `body.tools.0.custom.strict` → `tools[]`, `custom`, `strict`. */
+function stepsOf(name: string): string[] {
+  const steps: string[] = [];
+  for (const part of name
+    .replace(/^(?:\$|body|request|params)\./, '')
+    .replace(/\[(\d*)\]/g, '.$1')
+    .split('.')) {
+    if (/^\d*$/.test(part) && steps.length > 0) steps[steps.length - 1] += '[]';
+    else steps.push(folded(part));
+  }
+  return steps;
+}
+
+const stepsOfRow = new Map(removableRows.map((row) => [row, row.member.split('.').map(folded)]));
+
+/** Validators put the kind of a list's item between its place and its member: that step may be too much. */
+function isPlaceOf(steps: readonly string[], wanted: readonly string[]): boolean {
+  let at = 0;
+  let afterItem = false;
+  for (const step of steps) {
+    if (at < wanted.length && step === wanted[at]) {
+      afterItem = step.endsWith('[]');
+      at++;
+    } else if (afterItem) afterItem = false;
+    else return false;
+  }
+  return at === wanted.length;
+}
+
+/** Values at a path. */
+function* valuesAt(value: unknown, steps: readonly string[], at = 0): Generator<unknown> {
+  const object = record(value);
+  const step = steps[at];
+  if (object === null || step === undefined) return;
+  const isList = step.endsWith('[]');
+  const key = isList ? step.slice(0, -2) : step;
+  if (!Object.hasOwn(object, key)) return;
+  const held = object[key];
+  if (at === steps.length - 1) {
+    if (held !== undefined) yield held;
+  } else if (!isList) yield* valuesAt(held, steps, at + 1);
+  else if (Array.isArray(held)) for (const item of held) yield* valuesAt(item, steps, at + 1);
+}
+
+const valuesOf = (row: RemovableRow, body: Members): unknown[] => [...valuesAt(body, row.member.split('.'))];
+
+/** How often a member of this name stands anywhere in a value. Not by recursion: bodies nest deeply. */
+export function countKeys(value: unknown, name: string): number {
+  const wanted = folded(name);
+  let count = 0;
+  const waiting: unknown[] = [value];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (Array.isArray(next)) for (const item of next) waiting.push(item ?? null);
+    else if (typeof next === 'object' && next !== null)
+      for (const [key, item] of Object.entries(next)) {
+        if (folded(key) === wanted) count++;
+        waiting.push(item ?? null);
+      }
+  }
+  return count;
+}
+
+const lastOf = (row: RemovableRow): string => row.member.slice(row.member.lastIndexOf('.') + 1);
+
+/** How often members that may be left out stand in a body under this name, in its own dialect. */
+export function countRemovable(name: string, dialect: ProtocolId, body: Members): number {
+  let count = 0;
+  for (const row of removableRows)
+    if (row.dialect === dialect && lastOf(row) === name) count += valuesOf(row, body).length;
+  return count;
+}
+
+/** What a name means in the body that was sent. */
+function rowsNamed(name: string, { dialect, body }: SentRequest): RemovableRow[] {
+  const steps = stepsOf(name);
+  const rows = removableRows.filter((row) => row.dialect === dialect && row.member !== betaMember);
+  const named = rows.filter((row) => isPlaceOf(steps, stepsOfRow.get(row) ?? []) && valuesOf(row, body).length > 0);
+  if (steps.length > 1) return named;
+  const [step = ''] = steps;
+  const found =
+    named.length > 0
+      ? named
+      : rows.filter(
+          (row) => row.member !== toolTypeMember && folded(lastOf(row)) === step && valuesOf(row, body).length > 0,
+        );
+  // It may mean a member of the same name elsewhere.
+  const count = found.reduce((sum, row) => sum + valuesOf(row, body).length, 0);
+  return count === countKeys(body, step) ? found : [];
+}
+
+const unsupported =
+  /unsupported|not (?:be )?(?:supported|permitted|allowed|accepted|recogni[sz]ed|available)|unrecogni[sz]ed|unknown|unexpected|extra.(?:inputs|forbidden)|deprecated|n[o']t support|cannot find field|no longer|不支持|未知|无法识别/i;
+const onlyDefault = /only the default/i;
+const ofValue =
+  /\bvalues?\b|must (?:be|equal)|should be|has to be|expected|\bthan\b|between|\brange\b|at (?:most|least)|minimum|maximum|exceed|invalid type|one of|variant|取值|范围|必须/i;
+/** What else a refusal may depend on: other members, the account, the thoughts. */
+const conditional =
+  /\b(?:when|if|unless|while|together|both|combin\w*|without|alongside|requires?|conjunction|same time|because|since|account|organi[sz]ation|tier|plan|user|key|thinking|reasoning)\b|\bwith (?!(?:this |the |that |selected |requested |current )?model\b)|时|同时|如果|仅当|账[号户]/i;
+
+/** @returns null where the refusal names nothing that may be left out, or more than one thing. */
+export function refusedMembers(error: UpstreamError, sent: SentRequest): RefusedMembers | null {
+  const names = namesIn(error);
+  const betas = namedBetas(error, names, sent);
+  const words = plainWords(error, sent.model);
+  const isConditional = conditional.test(words);
+  if (betas.members.length > 0) return { ...betas, concernsAll: !isConditional };
+  const meant = names.map((name) => ({ name, rows: rowsNamed(name, sent) })).filter(({ rows }) => rows.length > 0);
+  const rows = [...new Set(meant.flatMap((one) => one.rows))];
+  const [first] = rows;
+  if (first === undefined || new Set(rows.map(lastOf)).size > 1) return null;
+  const written = meant.map(({ name }) => name);
+  if (first.member === toolTypeMember) return toolTypes(first, written, sent, !isConditional);
+  const aboutValue = !onlyDefault.test(words) && ofValue.test(words);
+  const members = rows.map((row): Removable => {
+    const [value, ...more] = new Set(valuesOf(row, sent.body));
+    const isOne = aboutValue && more.length === 0 && typeof value === 'string' && allows(row, value);
+    return { row, value: isOne ? value : null };
+  });
+  // A number that is too large says nothing about others.
+  const isWhole = !aboutValue && unsupported.test(`${error.code ?? ''} ${error.type ?? ''} ${words}`);
+  return {
+    members,
+    names: written,
+    concernsAll: !isConditional && (isWhole || members.every(({ value }) => value !== null)),
+  };
+}
+
+/** Names of members are no words of the sentence, and the model's name is none. */
+const plainWords = ({ message }: UpstreamError, model: string): string =>
+  message
+    .replaceAll(model, 'this model')
+    .replace(quotedName, (whole, name: string) =>
+      name.includes('this model') ? 'this model' : ` ${whole.slice(0, 1)} `,
+    )
+    .replace(placeInFront, ' ')
+    .replace(placeBehind, ' ')
+    .replace(/["'`“”‘’]+this model["'`“”‘’]+/g, 'this model');
+
+function namedBetas({ message }: UpstreamError, names: readonly string[], { betas, dialect }: SentRequest) {
+  const row = removableRows.find((one) => one.member === betaMember && one.dialect === dialect);
+  if (row === undefined || !/\bbeta\b/i.test(message)) return { members: [], names: [] };
+  const named = betas.filter((beta) => names.includes(beta) && allows(row, beta));
+  return { members: named.map((value): Removable => ({ row, value })), names: named };
+}
+
+/** A kind of tool is meant by the place of one. */
+function toolTypes(
+  row: RemovableRow,
+  names: readonly string[],
+  { body }: SentRequest,
+  concernsAll: boolean,
+): RefusedMembers | null {
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  const types = new Set<string>();
+  for (const name of names) {
+    const at = /^(?:body\.)?tools[.[](\d+)/.exec(name)?.[1];
+    const type = at === undefined ? null : record(tools[Number(at)])?.type;
+    if (typeof type === 'string' && allows(row, type)) types.add(type);
+  }
+  const members = [...types].map((value): Removable => ({ row, value }));
+  return members.length === 0 ? null : { members, names, concernsAll };
+}
+
+/** What is left out, in the words of a log row. */
+const reason = 'refused by this upstream before, left out';
+
+/** @param removed of this dialect. @returns the same object where none of them stands in it. Types of tools and features in headers are not its concern. */
+export function leftOut(body: Members, removed: readonly Removable[], dropped: Dropped): Members {
+  let left = body;
+  for (const { row, value } of removed) {
+    if (row.member === betaMember || row.member === toolTypeMember) continue;
+    const next = withoutPath(left, row.member.split('.'), value) as Members;
+    if (next === left) continue;
+    left = next;
+    dropped.push(`/${row.member.replaceAll('.', '/')}: ${reason}`);
+  }
+  return left;
+}
+
+/** Objects that are empty then go, too; items of lists stay. */
+function withoutPath(value: unknown, [step = '', ...rest]: readonly string[], only: string | null): unknown {
+  const object = record(value);
+  const isList = step.endsWith('[]');
+  const key = isList ? step.slice(0, -2) : step;
+  if (object === null || !Object.hasOwn(object, key)) return value;
+  const held = object[key];
+  if (rest.length === 0) {
+    if (only !== null && held !== only) return value;
+    const { [key]: _, ...others } = object;
+    return others;
+  }
+  if (isList) {
+    if (!Array.isArray(held)) return value;
+    const items = held.map((item) => withoutPath(item, rest, only));
+    return items.every((item, at) => item === held[at]) ? value : { ...object, [key]: items };
+  }
+  const next = withoutPath(held, rest, only);
+  if (next === held) return value;
+  if (Object.keys(next as object).length > 0) return { ...object, [key]: next };
+  const { [key]: _, ...others } = object;
+  return others;
+}
+
+/** @param header names in `anthropic-beta`, parted by commas. @returns the same text where none of them goes. */
+export function betasLeft(header: string, removed: readonly Removable[], dropped: Dropped): string {
+  const gone = removed.flatMap(({ row, value }) => (row.member === betaMember && value !== null ? [value] : []));
+  const names = betasIn(header);
+  const left = names.filter((name) => !gone.includes(name));
+  if (left.length === names.length) return header;
+  for (const name of names) if (gone.includes(name)) dropped.push(`/${betaMember}/${name}: ${reason}`);
+  return left.join(',');
+}
+
+export const betasIn = (header: string): string[] =>
+  header
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
+/** @returns types of tools that are taken, where some are not; null = all. */
+export function toolTypesLeft(removed: readonly Removable[]): RegExp | null {
+  const gone = removed.flatMap(({ row, value }) =>
+    row.member === toolTypeMember && value !== null ? [value.replace(/[^\w]/g, '\\$&')] : [],
+  );
+  return gone.length === 0 ? null : new RegExp(`^(?!(?:${gone.join('|')})$)`);
+}
