@@ -105,6 +105,7 @@ const composed: ReadonlyMap<string, string> = new Map([
   ['server/contract/safe-text.ts', 'one class'],
   ['server/contract/storage-reasons.ts', 'sentences of ours'],
   ['server/contract/stored-texts.ts', 'sentences of ours'],
+  ['server/providers/knowledge/refused-members.ts', 'names of at most 120 characters, and words that rows allow'],
   ['server/relay/admission/counting/count.ts', 'classes without a sign in common'],
   ['server/relay/endpoints/tasks/work.ts', 'a word, and blanks and digits that are counted'],
   ['server/relay/shared/failure.ts', 'a message of an upstream, cut to 2,000 characters by `redact`'],

@@ -5,6 +5,7 @@ import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { commonProtocol } from '../../server/protocols/registry.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { refusedMembers } from '../../server/providers/knowledge/refused-members.ts';
 import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { checkWords } from '../../server/relay/admission/blocked-words.ts';
 import { estimate, finalPrices, reportedUsage } from '../../server/relay/admission/meter.ts';
@@ -18,8 +19,10 @@ import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts'
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import type { Operation } from '../../server/relay/intake/routes.ts';
 import { conversationKey, keptIds, referencedIds } from '../../server/relay/routing/affinity.ts';
+import { LearntMembers } from '../../server/relay/routing/learnt-members.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import { prepare } from '../../server/relay/upstream/prepare.ts';
+import { trialAfter } from '../../server/relay/upstream/refused-request.ts';
 import { allFeatures, firstFileIn } from '../../server/routing/features.ts';
 import { planOfChannels } from '../../server/routing/plan.ts';
 import { type Case, growing, type Json, type Reader, spelled, texts, told } from './cases.ts';
@@ -518,4 +521,61 @@ const drawings: Reader = texts(
   ['…--r…', '…--repeat =:…', '…{a,…b}', '{…{a,b}…', '…\\\\{…', 'a… …u1x', 'MJ::…::…'],
 );
 
-export const requestReaders: readonly Reader[] = [chats, works, answers, drawings];
+/** What an upstream refuses of a body, and the body without it. */
+const refusals: Reader = {
+  name: 'requests that are refused',
+  files: ['relay/upstream/refused-request.ts', 'providers/knowledge/refused-members.ts'],
+  cases: [
+    ...['turns of one side', 'tools of one name', 'unknown members', 'a word that begins again'].map(
+      (name): Case => ({
+        name,
+        prepare(n) {
+          const model = 'gpt-4o';
+          const marked = { seed: 1, temperature: 1, ...withQuestion(hostileChats[name]?.(Math.ceil(n / 32)) ?? {}) };
+          const parsed = parsedOf(commonProtocol, 'chat', model, marked);
+          const channel = channelOf('openai', model, 'k', {});
+          const made = parsed === null ? null : prepare(parsed, channel, { key: 'k', index: 0 }, settings);
+          if (parsed === null || made === null || made instanceof Error) throw new Error(`${name} is no request`);
+          return () => {
+            const error = { status: 400, type: null, code: null, message: "'seed' is not supported" };
+            const failure = { class: 'client', status: 400, error, retryAfter: null, reason: 'status' } as const;
+            const learnt = new LearntMembers({ now: () => 0, known: () => undefined, report: () => undefined });
+            const trial = trialAfter(
+              learnt,
+              { parsed, plan: { settings }, principal, free: false } as never,
+              made,
+              failure,
+            );
+            const without = learnt.without(channel.id, () => null, trial);
+            prepare(parsed, channel, { key: 'k', index: 0 }, settings, { unsigned: false, summary: false, without });
+          };
+        },
+      }),
+    ),
+    ...texts(
+      'words of a refusal',
+      [],
+      (message) => {
+        const body = { seed: 1, tools: [{ strict: true, type: 'custom' }] };
+        const error = { status: 400, type: null, code: null, message };
+        for (const dialect of ['openai-responses', 'anthropic-messages', 'openai-chat'] as const)
+          refusedMembers(error, { dialect, body, betas: ['context-1m-2025-08-07'], model: 'gpt' });
+      },
+      [
+        "'seed' ",
+        '`',
+        '"a',
+        'a: ',
+        'a.',
+        'a[',
+        'parameter: ',
+        'parameter a b ',
+        'gpt',
+        "'gpt'",
+        'beta `context-1m-2025-08-07` ',
+      ],
+    ).cases,
+  ],
+};
+
+export const requestReaders: readonly Reader[] = [chats, works, answers, drawings, refusals];

@@ -106,14 +106,12 @@ const facts = async () => {
 };
 
 /** Asks once and says how often the upstream was called. */
-async function calls(
-  ask: () => Promise<Response>,
-): Promise<{ status: number; calls: number; last: Members | undefined }> {
+async function calls(ask: () => Promise<Response>) {
   const before = upstream.requests.length;
   const response = await ask();
-  await response.text();
+  const text = await response.text();
   await gateway.sync();
-  return { status: response.status, calls: upstream.requests.length - before, last: sentBodies().at(-1) };
+  return { status: response.status, calls: upstream.requests.length - before, last: sentBodies().at(-1), text };
 }
 
 test('a refused member is left out at the same channel, beyond the retries that the option allows, and declared', async () => {

@@ -164,11 +164,7 @@ export function refusedMembers(error: UpstreamError, sent: SentRequest): Refused
   const written = meant.map(({ name }) => name);
   if (first.member === toolTypeMember) return toolTypes(first, written, sent, !isConditional);
   const aboutValue = !onlyDefault.test(words) && ofValue.test(words);
-  const members = rows.map((row): Removable => {
-    const [value, ...more] = new Set(valuesOf(row, sent.body));
-    const isOne = aboutValue && more.length === 0 && typeof value === 'string' && allows(row, value);
-    return { row, value: isOne ? value : null };
-  });
+  const members = rows.map((row): Removable => ({ row, value: aboutValue ? onlyWord(row, sent.body) : null }));
   // A number that is too large says nothing about others.
   const isWhole = !aboutValue && unsupported.test(`${error.code ?? ''} ${error.type ?? ''} ${words}`);
   return {
@@ -178,16 +174,24 @@ export function refusedMembers(error: UpstreamError, sent: SentRequest): Refused
   };
 }
 
+/** @returns null where the member is no word, or not the same one everywhere. */
+function onlyWord(row: RemovableRow, body: Members): string | null {
+  const words = new Set(valuesOf(row, body));
+  for (const word of words) if (words.size === 1 && typeof word === 'string' && allows(row, word)) return word;
+  return null;
+}
+
 /** Names of members are no words of the sentence, and the model's name is none. */
-const plainWords = ({ message }: UpstreamError, model: string): string =>
-  message
-    .replaceAll(model, 'this model')
-    .replace(quotedName, (whole, name: string) =>
-      name.includes('this model') ? 'this model' : ` ${whole.slice(0, 1)} `,
-    )
+function plainWords({ message }: UpstreamError, model: string): string {
+  let words = message;
+  for (const quote of ['"', "'", '`']) words = words.replaceAll(`${quote}${model}${quote}`, thisModel);
+  return (model === '' ? words : words.replaceAll(model, thisModel))
+    .replace(quotedName, ' - ')
     .replace(placeInFront, ' ')
-    .replace(placeBehind, ' ')
-    .replace(/["'`“”‘’]+this model["'`“”‘’]+/g, 'this model');
+    .replace(placeBehind, ' ');
+}
+
+const thisModel = 'this model';
 
 function namedBetas({ message }: UpstreamError, names: readonly string[], { betas, dialect }: SentRequest) {
   const row = removableRows.find((one) => one.member === betaMember && one.dialect === dialect);
@@ -270,10 +274,10 @@ export const betasIn = (header: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '');
 
-/** @returns types of tools that are taken, where some are not; null = all. */
-export function toolTypesLeft(removed: readonly Removable[]): RegExp | null {
-  const gone = removed.flatMap(({ row, value }) =>
-    row.member === toolTypeMember && value !== null ? [value.replace(/[^\w]/g, '\\$&')] : [],
-  );
-  return gone.length === 0 ? null : new RegExp(`^(?!(?:${gone.join('|')})$)`);
+/** @param known types that the provider takes; null = all. @returns types that are taken, where some are not; null = all. */
+export function toolTypesLeft(removed: readonly Removable[], known: RegExp | null): RegExp | null {
+  const gone = removed.flatMap(({ row, value }) => (row.member === toolTypeMember && value !== null ? [value] : []));
+  if (gone.length === 0) return known;
+  // Values that are allowed are words.
+  return new RegExp(`^(?!(?:${gone.join('|')})$)${known === null ? '' : `(?:${known.source})`}`);
 }

@@ -243,18 +243,16 @@ function withoutBetas<Of extends Readonly<Record<string, string>>>(
 /** Types of tools that pass as they are; null = all. */
 function takenTypes({ toolTypes, edits, translated }: Target, removed: readonly Removable[]): RegExp | null {
   const known = edits.length > 0 ? toolTypes : null;
-  const left = removed.length === 0 || translated ? null : toolTypesLeft(removed);
-  if (known === null || left === null) return known ?? left;
-  return new RegExp(`${left.source}(?:${known.source})`);
+  return removed.length === 0 || translated ? known : toolTypesLeft(removed, known);
 }
 
 /** What is left out of a body after its edits. */
 function removedEdits({ parsed, removed, dropped }: Asking, edits: Edits): Edits {
   const before = editedMembers(exactBody(parsed), edits);
-  const taken = toolTypesLeft(removed);
+  const taken = toolTypesLeft(removed, null);
   const tools = taken === null ? noEdits : withKnownTools(before, taken, dropped);
-  const told = editedMembers(before, tools);
-  return mergeEdits(tools, editsBetween(told, leftOut(told, removed, dropped)));
+  const converted = editedMembers(before, tools);
+  return mergeEdits(tools, editsBetween(converted, leftOut(converted, removed, dropped)));
 }
 
 interface Sent {
@@ -271,8 +269,8 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
-    const told = translatedBody(target, translate, asking);
-    const body = asking.removed.length === 0 ? told : leftOut(told, asking.removed, dropped);
+    const whole = translatedBody(target, translate, asking);
+    const body = asking.removed.length === 0 ? whole : leftOut(whole, asking.removed, dropped);
     return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
