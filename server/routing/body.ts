@@ -6,7 +6,7 @@ import { withKnownTools } from '../protocols/openai-responses/known-tools.ts';
 import { commonProtocol } from '../protocols/registry.ts';
 import { budgetOf } from '../protocols/shared/effort.ts';
 import { guardedLookup, parseExact, record } from '../protocols/shared/json.ts';
-import { withinLimits } from '../protocols/shared/model-limits.ts';
+import { oneAnswerOnly, withinLimits } from '../protocols/shared/model-limits.ts';
 import { reasoningOf } from '../protocols/shared/suffix.ts';
 import { type Target as ModelInfo, type ModelParameter, unknownTarget } from '../protocols/target.ts';
 import type { BodyForm } from '../providers/adapter.ts';
@@ -98,6 +98,34 @@ const usageEdit: BodyEdit = {
     return new Map([[usageMember, JSON.stringify({ ...options, include_usage: true })]]);
   },
 };
+
+/**
+ * What is asked of an upstream that streams where the client does not, or the reverse. Of several answers only one can be
+ * gathered, or cut into events.
+ * @param before edits that were made already. @param dropped what had to go is added to it.
+ */
+export function bridgeEdits(
+  { request: { stream }, codec }: Pick<CallDetails, 'request' | 'codec'>,
+  { members, exact }: Pick<EditedBody, 'members' | 'exact'>,
+  before: MemberEdits,
+  dropped: Dropped,
+): MemberEdits {
+  const edits = new Map<string, string | undefined>();
+  // Where a stream has an address of its own, the body does not ask for it.
+  if (codec.definition.streamOperation === undefined) edits.set('stream', JSON.stringify(stream));
+  if (!stream && members[usageMember] !== undefined) edits.set(usageMember, undefined);
+  const config = record(members[configMember]);
+  if (Number(members.n ?? 1) > 1) edits.set('n', undefined);
+  else if (Number(config?.candidateCount ?? 1) > 1) {
+    const { [configMember]: current } = editedMembers(exact(), before);
+    edits.set(configMember, JSON.stringify(withMember(current, 'candidateCount', undefined) ?? {}));
+  } else return edits;
+  dropped.push(oneAnswerOnly);
+  return edits;
+}
+
+/** Where Gemini's requests say how many answers they want. */
+const configMember = 'generationConfig';
 
 /** Tools that the upstream does not know although it speaks the client's dialect. */
 const toolsEdit = (takes: RegExp): BodyEdit => ({
@@ -322,7 +350,8 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   return {
     encode(chat, ceiling, dropped) {
       const within = ceiling === undefined ? chat : withinCeiling(chat, Math.min(ceiling, chat.ceiling ?? ceiling));
-      const named: ChatRequest = { ...within, model, maxTokens: within.maxTokens ?? fallback };
+      const asked = call.bridged ? bridgedRequest(within, request.stream, dropped) : within;
+      const named: ChatRequest = { ...asked, model, maxTokens: asked.maxTokens ?? fallback };
       const requested = suffix === null ? named : withSuffix(named, suffix, definition.suffix, fallback);
       const changed = operator?.change?.(requested, options) ?? requested;
       // A wire without a dialect knows nothing of models.
@@ -336,6 +365,11 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
       return { ...withinRules(requested, rules, dropped), ...channel.paramOverride };
     },
   };
+}
+
+function bridgedRequest(request: ChatRequest, stream: boolean, dropped: Dropped): ChatRequest {
+  if (request.candidates > 1) dropped.push(oneAnswerOnly);
+  return { ...request, stream, candidates: 1 };
 }
 
 /** A thought that is larger than the answer's limit would raise it. */

@@ -51,7 +51,7 @@ export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; rea
 
 /** The adapter's endpoint, else the provider row's. */
 function urlFor(
-  { request, channel, options, form, place }: CallDetails,
+  { request, channel, options, form, place, bridged }: CallDetails,
   { url: override }: Endpoint,
 ): EndpointUrl | null {
   if (override !== undefined) return typeof override === 'string' ? override : ({ key }) => override(key);
@@ -81,16 +81,18 @@ function urlFor(
   const method = operation === 'embeddings' && request.protocol === dialect ? embeddings?.called : undefined;
   if (url !== null && method !== undefined) return (requested) => method(url, requested.url);
   if (url === null || !chat || passesQuery !== true || request.protocol !== dialect) return url;
-  return (requested) => withQuery(url, requested.url);
+  return (requested) => withQuery(url, requested.url, bridged);
 }
 
 /** A socket for what is said alone: nobody answers, and the model is named once it is open. @param url of the client's request. */
 export const requestsTranscription = (url: string): boolean =>
   url.includes('intent=') && new URLSearchParams(url.split('?', 2)[1] ?? '').get('intent') === 'transcription';
 
-function withQuery(url: string, requested: string): string {
+/** @param bridged the form of the answer that the client's query names is not that of the upstream's. */
+function withQuery(url: string, requested: string, bridged: boolean): string {
   const query = new URLSearchParams(requested.split('?', 2)[1] ?? '');
   query.delete('key');
+  if (bridged) query.delete('alt');
   const remaining = query.toString();
   return remaining === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${remaining}`;
 }

@@ -20,6 +20,7 @@ import type { ApartThought } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
 import { modelRows } from '../providers/knowledge/models.ts';
+import { streamingAt, streamingProviders } from '../providers/knowledge/streams.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
@@ -213,6 +214,8 @@ interface ChannelCapabilities {
   /** A limit that is written into a request reaches its upstream as it is. */
   readonly keepsLimit: boolean;
   readonly stopsOnCancel: boolean;
+  /** Slug of its provider, where some models answer in one piece. */
+  readonly streamsBy: string | null;
   readonly refusesFiles: boolean;
   /** It calls some models otherwise. */
   readonly maps: boolean;
@@ -229,6 +232,12 @@ const apartProviders: ReadonlySet<string> = new Set(
 function apartFrom({ type }: ChannelSnapshot): string | null {
   const slug = providerByType(type)?.slug ?? '';
   return apartProviders.has(slug) ? slug : null;
+}
+
+/** @returns its provider, where a row says of one of its models how it streams. */
+function streamsBy({ type }: ChannelSnapshot): string | null {
+  const slug = providerByType(type)?.slug ?? '';
+  return streamingProviders.has(slug) ? slug : null;
 }
 
 /** The longest thought that no limit of the answer counts. */
@@ -265,7 +274,9 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
     region,
     allowsModifiers: setting.allow_tiers === true || setting.pass_through === true,
     keepsLimit: setting.pass_through !== true && limit === 0,
-    stopsOnCancel: setting.drain === undefined || setting.drain === false,
+    // What comes in one piece is bought as a whole.
+    stopsOnCancel: (setting.drain === undefined || setting.drain === false) && setting.upstream_streams !== 'never',
+    streamsBy: setting.upstream_streams === 'always' ? null : streamsBy(channel),
     refusesFiles: setting.unknown_ids === 'refuse',
     maps: Object.keys(modelMapping).length > 0,
     apartFrom: apartFrom(channel),
@@ -485,7 +496,10 @@ export class Offers {
           allowsModifiers: options.passThrough || capabilities.allowsModifiers,
           capabilities,
         });
-        this.stopOnCancel &&= capabilities.stopsOnCancel;
+        const { streamsBy } = capabilities;
+        this.stopOnCancel &&=
+          capabilities.stopsOnCancel &&
+          (streamsBy === null || streamingAt(streamsBy, upstreamModel, true, undefined) !== 'never');
         this.refuseFiles ||= capabilities.refusesFiles;
         this.keepLimits &&= capabilities.keepsLimit;
         this.overriddenLimit = Math.max(this.overriddenLimit, capabilities.limit);

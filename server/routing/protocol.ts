@@ -13,6 +13,7 @@ import { type Rules, rulesFor } from '../providers/knowledge/apply.ts';
 import { endpointRowFor } from '../providers/knowledge/endpoints.ts';
 import { systemOrderAt } from '../providers/knowledge/message-order.ts';
 import type { ModelRow } from '../providers/knowledge/row.ts';
+import { streamingAt } from '../providers/knowledge/streams.ts';
 import { hasEffortSuffix, targetFor } from '../providers/knowledge/target.ts';
 import { toolTypesAt } from '../providers/knowledge/tool-types.ts';
 import { type Provider, supportsOperation } from '../providers/provider.ts';
@@ -43,6 +44,7 @@ export interface CallRequest {
 /** Facts about calls, once the channel's protocol is known. */
 export interface CallDetails {
   readonly channel: ChannelSnapshot;
+  /** It streams where the upstream does. */
   readonly request: CallRequest;
   readonly options: CallOptions;
   readonly provider: Provider;
@@ -55,6 +57,8 @@ export interface CallDetails {
   readonly suffix: ModelSuffix | null;
   /** The request is not in the upstream's dialect. */
   readonly translated: boolean;
+  /** The client asked for a stream and the upstream has none, or the reverse. */
+  readonly bridged: boolean;
   readonly wire: Wire | null;
   /** The form of another operation than chat, where it is the upstream's own. */
   readonly form: CustomForm | null;
@@ -69,21 +73,24 @@ export interface CallDetails {
 /** @returns null when the provider does not serve the request. */
 export function callDetails(
   channel: ChannelSnapshot,
-  request: CallRequest,
+  requested: CallRequest,
   options: CallOptions,
   keyKind: KeyKind,
 ): CallDetails | null {
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
-  const { operation, stream } = request;
+  const { operation } = requested;
   const chat = operation === 'chat';
   const adapter = adapterOf(provider.slug);
-  const mapped = mapModel(channel.modelMapping, request.model);
-  const first = dialectWith({ channel, request, provider, adapter }, mapped, keyKind);
+  const mapped = mapModel(channel.modelMapping, requested.model);
+  const first = dialectWith({ channel, request: requested, provider, adapter }, mapped, keyKind);
   if (first === null) return null;
   const suffix = chat ? codecFor(first).definition.suffix.read(mapped, options.thinking, hasEffortSuffix) : null;
   const model = suffix?.model ?? mapped;
   if (!isModelName(model)) return null;
+  const stream = streamsAt(channel, requested, { options, provider, model });
+  const bridged = stream !== requested.stream;
+  const request = bridged ? { ...requested, stream } : requested;
   const spoken = adapter?.protocol?.({ operation, model, keyKind }) ?? null;
   const wire = chat ? (spoken?.wire ?? null) : null;
   const dialect = wire?.dialect ?? first;
@@ -112,12 +119,25 @@ export function callDetails(
     mapped,
     suffix,
     translated,
+    bridged,
     wire,
     form: chat ? null : (spoken?.form ?? null),
     rules: chat && !ownWire ? rulesFor(provider.slug, dialect, translated, model, order) : undefined,
     known: targetFor(provider.slug, model, options.modelRules),
     toolTypes: chat && !translated ? toolTypesAt(provider.slug, dialect, model) : null,
   };
+}
+
+/** Whether the upstream is asked for a stream. */
+function streamsAt(
+  { setting }: ChannelSnapshot,
+  { operation, stream, tools }: CallRequest,
+  { options, provider, model }: Pick<CallDetails, 'options' | 'provider'> & { readonly model: string },
+): boolean {
+  // Bodies that pass as they are say it themselves.
+  if (operation !== 'chat' || options.passThrough || setting.pass_through === true) return stream;
+  const streams = streamingAt(provider.slug, model, tools === true, setting.upstream_streams);
+  return streams === null ? stream : streams === 'always';
 }
 
 /** The dialect to speak with a provider: the channel's choice, else that of the model's only endpoint, else the client's own where it can be, else the provider's. @returns null when there is none. */

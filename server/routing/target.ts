@@ -9,6 +9,7 @@ import { type AgentLine, unreadAgentLines } from '../providers/knowledge/agent-l
 import { endpointRowFor } from '../providers/knowledge/endpoints.ts';
 import { hasAnswerKind } from '../providers/knowledge/responses.ts';
 import { signingAt } from '../providers/knowledge/signature.ts';
+import { dependsOnTools } from '../providers/knowledge/streams.ts';
 import { type BodyEdit, bodyEdits, requestsUsage, type Translate, translateFor } from './body.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
 import { featureOf, noFeatures } from './features.ts';
@@ -47,11 +48,11 @@ export interface Target extends CallDetails {
   readonly isReshaped: boolean;
   /** What the upstream keeps of a request can be named in the client's dialect. */
   readonly namesKept: boolean;
-  /** Where requests with tools go instead; null = to the same endpoint. */
+  /** Where requests with tools go instead; null = to the same endpoint, in the same way. */
   readonly withTools: ToolTarget | null;
 }
 
-/** The maker serves the model with tools at another endpoint, unless its effort is one of these. */
+/** The maker serves the model with tools at another endpoint, or in another way, unless its effort is one of these. */
 export interface ToolTarget {
   readonly target: Target;
   readonly unlessEffort: readonly string[];
@@ -97,16 +98,23 @@ export function compileTarget(
     hasOwnForm: chat && hasAnswerKind(speaker, 'form'),
     isReshaped: setting.force_format === true || setting.thinking_to_content === true,
     namesKept: own.kept !== undefined,
-    withTools: chat && request.tools === undefined ? toolTargetOf(call, keyKind) : null,
+    withTools: chat && request.tools === undefined ? toolTargetOf(call, request, keyKind) : null,
   };
 }
 
 /** @returns null where tools change nothing, or the channel chose the endpoint. */
-function toolTargetOf({ channel, request, options, provider, mapped, place }: CallDetails, keyKind: KeyKind) {
-  const unlessEffort = endpointRowFor(provider.slug, mapped)?.unlessEffort;
+function toolTargetOf(
+  { channel, options, provider, mapped, place, bridged }: CallDetails,
+  asked: CallRequest,
+  keyKind: KeyKind,
+): ToolTarget | null {
+  const unlessEffort =
+    endpointRowFor(provider.slug, mapped)?.unlessEffort ??
+    (dependsOnTools(provider.slug, place.model, channel.setting.upstream_streams) ? [] : undefined);
   if (unlessEffort === undefined) return null;
-  const target = compileTarget(channel, { ...request, tools: true }, options, keyKind);
-  return target === null || target.place.dialect === place.dialect ? null : { target, unlessEffort };
+  const target = compileTarget(channel, { ...asked, tools: true }, options, keyKind);
+  const isSame = target?.place.dialect === place.dialect && target.bridged === bridged;
+  return target === null || isSame ? null : { target, unlessEffort };
 }
 
 const common = codecFor(commonProtocol);

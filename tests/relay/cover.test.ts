@@ -148,6 +148,7 @@ test('a stream that costs nothing goes on when its owner owes something in the m
 test.each([
   ['thinks without showing it', 'gpt-5-mini', {}],
   ['is read to its end when its client has gone', 'gpt-4o-mini', { setting: '{"drain":true}' }],
+  ['comes in one piece', 'gpt-4o-mini', { setting: '{"upstream_streams":"never"}' }],
 ])(
   'a stream whose model %s is held for whole from the start, however often balances are lent',
   async (_what, model, fields) => {

@@ -34,6 +34,11 @@ const fields: readonly Flag[] = [
     en: 'where the upstream takes system messages: first, anywhere, default',
   },
   {
+    flag: '--upstream-streams <mode>',
+    zh: '上游是否以流式回答，与客户端的要求无关：always、never、default',
+    en: 'whether the upstream streams, whatever clients ask for: always, never, default',
+  },
+  {
     flag: '--unknown-ids <mode>',
     zh: '归属未知的编号：allow、refuse、default',
     en: 'ids of unknown owners: allow, refuse, default',

@@ -96,7 +96,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
     if (original.body === null) return hostFailure(original, 'empty');
     let response = original;
     const type = response.headers.get('content-type') ?? '';
-    const isStreaming = stream && operation === 'chat';
+    const isStreaming = prepared.streams && operation === 'chat';
     const isExpected = isStreaming || (stream && hasEvents(operation));
     let framing =
       prepared.framing?.(type) ??

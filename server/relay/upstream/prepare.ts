@@ -16,7 +16,7 @@ import { editsBetween } from '../../providers/knowledge/apply.ts';
 import { betasLeft, leftOut, toolTypesLeft } from '../../providers/knowledge/refused-members.ts';
 import type { Removable, Without } from '../../providers/knowledge/removable-members.ts';
 import { nothingSigned } from '../../providers/knowledge/signature.ts';
-import { type EditedBody, editedMembers } from '../../routing/body.ts';
+import { bridgeEdits, type EditedBody, editedMembers } from '../../routing/body.ts';
 import { headersOf } from '../../routing/endpoint.ts';
 import { noFeatures } from '../../routing/features.ts';
 import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
@@ -66,6 +66,8 @@ export interface Prepared {
   readonly namesKept: boolean;
   /** The request carries our own wish for a usage frame. */
   readonly usageRequested: boolean;
+  /** The upstream was asked for a stream. */
+  readonly streams: boolean;
   /** What the translation could not carry over; what the response loses is added as it comes. */
   readonly dropped: string[];
   /** Which of the members that change the price went upstream. */
@@ -130,12 +132,14 @@ function prepared(
   { key, index }: KeyChoice,
   variant: Variant,
 ): Prepared | null {
-  const { channel, translated } = target;
-  // Only an upstream of the client's own dialect can know how.
-  const compaction = original.compaction === undefined ? null : translated || variant.summary ? 'summary' : 'native';
+  const { channel, translated, bridged } = target;
+  // Only an upstream of the client's own dialect can know how, and what it answers must pass.
+  const isPlain = translated || bridged || variant.summary;
+  const compaction = original.compaction === undefined ? null : isPlain ? 'summary' : 'native';
   const dropped: string[] = [];
   const requested = compaction === 'summary' ? asSummary(original) : original;
   const parsed = target.agentLines.length === 0 ? requested : withoutAgentLines(requested, target, dropped);
+  if (bridged && parsed.stream) dropped.push(inOnePiece);
   const settings = requestedOf(parsed);
   const modifiers =
     settings === noFeatures ? target.defaultTerms : sentModifiers(settings, target.offer, parsed, target.options);
@@ -162,7 +166,8 @@ function prepared(
     (translated
       ? sent.translateResponse === undefined
       : restore !== null || (target.hasOwnForm && !requestsSeveral(parsed))) ||
-    target.isReshaped;
+    target.isReshaped ||
+    bridged;
   return {
     call: {
       url: compaction === 'native' ? compactionAddress(parsed, url) : url,
@@ -188,6 +193,7 @@ function prepared(
     needsTranslation,
     namesKept: target.namesKept && !needsTranslation,
     usageRequested: target.requestsUsage && !requestsUsage(parsed),
+    streams: target.place.stream,
     dropped,
     modifiers: sent.modifiers,
     auth: target.adapter?.auth,
@@ -196,6 +202,8 @@ function prepared(
     custom: sent.custom ?? null,
   };
 }
+
+const inOnePiece = '/stream: the upstream answers in one piece';
 
 const requestsUsage = ({ body: { stream_options: options } }: ParsedRequest): boolean =>
   options !== undefined && record(options)?.include_usage === true;
@@ -351,6 +359,11 @@ function editsOf(target: Target, asking: Asking): Edits {
       )
         edits = mergeEdits(edits, edit.run(source, dropped));
   }
+  if (target.bridged)
+    edits = mergeEdits(
+      edits,
+      bridgeEdits(target, { members: body, exact: () => exactBody(parsed) }, edits, dropped),
+    );
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));

@@ -179,7 +179,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
           return this.failed(asAppError(error));
         }
         if ('kind' in reached) {
-          core.firstBytes.note(channel.id, prepared.upstreamModel, parsed.stream, core.now() - requestedMs);
+          core.firstBytes.note(channel.id, prepared.upstreamModel, prepared.streams, core.now() - requestedMs);
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, parsed.model, key.index);
           if (plan.conversation !== null)
             core.affinity.store(plan.conversation, channel.id, plan.keepsKey ? key.index : -1);
@@ -210,16 +210,15 @@ export abstract class Sender<T extends { readonly kind: string }> {
    */
   private isOwed(
     { failure, hasResponse }: FailedAttempt,
-    { channel, upstreamModel }: Prepared,
+    { channel, upstreamModel, streams }: Prepared,
     sentMs: number,
   ): boolean {
-    const { core, disconnect, reservation } = this;
-    const { stream } = reservation.parsed;
+    const { core, disconnect } = this;
     if (!disconnect.isDisconnected || disconnect.cutBy() !== null) return false;
     if (hasResponse) return true;
     if (failure.sent !== true) return false;
     const waitedMs = (disconnect.leftMs ?? core.now()) - sentMs;
-    return waitedMs <= core.firstBytes.hangsAfterMs(channel.id, upstreamModel, stream);
+    return waitedMs <= core.firstBytes.hangsAfterMs(channel.id, upstreamModel, streams);
   }
 
   private failed(error: AppError | null = null): Failed {
@@ -422,16 +421,16 @@ const fastOperations: ReadonlySet<string> = new Set(['chat', 'completions', 'emb
 export function firstByteTimeout(
   { health }: Pick<SendCore, 'health'>,
   { parsed, plan }: Reservation,
-  { channel, known }: Prepared,
+  { channel, known, streams }: Prepared,
   attempts: readonly AttemptSummary[],
 ): number {
   // A limit of the channel itself applies whichever others there are.
   const { first_byte_seconds: both, first_event_seconds: event, first_answer_seconds: answer } = channel.setting;
-  const own = (parsed.stream ? event : answer) ?? both;
+  const own = (streams ? event : answer) ?? both;
   if (typeof own === 'number' && own > 0) return own * 1000;
   if (plan.candidates.length === 1 || !fastOperations.has(parsed.operation)) return Number.POSITIVE_INFINITY;
   const { firstEventMs, firstAnswerMs } = plan.settings;
-  const limit = parsed.stream ? firstEventMs : firstAnswerMs;
+  const limit = streams ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // An unknown model is assumed to think.
   const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';

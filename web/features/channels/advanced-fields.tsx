@@ -125,6 +125,26 @@ function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'prov
   );
 }
 
+function StreamsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const selected = setting?.upstream_streams;
+  return (
+    <SelectField
+      label={t('channels.upstreamStreams')}
+      help={t('channels.upstreamStreamsHelp')}
+      value={selected === 'always' || selected === 'never' ? selected : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.upstreamStreamsUsual')],
+        ['always', t('channels.upstreamStreamsAlways')],
+        ['never', t('channels.upstreamStreamsNever')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'upstream_streams', value) })}
+    />
+  );
+}
+
 const wholeBounds = { integer: true, min: 1 } as const;
 const secondsBounds = { integer: true, min: 1, max: 86_400 } as const;
 /** What is no number yet stays as it is typed, and its field says so. */
@@ -276,6 +296,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <ChannelOptions form={form} onChange={onChange} />
         <DialectField form={form} provider={provider} onChange={onChange} />
         <SystemMessagesField {...both} />
+        <StreamsField {...both} />
         <UnknownIdsField {...both} />
       </Part>
       <Part title={t('channels.partUpstream')}>
