@@ -27,9 +27,9 @@ test('the members that a channel allows can be set, and other settings stay', as
     expect(await setting()).toBe('');
     await runner.run(['channel', 'edit', 'one', '--system-messages', 'first']);
     expect(JSON.parse(await setting())).toEqual({ system_messages: 'first' });
-    await runner.run(['channel', 'edit', 'one', '--system-messages', 'default', '--upstream-streams', 'never']);
+    await runner.run(['channel', 'edit', 'one', '--system-messages', 'default', '--streams', 'never']);
     expect(JSON.parse(await setting())).toEqual({ upstream_streams: 'never' });
-    await runner.run(['channel', 'edit', 'one', '--upstream-streams', 'default']);
+    await runner.run(['channel', 'edit', 'one', '--streams', 'default']);
     expect(await setting()).toBe('');
     await runner.run([
       'channel',
@@ -61,7 +61,7 @@ test('the members that a channel allows can be set, and other settings stay', as
       ['--off-after', '5/1/1/1'],
       ['--key-mode', 'maybe'],
       ['--system-messages', 'maybe'],
-      ['--upstream-streams', 'maybe'],
+      ['--streams', 'maybe'],
       ['--cache-marks', 'maybe'],
       ['--unknown-ids', 'maybe'],
     ])

@@ -36,9 +36,7 @@ afterAll(async () => {
 });
 
 const open = async (models: string, setting: object, more: object = {}): Promise<void> => {
-  channels.push(
-    await gateway.channel(upstream.url, { type: 199, models, setting: JSON.stringify(setting), ...more }),
-  );
+  channels.push(await gateway.channel(upstream.url, { type: 199, models, setting: JSON.stringify(setting), ...more }));
 };
 
 const streamsIn = ({ path, body }: Pick<Received, 'path' | 'body'>): boolean => {
@@ -117,8 +115,7 @@ test.each(pairs)('%s client, %s upstream: the other kind of answer', async (clie
   }
 });
 
-const chat = (stream: boolean, more: object = {}) =>
-  gateway.chat(key, { model: 'one', stream, messages, ...more }, {});
+const chat = (stream: boolean, more: object = {}) => gateway.chat(key, { model: 'one', stream, messages, ...more }, {});
 const sent = () => upstream.requests.map(({ body }) => JSON.parse(String(body)));
 const frames = (response: ServerResponse, ...events: readonly object[]) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -56,10 +56,22 @@ test.each([
   [33, 'us.meta.llama4-scout-17b-instruct-v1:0', {}, false],
   [33, 'us.meta.llama4-scout-17b-instruct-v1:0', { upstream_streams: 'always' }, true],
   [1, 'gpt-5-pro', {}, false],
-  [1, 'gpt-5-pro-max', {}, true],
+  [1, 'gpt-5-pro-2025-10-06', {}, false],
+  [1, 'gpt-5-prompt', {}, true],
   [1, 'gpt-5', { upstream_streams: 'never' }, false],
   [1, 'gpt-5', { upstream_streams: 'sometimes' }, true],
   [43, 'gpt-5-pro', {}, true],
 ])('type %d, %s, %j: whether an answer can be stopped in the middle', (type, model, setting, stops) => {
-  expect(new Offers([[channel, { ...channel, type, setting }]], model, options).stopOnCancel).toBe(stops);
+  expect(
+    new Offers(
+      [
+        [
+          { ...channel, type: 43 },
+          { ...channel, type, setting },
+        ],
+      ],
+      model,
+      options,
+    ).stopOnCancel,
+  ).toBe(stops);
 });

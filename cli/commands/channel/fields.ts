@@ -148,7 +148,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const tiers = wordOf(flags, 'allowTiers', 'allow-tiers', ['on', 'off']);
   const marks = wordOf(flags, 'cacheMarks', 'cache-marks', ['on', 'off']);
   const order = wordOf(flags, 'systemMessages', 'system-messages', ['first', 'anywhere', 'default']);
-  const streams = wordOf(flags, 'upstreamStreams', 'upstream-streams', ['always', 'never', 'default']);
+  const streams = wordOf(flags, 'streams', 'streams', ['always', 'never', 'default']);
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const keys = wordOf(flags, 'keyMode', 'key-mode', ['turn', 'random']);
   const first = wholeNumber(text(flags.firstByteSeconds), '--first-byte-seconds');
@@ -156,7 +156,11 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const off = text(flags.offAfter);
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
-  if ([tiers, marks, order, streams, ids, keys, first, idle, off, region, spoken].every((setting) => setting === undefined))
+  if (
+    [tiers, marks, order, streams, ids, keys, first, idle, off, region, spoken].every(
+      (setting) => setting === undefined,
+    )
+  )
     return undefined;
   const next = JSON.parse(before || '{}') as Record<string, unknown>;
   const put = (name: string, setting: string | number | undefined, value: unknown) => {

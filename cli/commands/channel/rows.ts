@@ -34,9 +34,9 @@ const fields: readonly Flag[] = [
     en: 'where the upstream takes system messages: first, anywhere, default',
   },
   {
-    flag: '--upstream-streams <mode>',
-    zh: '上游是否以流式回答，与客户端的要求无关：always、never、default',
-    en: 'whether the upstream streams, whatever clients ask for: always, never, default',
+    flag: '--streams <mode>',
+    zh: '上游的回答方式是否为流式：always、never、default',
+    en: 'whether the upstream streams: always, never, default',
   },
   {
     flag: '--unknown-ids <mode>',

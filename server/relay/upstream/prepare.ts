@@ -360,10 +360,7 @@ function editsOf(target: Target, asking: Asking): Edits {
         edits = mergeEdits(edits, edit.run(source, dropped));
   }
   if (target.bridged)
-    edits = mergeEdits(
-      edits,
-      bridgeEdits(target, { members: body, exact: () => exactBody(parsed) }, edits, dropped),
-    );
+    edits = mergeEdits(edits, bridgeEdits(target, { members: body, exact: () => exactBody(parsed) }, edits, dropped));
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
