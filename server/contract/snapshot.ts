@@ -45,6 +45,16 @@ export interface PeriodUse {
   readonly used: number;
 }
 
+/** How the tightest of a caller's rate limits of one kind stands. */
+export interface RateUse {
+  readonly kind: 'requests' | 'tokens';
+  readonly limit: number;
+  /** What is left of it; on one of several machines that share it without a counter in common, what is left of this one's part. */
+  readonly remaining: number;
+  /** Milliseconds until all of it is there again. */
+  readonly resetMs: number;
+}
+
 /** How much of a key's budget is used; what open requests hold is not. */
 export interface BudgetUse {
   readonly period: Period;

@@ -1,5 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { Text } from '../contract/enum.ts';
+import type { RateUse } from '../contract/snapshot.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, Reasoning, UpstreamError, Usage } from './canonical.ts';
 import type { ProtocolDefinition } from './definition.ts';
 import type { Markers } from './shared/markers.ts';
@@ -86,6 +87,8 @@ export interface ClientError {
     /** Epoch seconds; null = not known, or never. */
     readonly resetsAt: number | null;
     readonly seconds: number | null;
+    /** The rate limit that was reached. */
+    readonly rate?: RateUse;
   };
   /** What the dialect's form of a refusal says besides: when it is over (epoch seconds), or how long to wait (seconds). */
   readonly resetsAt?: number;

@@ -1,5 +1,5 @@
 /** What the relay needs to know of a dialect besides encoding and decoding it: its paths, members, headers, lists and habits, so that no other module depends on which dialect it is. */
-import type { BudgetUse } from '../contract/snapshot.ts';
+import type { BudgetUse, RateUse } from '../contract/snapshot.ts';
 import type { ChatRequest } from './canonical.ts';
 import type { Target } from './target.ts';
 
@@ -240,6 +240,8 @@ export interface ProtocolDefinition {
   readonly wantedContext?: (headers: Headers, body: Members) => number;
   /** The query of a client's address is part of its request. */
   readonly passesQuery?: true;
+  /** How the limits of the caller stand, as headers in the words of the dialect's maker; absent = in OpenAI's. @param nowMs of the wall clock; null = not known. */
+  readonly rateHeaders?: (uses: readonly RateUse[], nowMs: number | null) => Readonly<Record<string, string>>;
   /** What clients show of their key's budgets, the shorter period first, as headers of an answer; absent = they show none. */
   readonly budgetHeaders?: (budgets: readonly BudgetUse[]) => Readonly<Record<string, string>>;
   /** Beginning of headers that mean something to this dialect alone. */

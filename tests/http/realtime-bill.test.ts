@@ -111,6 +111,23 @@ test('where the upstream does not say, what was delivered is counted: words, sou
   expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_input: 20, audio_output: 60 });
 });
 
+test('what the account of the upstream has left is not said, and words of that name pass', async () => {
+  const said = '"rate_limits.updated"';
+  upstream.script({
+    answer(answer) {
+      answer.print(said);
+      answer.done(realtimeUsage(10, 5));
+    },
+  });
+  const { send, untilEvent, leave, received } = await converse();
+  send(ask);
+  await untilEvent('response.done');
+  expect(received.map(({ type }) => type)).not.toContain('rate_limits.updated');
+  expect(received.find(({ type }) => type === 'response.output_text.delta')).toMatchObject({ delta: said });
+  leave();
+  await ended();
+});
+
 test('an upstream that goes without a word has its delivered answer charged', async () => {
   upstream.script({ answer: (answer) => answer.print(words(100)) });
   const { send, untilEvent, closed } = await converse();

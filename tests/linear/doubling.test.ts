@@ -62,6 +62,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ...['canonical', 'codec', 'definition', 'registry', 'target'].map(
     (name) => [`protocols/${name}.ts`, 'types and tables'] as const,
   ),
+  ['protocols/rate-headers.ts', 'numbers of our own limits'],
   ['protocols/refusals.ts', 'a table of our own refusals'],
   ['protocols/shared/answer-losses.ts', 'looks at each event once, and keeps a list with a bound'],
   ['providers/knowledge/own-hosts.ts', 'names and addresses that the operator configured'],
@@ -107,6 +108,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'responses',
     'row',
     'second-dialects',
+    'streams',
     'target',
     'tool-types',
     'vertex',

@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RedisServer, redisInstalled, startRedis } from '../../scripts/servers/redis.ts';
 import { createRedis, redisAt } from '../../server/cluster/redis.ts';
+import type { AppError } from '../../server/contract/errors.ts';
 import { Limits } from '../../server/relay/admission/limits.ts';
 import {
   createSiteRates,
@@ -117,6 +118,27 @@ test('one window that refuses counts in none; what was not let in after all is t
   expect(await attempts(b.rates, principal({ rpm: 3 }))).toBe('limit_rpm');
 });
 
+test('what is left is said of the whole site, and of the tightest limit', async () => {
+  const settings = settingsWith({ groupLimits: new Map([['small', { rpm: 5, tpm: 1000, concurrency: 0 }]]) });
+  const [a, b] = [await machine(settings), await machine(settings)];
+  const who = principal({ rpm: 50, tpm: 300 }, 'small');
+  await attempts(a.rates, who, 40, 60);
+  const second = (await attempts(b.rates, who, 10, 40)) as SiteVisit;
+  expect(second.rates()).toEqual([
+    { kind: 'requests', limit: 5, remaining: 3, resetMs: 60_000 },
+    { kind: 'tokens', limit: 300, remaining: 150, resetMs: 60_000 },
+  ]);
+  const visited = (await attempts(a.rates, principal({ rpm: 9 }))) as SiteVisit;
+  expect(visited.rates()).toEqual([{ kind: 'requests', limit: 9, remaining: 6, resetMs: 60_000 }]);
+  const refused = await a.rates
+    .enter(who)
+    .then(async (site) => {
+      await site?.reserve(200, 10);
+    })
+    .catch((error: AppError) => error.params);
+  expect(refused).toMatchObject({ limit: 300, remaining: 150 });
+});
+
 test('tokens: more than was asked is added, less is given back; a prompt larger than the limit goes alone', async () => {
   const [a, b] = [await machine(), await machine()];
   const who = principal({ tpm: 100 });
@@ -219,7 +241,12 @@ test('without anybody who counts for all, each of several machines lets in its p
   expect(admitted(principal({ rpm: 9 }))).toBe(6);
   // Where the site has counted, this machine does not refuse.
   expect(
-    admitted(principal({ rpm: 1 }), { reserve: () => null, ended: () => undefined, rollBack: () => undefined }),
+    admitted(principal({ rpm: 1 }), {
+      reserve: () => null,
+      ended: () => undefined,
+      rates: () => [],
+      rollBack: () => undefined,
+    }),
   ).toBe(100);
 });
 

@@ -68,6 +68,7 @@ test('a caller rejected for lack of money counts at no other machine of the site
   const visit = {
     reserve: () => null,
     ended: () => void messages.push('ended'),
+    rates: () => [],
     rollBack: () => void messages.push('withdrawn'),
   };
   gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });

@@ -36,6 +36,9 @@ const known = new Set([
   'response.create',
 ]);
 
+/** What the account of the upstream has left. */
+const accountLimit = { name: 'tokens', limit: 50_000, remaining: 49_950, reset_seconds: 0.06 };
+
 export function startRealtimeUpstream(script: RealtimeScript) {
   /** Events of the client, in order. */
   const received: Json[] = [];
@@ -90,6 +93,7 @@ export function startRealtimeUpstream(script: RealtimeScript) {
     };
     open.add(answer);
     send(socket, { type: 'response.created', response: { ...response('in_progress', null), output: [] } });
+    send(socket, { type: 'rate_limits.updated', rate_limits: [accountLimit] });
     current.script.answer(answer);
   };
   const open = new Set<Answer>();

@@ -1,5 +1,6 @@
 /** The habits of Anthropic's messages. */
 
+import type { RateUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
 import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
@@ -60,6 +61,7 @@ export const definition: ProtocolDefinition = {
     if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'nothing';
     return thinking.display === 'omitted' ? 'seals' : 'words';
   },
+  rateHeaders,
   countOperation: 'count_tokens',
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
@@ -104,3 +106,16 @@ export const definition: ProtocolDefinition = {
     maxTokens: (settings, model, requested) => settings.claudeMaxTokens(model, requested),
   },
 };
+
+/** Source: https://platform.claude.com/docs/en/api/rate-limits#response-headers */
+function rateHeaders(uses: readonly RateUse[], nowMs: number | null): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { kind, limit, remaining, resetMs } of uses) {
+    const name = `anthropic-ratelimit-${kind}`;
+    headers[`${name}-limit`] = String(limit);
+    headers[`${name}-remaining`] = String(remaining);
+    if (nowMs !== null)
+      headers[`${name}-reset`] = `${new Date(Math.ceil((nowMs + resetMs) / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+  }
+  return headers;
+}

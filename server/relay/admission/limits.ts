@@ -9,11 +9,11 @@ import { createWindows, ringCells, type Windows } from '../../billing/balances/r
 import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';
 import { RateSlot, UserSlot } from '../../billing/balances/slot.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
-import type { NodeCount, RateLimits } from '../../contract/snapshot.ts';
+import type { NodeCount, RateLimits, RateUse } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import type { SiteVisit } from './site-rates.ts';
+import { type SiteVisit, tightest } from './site-rates.ts';
 
 /** Where a request is counted that is about to be read. */
 export interface Entering {
@@ -43,6 +43,8 @@ export interface Admission {
   /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
   turn(spent: number): void;
   ended(tokens: number, success: boolean): void;
+  /** How the limits of its caller stand, with this request counted: for each kind the one of which the least is left. */
+  rates(): readonly RateUse[];
   /** It never ran, and counts in nothing. */
   rollBack(): void;
 }
@@ -55,8 +57,11 @@ export const unlimited: Admission = {
   release: () => undefined,
   turn: () => undefined,
   ended: () => undefined,
+  rates: () => noRates,
   rollBack: () => undefined,
 };
+
+const noRates: readonly RateUse[] = [];
 
 export interface LimitsDeps {
   readonly state: Pick<RelayState, 'settings'>;
@@ -92,8 +97,17 @@ const minuteMs = 60_000;
 /** It is unknown when a running request will end. */
 const concurrencySeconds = 1;
 
-function reject(code: ErrorCode, who: string, limit: number, waitMs: number): never {
-  throw new AppError(code, { who, limit, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+interface Refusing {
+  /** Whose limit it is. */
+  readonly who: string;
+  readonly limit: number;
+  /** What is left of it. */
+  readonly remaining: number;
+  readonly waitMs: number;
+}
+
+function reject(code: ErrorCode, { waitMs, ...params }: Refusing): never {
+  throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
 }
 
 export class Limits {
@@ -170,6 +184,23 @@ interface CountedUser {
   /** Where the user's requests are counted, 0 = they are not. */
   readonly counted: number;
   readonly rule: ModelRequestRule | null;
+}
+
+interface Standing {
+  /** 0 = there is none. */
+  readonly limit: number;
+  /** This machine's part of it. */
+  readonly share: number;
+  readonly windows: Windows;
+  readonly ring: number;
+  readonly now: number;
+}
+
+/** Under the lock of the ring. */
+function useOf(kind: RateUse['kind'], { limit, share, windows, ring, now }: Standing): readonly RateUse[] {
+  if (limit === 0) return noRates;
+  const remaining = Math.max(0, share - windows.total(ring, now));
+  return [{ kind, limit, remaining, resetMs: windows.waitMs(ring, 0, now) }];
 }
 
 class CountedAdmission implements Admission {
@@ -282,6 +313,28 @@ class CountedAdmission implements Admission {
     this.site?.ended(tokens, success);
   }
 
+  rates(): readonly RateUse[] {
+    const { limits, scopes, site, visits } = this;
+    if (site !== undefined) return site.rates();
+    if (visits.length === 0 && scopes.every(({ limits: { rpm, tpm } }) => rpm === 0 && tpm === 0)) return noRates;
+    const now = limits.monoNow();
+    this.lock();
+    try {
+      const uses = scopes.flatMap(({ requests, tokens, limits: { rpm, tpm } }) => [
+        ...this.use('requests', rpm, requests, now),
+        ...this.use('tokens', tpm, tokens, now),
+      ]);
+      return tightest([...uses, ...(visits.at(-1)?.uses(now) ?? noRates)]);
+    } finally {
+      this.unlock();
+    }
+  }
+
+  private use(kind: RateUse['kind'], limit: number, ring: number, now: number): readonly RateUse[] {
+    const { limits } = this;
+    return useOf(kind, { limit, share: limits.share(limit, 'recent'), windows: limits.windows, ring, now });
+  }
+
   rollBack(): void {
     if (this.reservedMs !== 0) this.release();
     this.lock();
@@ -314,17 +367,23 @@ class CountedAdmission implements Admission {
   private checkConcurrency({ slot, name, limits }: Scope): void {
     const max = this.limits.share(limits.concurrency, 'live');
     if (max > 0 && this.limits.memory.get(slot + RateSlot.running) >= max)
-      reject('limit_concurrency', name, limits.concurrency, concurrencySeconds * 1000);
+      reject('limit_concurrency', {
+        who: name,
+        limit: limits.concurrency,
+        remaining: 0,
+        waitMs: concurrencySeconds * 1000,
+      });
   }
 
   /** @throws AppError limit_rpm, limit_tpm */
   private checkRates({ requests, tokens, name, limits }: Scope, now: number): void {
     const { windows } = this.limits;
     const [rpm, tpm] = [this.limits.share(limits.rpm, 'recent'), this.limits.share(limits.tpm, 'recent')];
+    const full = { who: name, remaining: 0 };
     if (rpm > 0 && windows.total(requests, now) + 1 > rpm)
-      reject('limit_rpm', name, limits.rpm, windows.waitMs(requests, rpm - 1, now));
+      reject('limit_rpm', { ...full, limit: limits.rpm, waitMs: windows.waitMs(requests, rpm - 1, now) });
     if (tpm > 0 && windows.total(tokens, now) >= tpm)
-      reject('limit_tpm', name, limits.tpm, windows.waitMs(tokens, tpm - 1, now));
+      reject('limit_tpm', { ...full, limit: limits.tpm, waitMs: windows.waitMs(tokens, tpm - 1, now) });
   }
 
   /**
@@ -342,10 +401,11 @@ class CountedAdmission implements Admission {
     const sum = windows.total(tokens, now);
     if (sum + scope.taken <= tpm) return;
     const rest = Math.max(0, tpm - Math.max(1, prompt));
-    if (sum > rest) reject('limit_tpm', name, limits.tpm, windows.waitMs(tokens, rest, now));
+    const left = { who: name, limit: limits.tpm, remaining: Math.max(0, tpm - sum) };
+    if (sum > rest) reject('limit_tpm', { ...left, waitMs: windows.waitMs(tokens, rest, now) });
     const cappedMs = memory.get(slot + RateSlot.cappedMs);
     if (cappedMs !== 0 && now - cappedMs < windows.spanMs)
-      reject('limit_tpm', name, limits.tpm, concurrencySeconds * 1000);
+      reject('limit_tpm', { ...left, waitMs: concurrencySeconds * 1000 });
     scope.taken = Math.max(prompt, tpm - sum);
     scope.cappedMs = now;
   }
@@ -414,6 +474,13 @@ class UserVisit {
     windows.add(good, 1, now);
   }
 
+  uses(now: number): readonly RateUse[] {
+    const { limits, windows, rule, all, good } = this;
+    const use = (limit: number, ring: number) =>
+      useOf('requests', { limit, share: limits.share(limit, 'recent'), windows, ring, now });
+    return [...use(rule.total, all), ...use(rule.success, good)];
+  }
+
   /** It never ran. */
   rollBack(): void {
     this.takeBack(this.all);
@@ -429,7 +496,7 @@ class UserVisit {
     const own = this.limits.share(limit, 'recent');
     if (own === 0 || windows.total(ring, now) < own) return;
     const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, own - 1, now) / 1000));
-    throw new AppError(code, { limit, minutes: rule.periodMs / minuteMs, seconds });
+    throw new AppError(code, { limit, remaining: 0, minutes: rule.periodMs / minuteMs, seconds });
   }
 
   /** Counting has started over where the rule was changed meanwhile. */

@@ -3,7 +3,7 @@
  * `windows.ts`, by that server's clock: thirty slots of a span, too long by one at most, never too short.
  */
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
-import type { RateLimits } from '../../contract/snapshot.ts';
+import type { RateLimits, RateUse } from '../../contract/snapshot.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
@@ -12,6 +12,8 @@ export interface SiteVisit {
   /** Takes what it may use of the tokens per minute. @returns null where no shared counter has to be asked. @throws AppError limit_tpm */
   reserve(prompt: number, output: number): Promise<void> | null;
   ended(tokens: number, success: boolean): void;
+  /** How the limits stood when it was counted. */
+  rates(): readonly RateUse[];
   /** It never ran. */
   rollBack(): void;
 }
@@ -65,11 +67,12 @@ end
 `;
 
 /**
- * All windows have room and it is counted in all, or it is counted in none. Answers 0, the time and what was added to each, or
- * which one refuses and how long it does. Who took what was left is noted for as long as that counts.
+ * All windows have room and it is counted in all, or it is counted in none. Answers 0, the time, what was added to each and
+ * what each holds with it, or which one refuses, how long it does and what it holds. Who took what was left is noted for as
+ * long as that counts.
  */
 const enter = `${ring}
-local added = {}
+local added, sums = {}, {}
 for at = 1, #KEYS do
   local span, most = tonumber(ARGV[at * 4 - 3]), tonumber(ARGV[at * 4 - 2])
   local adds, least = tonumber(ARGV[at * 4 - 1]), tonumber(ARGV[at * 4])
@@ -79,18 +82,20 @@ for at = 1, #KEYS do
   if most >= 0 and sum + math.max(adds, least) > most then
     local rest = math.max(0, most - least)
     if sum > rest then
+      local held = sum
       table.sort(kept, function(one, other) return one[1] < other[1] end)
       for _, slot in ipairs(kept) do
         sum = sum - slot[2]
-        if sum <= rest then return { at, math.max(1, math.ceil((slot[1] + 1) * width + span - now)) } end
+        if sum <= rest then return { at, math.max(1, math.ceil((slot[1] + 1) * width + span - now)), held } end
       end
-      return { at, span }
+      return { at, span, held }
     end
     if least < adds then
-      if redis.call('EXISTS', KEYS[at] .. ':capped') == 1 then return { at, 1000 } end
+      if redis.call('EXISTS', KEYS[at] .. ':capped') == 1 then return { at, 1000, sum } end
       added[at] = -math.max(least, most - sum)
     end
   end
+  sums[at] = sum + math.abs(added[at])
 end
 for at = 1, #KEYS do
   local span = tonumber(ARGV[at * 4 - 3])
@@ -98,6 +103,7 @@ for at = 1, #KEYS do
   redis.call('HINCRBY', KEYS[at], math.floor(now / (span / slots)), math.abs(added[at]))
   redis.call('PEXPIRE', KEYS[at], math.ceil(span * 2))
 end
+for at = 1, #KEYS do added[#KEYS + at] = sums[at] end
 return { 0, now, unpack(added) }`;
 
 /** More is counted now; less is taken back where it was counted, as long as it still counts. Who took what was left has ended. */
@@ -176,6 +182,28 @@ function visitWindows({ user }: Principal, settings: RelaySettings): readonly Wi
   return [visits('all', 'limit_requests', rule.total), visits('good', 'limit_successes', rule.success)];
 }
 
+/** Of each kind the limit of which the least is left. */
+export function tightest(uses: Iterable<RateUse>): readonly RateUse[] {
+  let requests: RateUse | null = null;
+  let tokens: RateUse | null = null;
+  for (const use of uses) {
+    const other = use.kind === 'requests' ? requests : tokens;
+    if (other !== null && other.remaining <= use.remaining) continue;
+    if (use.kind === 'requests') requests = use;
+    else tokens = use;
+  }
+  return [requests, tokens].filter((use) => use !== null);
+}
+
+const isOfTokens = ({ key }: Window): boolean => key.endsWith(':tokens');
+
+/** As it stood when it was counted: all of it is there again when that has left the window. */
+function useOf({ window, held }: Counted): readonly RateUse[] {
+  if (window.max < 0) return [];
+  const kind = isOfTokens(window) ? 'tokens' : 'requests';
+  return [{ kind, limit: window.max, remaining: Math.max(0, window.max - held), resetMs: window.spanMs }];
+}
+
 const isGood = ({ key }: Window): boolean => key.includes(':good:');
 
 export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
@@ -191,11 +219,13 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
     const window = windows[refusing - 1];
     if (window !== undefined) {
       const { code, params } = window.rejected();
-      throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(found / 1000)) });
+      const remaining = Math.max(0, window.max - (added[0] ?? window.max));
+      throw new AppError(code, { ...params, remaining, seconds: Math.max(1, Math.ceil(found / 1000)) });
     }
     return windows.map((each, at) => {
       const amount = added[at] ?? each.adds;
-      return { window: each, amount: Math.abs(amount), atMs: found, capped: amount < 0 };
+      const held = added[windows.length + at] ?? each.max;
+      return { window: each, amount: Math.abs(amount), held, atMs: found, capped: amount < 0 };
     });
   };
   const change = (all: readonly Counted[], by: (one: Counted) => number): void => {
@@ -225,6 +255,7 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
         scopes.map(({ name, key }) => ({
           window: tokenWindow(name, key, 0, 0, 0),
           amount: 0,
+          held: 0,
           atMs: enteredMs,
           capped: false,
         }));
@@ -246,6 +277,12 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
             tokens = taken ?? noTokens();
           });
         },
+        rates() {
+          // What it reserved since is the later count.
+          const later = tokens.filter(({ window }) => window.max >= 0);
+          const earlier = all.filter(({ window }) => later.length === 0 || !isOfTokens(window));
+          return tightest([...earlier, ...later].flatMap(useOf));
+        },
         ended: (used, success) =>
           end(
             ({ window }) => (isGood(window) && !success ? -window.adds : 0),
@@ -265,6 +302,8 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
 interface Counted {
   readonly window: Window;
   readonly amount: number;
+  /** What was in the window then. */
+  readonly held: number;
   /** By the clock of the server that counts. */
   readonly atMs: number;
   /** It took what was left. */

@@ -2,6 +2,7 @@
 import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import type { StreamTransform } from '../../protocols/codec.ts';
+import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { reportedUsage } from '../admission/meter.ts';
@@ -102,7 +103,7 @@ async function reject(
   const { parsed } = reservation;
   const { clientError: error, retryAfter } = await closeFailed(core, reservation, outcome, disconnect);
   const response = errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfter);
-  const headers = ownHeaders(reservation, outcome.attempts);
+  const headers = ownHeaders(core, reservation, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
 }
@@ -171,7 +172,7 @@ function bytes(
       }
     },
   });
-  return new Response(body, { status: served, headers: headersOf(reservation, outcome.attempts, response) });
+  return new Response(body, { status: served, headers: headersOf(core, reservation, outcome.attempts, response) });
 }
 
 /** Whatever 2xx the upstream chose: a client is served all of it, and a 206 or 226 would mean a part to caches on the way. */
@@ -201,7 +202,7 @@ function whole(
   // All that can go wrong with the response comes before its bill.
   const shape = text === null ? null : transformFor(reservation);
   const chunk = inForm(reservation, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
-  const headers = headersOf(reservation, outcome.attempts, response);
+  const headers = headersOf(core, reservation, outcome.attempts, response);
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);
   else if (parsed.stream) addStreamHeaders(headers, shape);
   else headers['content-type'] = 'application/json; charset=utf-8';
@@ -314,7 +315,7 @@ async function collected(
           reservation,
           translatedBody(reservation, stream.frameRelay.events(), core.now(), outcome.prepared.dropped),
         );
-  const headers = broken ? null : ownHeaders(reservation, outcome.attempts);
+  const headers = broken ? null : ownHeaders(core, reservation, outcome.attempts);
   const durable = closeRequest(core, reservation, { prepared: outcome.prepared, attempts, body }, end);
   disconnect.upstream.abort();
   if (headers === null) {
@@ -336,7 +337,7 @@ function streamed(
   const { prepared, stream, response } = outcome;
   if (prepared.namesKept) noteKept(core.affinity, reservation, prepared, { id: stream.frameRelay.responseId });
   const relay = new ResponseStream(core, reservation, disconnect, outcome);
-  const headers = ownHeaders(reservation, outcome.attempts);
+  const headers = ownHeaders(core, reservation, outcome.attempts);
   addPassedHeaders(headers, response);
   addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: served, headers });
@@ -356,7 +357,7 @@ function waitingStream(
   });
   const relay = new ResponseStream(core, reservation, disconnect, opening);
   const headers: Record<string, string> = { 'x-oneapi-request-id': reservation.parsed.requestId };
-  addBudgets(headers, reservation);
+  addLimits(core, headers, reservation);
   addStreamHeaders(headers, relay.transform);
   return new Response(relay.readable(), { status: served, headers });
 }
@@ -368,11 +369,12 @@ const passedHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id']
 
 /** @param attempts attempts, for the trace. */
 function headersOf(
+  core: Pick<StreamDeps, 'now'>,
   reservation: Reservation,
   attempts: readonly AttemptSummary[],
   response: Response,
 ): Record<string, string> {
-  const headers = ownHeaders(reservation, attempts);
+  const headers = ownHeaders(core, reservation, attempts);
   const type = response.headers.get('content-type');
   if (type !== null) headers['content-type'] = safeType(type);
   addPassedHeaders(headers, response);
@@ -391,11 +393,15 @@ function addStreamHeaders(headers: Record<string, string>, shape: StreamTransfor
   headers['x-accel-buffering'] = 'no';
 }
 
-function ownHeaders(reservation: Reservation, attempts: readonly AttemptSummary[]): Record<string, string> {
+function ownHeaders(
+  core: Pick<StreamDeps, 'now'>,
+  reservation: Reservation,
+  attempts: readonly AttemptSummary[],
+): Record<string, string> {
   const { parsed, plan } = reservation;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
   addCost(headers, reservation);
-  addBudgets(headers, reservation);
+  addLimits(core, headers, reservation);
   if (plan.trace !== null) {
     const tried = attempts.map(({ channelId }) => channelId);
     const skipped = reservation.skipped?.map(({ channelId, error }) => `${channelId} ${error.code}`) ?? [];
@@ -403,6 +409,13 @@ function ownHeaders(reservation: Reservation, attempts: readonly AttemptSummary[
     headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}${rest}`;
   }
   return headers;
+}
+
+/** What the caller has left of its rates, and of its budgets. */
+function addLimits({ now }: Pick<StreamDeps, 'now'>, headers: Record<string, string>, reservation: Reservation): void {
+  const rates = reservation.admission.rates();
+  if (rates.length > 0) Object.assign(headers, rateHeaders(reservation.parsed.protocol, rates, now()));
+  addBudgets(headers, reservation);
 }
 
 /** As the bills before this one left them. */

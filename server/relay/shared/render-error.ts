@@ -1,10 +1,12 @@
 /** Errors in the shape of the caller's own dialect, in the caller's language, with the request id and nothing of the upstream's identity. */
 import type { Language } from '../../contract/enum.ts';
-import { type AppError, formatError } from '../../contract/errors.ts';
+import { type AppError, type ErrorCode, formatError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
 import { isOutOfMemory, shortageSeconds } from '../../contract/own-shortage.ts';
+import type { RateUse } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
+import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { refusalAs, refusalHeaders, refusalReason } from '../../protocols/refusals.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { asAppError } from './defect.ts';
@@ -48,10 +50,26 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   };
 }
 
-function refusedBy({ code, params: { seconds, resets } }: AppError): Pick<ClientError, 'refused'> {
-  const reason = refusalReason(code);
+function refusedBy(error: AppError): Pick<ClientError, 'refused'> {
+  const { seconds, resets } = error.params;
+  const reason = refusalReason(error.code);
   if (reason === undefined) return {};
-  return { refused: { reason, resetsAt: numberOrNull(resets), seconds: numberOrNull(seconds) } };
+  const rate = rateIn(error);
+  const refused = { reason, resetsAt: numberOrNull(resets), seconds: numberOrNull(seconds) };
+  return { refused: rate === null ? refused : { ...refused, rate } };
+}
+
+const rateKinds: Partial<Record<ErrorCode, RateUse['kind']>> = {
+  limit_rpm: 'requests',
+  limit_requests: 'requests',
+  limit_successes: 'requests',
+  limit_tpm: 'tokens',
+};
+
+function rateIn({ code, params: { limit, remaining, seconds } }: AppError): RateUse | null {
+  const kind = rateKinds[code];
+  if (kind === undefined || typeof limit !== 'number' || typeof seconds !== 'number') return null;
+  return { kind, limit, remaining: numberOrNull(remaining) ?? 0, resetMs: seconds * 1000 };
 }
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
@@ -121,6 +139,7 @@ function errorOf(
       'content-type': jsonType,
       'x-oneapi-request-id': error.requestId,
       ...refusalHeaders(protocol, error),
+      ...(error.refused?.rate === undefined ? {} : rateHeaders(protocol, [error.refused.rate], null)),
       ...retryHeaders(error, retryAfter),
     },
   };

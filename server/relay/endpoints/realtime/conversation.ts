@@ -85,9 +85,9 @@ export interface Parties {
 
 type Frame = string | Uint8Array;
 
-/** Only these events of the upstream cost something, or report what something costs. */
+/** Only these events of the upstream cost something, or report what something costs, or what its account has left. */
 const billedEvents =
-  /"(?:response\.|(?:transcription_)?session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
+  /"(?:response\.|(?:transcription_)?session\.|error"|rate_limits\.|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
 
 interface Ending {
   readonly endReason: EndReason;
@@ -294,6 +294,8 @@ export class RealtimeConversation implements Conversation {
     if (this.#isOver) return;
     this.#firstByteMs ??= this.#core.now();
     const event = typeof data === 'string' && billedEvents.test(data) ? record(parseJson(data)) : null;
+    // The limits of the upstream's account are no business of its callers.
+    if (event?.type === 'rate_limits.updated') return;
     const isOwedNow = event !== null && this.#received(event);
     if (this.#isOver) return;
     if (this.#left !== null) {
