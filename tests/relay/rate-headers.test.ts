@@ -5,7 +5,7 @@ import { completion, type Received, sendJson } from '../support/upstream.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 const time = new VirtualTime();
-const bench = await sharedGateway({ relay: { timers: time, monoNow: () => time.now() } });
+const bench = await sharedGateway({ relay: { timers: time } });
 const { gateway, upstream, key: free } = bench;
 await gateway.option('SelfUseModeEnabled', 'true');
 

@@ -186,7 +186,7 @@ interface CountedUser {
   readonly rule: ModelRequestRule | null;
 }
 
-interface Standing {
+interface RateWindow {
   /** 0 = there is none. */
   readonly limit: number;
   /** This machine's part of it. */
@@ -197,7 +197,7 @@ interface Standing {
 }
 
 /** Under the lock of the ring. */
-function useOf(kind: RateUse['kind'], { limit, share, windows, ring, now }: Standing): readonly RateUse[] {
+function rateUse(kind: RateUse['kind'], { limit, share, windows, ring, now }: RateWindow): readonly RateUse[] {
   if (limit === 0) return noRates;
   const remaining = Math.max(0, share - windows.total(ring, now));
   return [{ kind, limit, remaining, resetMs: windows.waitMs(ring, 0, now) }];
@@ -332,7 +332,7 @@ class CountedAdmission implements Admission {
 
   private use(kind: RateUse['kind'], limit: number, ring: number, now: number): readonly RateUse[] {
     const { limits } = this;
-    return useOf(kind, { limit, share: limits.share(limit, 'recent'), windows: limits.windows, ring, now });
+    return rateUse(kind, { limit, share: limits.share(limit, 'recent'), windows: limits.windows, ring, now });
   }
 
   rollBack(): void {
@@ -477,7 +477,7 @@ class UserVisit {
   uses(now: number): readonly RateUse[] {
     const { limits, windows, rule, all, good } = this;
     const use = (limit: number, ring: number) =>
-      useOf('requests', { limit, share: limits.share(limit, 'recent'), windows, ring, now });
+      rateUse('requests', { limit, share: limits.share(limit, 'recent'), windows, ring, now });
     return [...use(rule.total, all), ...use(rule.success, good)];
   }
 

@@ -198,7 +198,7 @@ export function tightest(uses: Iterable<RateUse>): readonly RateUse[] {
 const isOfTokens = ({ key }: Window): boolean => key.endsWith(':tokens');
 
 /** As it stood when it was counted: all of it is there again when that has left the window. */
-function useOf({ window, held }: Counted): readonly RateUse[] {
+function rateUse({ window, held }: Counted): readonly RateUse[] {
   if (window.max < 0) return [];
   const kind = isOfTokens(window) ? 'tokens' : 'requests';
   return [{ kind, limit: window.max, remaining: Math.max(0, window.max - held), resetMs: window.spanMs }];
@@ -281,7 +281,7 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
           // What it reserved since is the later count.
           const later = tokens.filter(({ window }) => window.max >= 0);
           const earlier = all.filter(({ window }) => later.length === 0 || !isOfTokens(window));
-          return tightest([...earlier, ...later].flatMap(useOf));
+          return tightest([...earlier, ...later].flatMap(rateUse));
         },
         ended: (used, success) =>
           end(
