@@ -29,12 +29,32 @@ const fileOf = (env: Environment): string => join(configFolder(env), 'contexts.j
 export function readContexts(env: Environment): Contexts {
   const file = fileOf(env);
   if (!existsSync(file)) return none;
+  let content: unknown;
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Contexts;
+    content = JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     throw new AppError('usage', { detail: `${file} is not JSON` });
   }
+  if (!isContexts(content)) throw new AppError('usage', { detail: `${file} does not list gateways` });
+  return content;
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whoever edits it by hand, or whatever cut it off. */
+const isContexts = (value: unknown): value is Contexts =>
+  isObject(value) &&
+  typeof value.current === 'string' &&
+  isObject(value.contexts) &&
+  Object.values(value.contexts).every(isContext);
+
+const isContext = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.url === 'string' &&
+  typeof value.token === 'string' &&
+  typeof value.user === 'number' &&
+  (value.signedIn === undefined || typeof value.signedIn === 'string');
 
 export function writeContexts(env: Environment, contexts: Contexts): void {
   const file = fileOf(env);

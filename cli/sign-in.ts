@@ -1,4 +1,5 @@
 /** A program's sign-in to a remote gateway: asked for by a code, kept in the system's keyring or a 0600 file, renewed silently. */
+import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
@@ -183,33 +184,68 @@ async function forget(env: Environment, name: string): Promise<void> {
 }
 
 /** One terminal at a time: a refresh token that two exchange at once is lost for both. */
-async function locked<Result>(env: Environment, name: string, work: () => Promise<Result>): Promise<Result> {
+export async function locked<Result>(env: Environment, name: string, work: () => Promise<Result>): Promise<Result> {
   const file = `${fileOf(env, name)}.lock`;
+  // Two machines of one home may have a process of the same number.
+  const mark = `${process.pid} ${randomUUID()}`;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const until = Date.now() + lockWaitMs;
   for (;;) {
     try {
-      writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
+      writeFileSync(file, mark, { flag: 'wx', mode: 0o600 });
       break;
     } catch (error) {
-      if ((error as { code?: string }).code !== 'EEXIST') throw error;
-      if (isAbandoned(file)) rmSync(file, { force: true });
-      else if (Date.now() > until) throw new AppError('server_unreachable', { detail: file });
+      if (!isTaken(error)) throw error;
+      if (isAbandoned(file) && removeAbandoned(file)) continue;
+      if (Date.now() > until) throw new AppError('server_unreachable', { detail: file });
       else await Bun.sleep(50);
     }
   }
   try {
     return await work();
   } finally {
-    rmSync(file, { force: true });
+    if (holds(file, mark)) rmSync(file, { force: true });
   }
 }
+
+const isTaken = (error: unknown): boolean => (error as { code?: string }).code === 'EEXIST';
+
+/** One that stood still for long may find that its lock went to another. */
+function holds(file: string, mark: string): boolean {
+  try {
+    return readFileSync(file, 'utf8') === mark;
+  } catch {
+    return false;
+  }
+}
+
+/** @returns false = it is the turn of another. One waiter at a time, who looks once more: between the look of another and its removal a third may have made a lock of its own. */
+function removeAbandoned(file: string): boolean {
+  const turn = `${file}.turn`;
+  try {
+    writeFileSync(turn, '', { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    // Whoever had the turn was killed within it.
+    if (Date.now() - madeAt(turn) > lockStaleMs) rmSync(turn, { force: true });
+    return false;
+  }
+  try {
+    if (isAbandoned(file)) rmSync(file, { force: true });
+    return true;
+  } finally {
+    rmSync(turn, { force: true });
+  }
+}
+
+/** Epoch milliseconds; now for a file that is gone. */
+const madeAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 
 /** An agent that waits no longer kills the process that renews, and the next one does not wait for it. */
 function isAbandoned(file: string): boolean {
   try {
     if (Date.now() - statSync(file).mtimeMs > lockStaleMs) return true;
-    const holder = Number(readFileSync(file, 'utf8'));
+    const holder = Number.parseInt(readFileSync(file, 'utf8'), 10);
     // It may be about to write its number.
     if (!(holder > 0)) return false;
     process.kill(holder, 0);

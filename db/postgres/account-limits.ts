@@ -1,4 +1,6 @@
 /** Balance and use of a user or key in the ledger, and the leases of this node and the others. */
+import type { KeyFunds } from '../../server/contract/key-budgets.ts';
+import { periodStart } from '../../server/contract/period.ts';
 import type { Line } from './line.ts';
 
 /** @param tokenId null = the user's own. @returns null where there is no such account or key. */
@@ -19,6 +21,38 @@ export async function limitsOn(
         },
   ]);
   return (answer?.rows[0] as { limit: number | null; used: number } | undefined) ?? null;
+}
+
+interface FundsRow {
+  readonly balance: number;
+  readonly limit: number | null;
+  readonly used: number;
+  readonly dayAt: number;
+  readonly dayUsed: number;
+  readonly monthAt: number;
+  readonly monthUsed: number;
+}
+
+/** What the site's ledger says of a key and its user, whichever node holds it. @param now epoch seconds: sums of a period that is over count as nothing. @returns null where there is no such key. */
+export async function fundsOn(line: Line, userId: number, tokenId: number, now: number): Promise<KeyFunds | null> {
+  const [answer] = await line.send([
+    {
+      text: `SELECT a.balance, CASE t.unlimited WHEN 1 THEN NULL ELSE t.quota_limit END AS "limit", t.used_quota AS used,
+        t.day_at AS "dayAt", t.day_used AS "dayUsed", t.month_at AS "monthAt", t.month_used AS "monthUsed"
+        FROM tokens t JOIN accounts a ON a.id = t.user_id WHERE t.id = $2 AND a.id = $1`,
+      values: [userId, tokenId],
+    },
+  ]);
+  const row = answer?.rows[0] as FundsRow | undefined;
+  if (row === undefined) return null;
+  const { balance, limit, used, dayAt, dayUsed, monthAt, monthUsed } = row;
+  return {
+    balance: Math.max(0, balance),
+    limit,
+    used,
+    dayUsed: dayAt >= periodStart('day', now) ? dayUsed : 0,
+    monthUsed: monthAt >= periodStart('month', now) ? monthUsed : 0,
+  };
 }
 
 /** Of the node itself, and how many nodes are live: one that was started again is the same. */

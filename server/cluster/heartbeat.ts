@@ -1,10 +1,11 @@
 /** A node's heartbeat in the database: renews its node lease, watches the other nodes, and ends the open requests of nodes that are gone. */
 
-import { limitsOn, nodesNow } from '../../db/postgres/account-limits.ts';
+import { fundsOn, limitsOn, nodesNow } from '../../db/postgres/account-limits.ts';
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
 import type { LedgerCommand, LedgerResult, SpendingLimits } from '../billing/ledger/commands.ts';
 import { endFor } from '../billing/ledger/recovery.ts';
+import type { KeyFunds } from '../contract/key-budgets.ts';
 
 export interface NodeHeartbeat {
   /** What an earlier start of this very node has left. */
@@ -20,6 +21,7 @@ export interface NodeHeartbeat {
   /** That are live, as far as was seen lately. */
   nodes(): number;
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits | null>;
+  funds(userId: number, tokenId: number): Promise<KeyFunds | null>;
   /** With NOTIFY. @throws the driver's error. */
   notify(channel: string, text: string): Promise<void>;
 }
@@ -153,6 +155,7 @@ export function createNodeHeartbeat(deps: NodeHeartbeatDeps): NodeHeartbeat {
       (await line?.catch(() => null))?.close();
     },
     limits: (userId, tokenId) => alone((on) => limitsOn(on, userId, tokenId)),
+    funds: (userId, tokenId) => alone((on) => fundsOn(on, userId, tokenId, Date.now() / 1000)),
     async notify(channel, text) {
       await alone((on) => on.send([{ text: 'SELECT pg_notify($1, $2)', values: [channel, text] }]));
     },

@@ -200,14 +200,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
       engine: withRecall(engine, leases),
       recovery: { epoch: store.epoch(), ...recovered },
       pending,
-      answer: async (question: LedgerRequest): Promise<LedgerResponse> =>
-        question.kind === 'lease'
-          ? { kind: 'leased', id: question.id, answer: await leases.acquire(question.order) }
-          : {
-              kind: 'accountLimits',
-              id: question.id,
-              limits: await heartbeat.limits(question.userId, question.tokenId).catch(() => null),
-            },
+      answer: async (question: LedgerRequest): Promise<LedgerResponse> => answerTo(question, leases, heartbeat),
       collect: heartbeat.collect,
       stopping: () => void heartbeat.stopping(),
       update(update: SlotsUpdate) {
@@ -219,6 +212,26 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+async function answerTo(
+  question: LedgerRequest,
+  leases: Pick<LeaseManager, 'acquire'>,
+  heartbeat: Pick<NodeHeartbeat, 'limits' | 'funds'>,
+): Promise<LedgerResponse> {
+  const { id } = question;
+  switch (question.kind) {
+    case 'lease':
+      return { kind: 'leased', id, answer: await leases.acquire(question.order) };
+    case 'accountLimits': {
+      const limits = await heartbeat.limits(question.userId, question.tokenId).catch(() => null);
+      return { kind: 'accountLimits', id, limits };
+    }
+    case 'keyFunds': {
+      const funds = await heartbeat.funds(question.userId, question.tokenId).catch(() => null);
+      return { kind: 'keyFunds', id, funds };
+    }
   }
 }
 

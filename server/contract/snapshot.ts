@@ -55,13 +55,17 @@ export interface RateUse {
   readonly resetMs: number;
 }
 
-/** How much of a key's budget is used; what open requests hold is not. */
+/** What bounds a key: its budget of a day or month, its limit, or the balance of its user. */
+export type BudgetKind = Period | 'key' | 'balance';
+
+/** How much of a budget is used; what open requests hold is not. */
 export interface BudgetUse {
-  readonly period: Period;
+  readonly kind: BudgetKind;
+  /** Of the balance: what is left of it, and what the key used of it this month. */
   readonly limit: number;
   readonly used: number;
-  /** Epoch seconds. */
-  readonly resets: number;
+  /** Epoch seconds; null = never. */
+  readonly resets: number | null;
 }
 
 export interface TokenSnapshot {

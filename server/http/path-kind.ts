@@ -14,6 +14,7 @@ const lookups = ['.well-known', 'protocol', 'managed', 'mcp', 'info', 'openapi.j
 export const signInPaths: ReadonlySet<string> = new Set([
   '/.well-known/oauth-authorization-server',
   '/.well-known/opencode',
+  '/protocol',
   '/oauth/device_authorization',
   '/oauth/token',
   '/oauth/revoke',

@@ -13,6 +13,19 @@ const statuses: Readonly<Partial<Record<SignInRefusal, number>>> = { slow_down: 
 /** For whoever sets the site up. RFC 6749 5.2 takes ASCII. */
 const unsafe = 'https is needed: set ServerAddress to it, or name the proxy in general_setting.trusted_proxies';
 
+/** For people who write clients, and for programs that look at what they found. */
+const protocolText = (at: string): string => `# Sign-in and budgets for programs
+
+All addresses lie below ${at}. It is a gateway for models: requests go to \`/v1/messages\`, \`/v1/responses\`, \`/v1/chat/completions\` and \`/v1beta/models\` with \`Authorization: Bearer TOKEN\`.
+
+- \`GET /.well-known/oauth-authorization-server\` (RFC 8414), \`POST /oauth/device_authorization\` (RFC 8628; form \`surface=claude_code\` or \`client_id\`), \`POST /oauth/token\`, \`POST /oauth/revoke\` (RFC 7009). Refresh tokens are good for one exchange.
+- \`GET /v1/models\`: models of the token's key; with \`anthropic-version\` each has its price in \`description\`.
+- \`GET /managed/settings\`: \`availableModels\` of the key, with a checksum as \`ETag\`.
+- \`GET /api/oauth/usage\`: budgets in cents. Answers of \`/v1/messages\` carry the tightest in \`anthropic-ratelimit-unified-*\`, those of \`/v1/responses\` in \`x-codex-*\`.
+- \`POST /v1/metrics\`, \`/v1/logs\`, \`/v1/traces\`: taken and dropped.
+- A token that works no longer: 401. Money used up: 429 \`billing_error\`, with the time of the reset where there is one.
+`;
+
 interface Site {
   readonly services: Services;
   /** Address of the site as it is known outside. */
@@ -68,7 +81,15 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
         response_types_supported: [],
         token_endpoint_auth_methods_supported: ['none'],
         scopes_supported: [],
+        // Claude Code looks for it: what it asks besides is answered by the relay.
+        gateway_protocol_version: 1,
       });
+    }),
+  );
+  app.get(
+    '/protocol',
+    mounted((request, response) => {
+      response.type('text/markdown').send(protocolText(site(request)));
     }),
   );
   // opencode's own login: it runs the command once, keeps what it printed, and reads the models with it at each start.
@@ -133,7 +154,8 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
     '/oauth/revoke',
     form,
     mounted(async (request, response, sent) => {
-      await signIns.revoke(sent.get('token') ?? '', ipOf(request));
+      const revoked = await signIns.revoke(sent.get('token') ?? '', ipOf(request));
+      if (revoked === 'slow_down') return refuse(response, revoked, statuses[revoked]);
       await changed?.();
       response.json({});
     }),

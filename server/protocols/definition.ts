@@ -141,6 +141,12 @@ export interface Embeddings {
 }
 
 /** The list of models. */
+/** What a model costs its caller, in dollars per million tokens or per call, and who provides it. */
+export interface ModelOffer {
+  readonly price: { readonly input: number; readonly output: number } | { readonly call: number } | null;
+  readonly provider: string;
+}
+
 export interface ModelList {
   /** @returns the name that is asked for, '' = all; null = no path of this list. */
   named(path: string): string | null;
@@ -148,9 +154,34 @@ export interface ModelList {
   isRequested(path: string, headers: Headers, query: string): boolean;
   /** Its clients keep the list, and ask whether it is still the same (`ETag`). */
   readonly isKept?: true;
-  /** @param target what is known of it. */
-  card(id: string, target: Target): Record<string, unknown>;
+  /** Cards say what a model costs, and whose it is, where programs may sign in. */
+  readonly describes?: true;
+  /** @param target what is known of it. @param offer what it costs; absent = it is not said. */
+  card(id: string, target: Target, offer?: ModelOffer): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
+}
+
+export interface BudgetRules {
+  /** `all`: limit and balance as well as the periods, and only where programs may sign in. */
+  readonly kinds: 'periods' | 'all';
+  /** Of an answer. @param budgets the shorter period first. */
+  headers(budgets: readonly BudgetUse[]): Readonly<Record<string, string>>;
+}
+
+/** What a path of `GatewayRules` answers: rules for the client, the use of budgets, what it reports of itself and nobody keeps, or that there is nothing. */
+export type GatewayPath = 'settings' | 'usage' | 'sink' | 'absent';
+
+export interface GatewayRules {
+  readonly paths: ReadonlyMap<string, GatewayPath>;
+  /** @param models the key may use. @param environment variables that the operator sets in the client. @param id of the owner, stable. */
+  settings(models: readonly string[], environment: Readonly<Record<string, string>>, id: string): GatewaySettings;
+  /** @param spent in the current month, in dollars. @param perUnit quota of a dollar. */
+  usage(budgets: readonly BudgetUse[], spent: number, perUnit: number): unknown;
+}
+
+export interface GatewaySettings {
+  readonly body: unknown;
+  readonly etag: string;
 }
 
 /** What upstreams of this dialect keep, and where a request or an answer names it. */
@@ -242,8 +273,10 @@ export interface ProtocolDefinition {
   readonly passesQuery?: true;
   /** How the limits of the caller stand, as headers in the words of the dialect's maker; absent = in OpenAI's. @param nowMs of the wall clock; null = not known. */
   readonly rateHeaders?: (uses: readonly RateUse[], nowMs: number | null) => Readonly<Record<string, string>>;
-  /** What clients show of their key's budgets, the shorter period first, as headers of an answer; absent = they show none. */
-  readonly budgetHeaders?: (budgets: readonly BudgetUse[]) => Readonly<Record<string, string>>;
+  /** How clients are told of what bounds their key; absent = they show nothing of it. */
+  readonly budgets?: BudgetRules;
+  /** What clients ask of a gateway that they signed in to. */
+  readonly gateway?: GatewayRules;
   /** Beginning of headers that mean something to this dialect alone. */
   readonly headerPrefix?: string;
   /** Sent upstream where the client sends none. */

@@ -4,6 +4,7 @@
  * qwen-code 0.24.4. What a row leaves out is as the error itself has it.
  */
 import type { ErrorCode } from '../contract/errors.ts';
+import { spentHeaders } from './anthropic-messages/gateway.ts';
 import type { ProtocolId } from './canonical.ts';
 import type { ClientError, RefusalReason } from './codec.ts';
 
@@ -35,6 +36,8 @@ export interface RefusalForm {
   /** Instead of `code` where the answer has begun: readers of streams know other words. */
   readonly streamCode?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Headers that say which budget it was. @param resetsAt epoch seconds, null = never. */
+  readonly budget?: (reason: RefusalReason, resetsAt: number | null) => Readonly<Record<string, string>>;
   /** What says when it is over: epoch seconds in the error, a wait among its details, or words behind the message. */
   readonly says?: 'resets_at' | 'retry_info' | 'words';
   /** The status for the one client that no other word stops, by its `user-agent`. */
@@ -47,7 +50,7 @@ const asItIs = (source: string): RefusalForm => ({ source });
 
 const claudeCode =
   'https://docs.claude.com/en/api/errors; Claude Code 2.1.332: 403 = "Failed to authenticate", 429 rate_limit_error is waited for';
-const claudeSpent: RefusalForm = { status: 429, type: 'billing_error', source: claudeCode };
+const claudeSpent: RefusalForm = { status: 429, type: 'billing_error', budget: spentHeaders, source: claudeCode };
 
 const codex = 'https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/api_bridge.rs';
 const codexSpent = (reached?: string): RefusalForm => ({
@@ -163,6 +166,9 @@ function withReset(error: ClientError, resetsAt: number): ClientError {
   return { ...error, message: message + behind, ...both };
 }
 
-export const refusalHeaders = (protocol: ProtocolId, error: ClientError): Readonly<Record<string, string>> =>
-  formOf(protocol, error)?.headers ?? none;
+export function refusalHeaders(protocol: ProtocolId, error: ClientError): Readonly<Record<string, string>> {
+  const { headers = none, budget } = formOf(protocol, error) ?? {};
+  if (budget === undefined || error.refused === undefined) return headers;
+  return { ...headers, ...budget(error.refused.reason, error.refused.resetsAt) };
+}
 const none: Readonly<Record<string, string>> = {};

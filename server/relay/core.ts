@@ -8,6 +8,7 @@ import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Gate } from './admission/gate.ts';
+import { KeyBudgets } from './admission/key-budgets.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
 import { Limits } from './admission/limits.ts';
 import { MoneyQueue } from './admission/money-queue.ts';
@@ -66,6 +67,7 @@ export class RelayCore implements Reporter {
   readonly balances: Balances;
   readonly leaseSource: LeaseSource | null;
   readonly leaseClient: LeaseClient | null;
+  readonly keyBudgets: KeyBudgets;
   readonly moneyQueue: MoneyQueue;
   readonly rates: SiteRates | null;
   readonly limits: Limits;
@@ -141,6 +143,7 @@ export class RelayCore implements Reporter {
     this.leaseSource = leaseSource ?? null;
     const noteLost = (error: unknown) => void this.report(error, '');
     this.leaseClient = leaseSource === undefined ? null : createLeaseClient(leaseSource, noteLost, monoNow);
+    this.keyBudgets = new KeyBudgets({ leaseSource: this.leaseSource, now, monoNow });
     this.moneyQueue = new MoneyQueue(timers);
     this.rates = rates ?? null;
     const { money } = deps.balances;

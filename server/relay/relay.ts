@@ -8,6 +8,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
 import { RelayCore } from './core.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
+import { answerGatewayClient, isGatewayClientPath } from './endpoints/gateway-client.ts';
 import { answerModelList, isModelListPath, isModelsPath, listModels, requesterOf } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { openConversation } from './endpoints/realtime/realtime.ts';
@@ -206,6 +207,7 @@ function freeEndpoint(
 ): (() => Response | Promise<Response>) | null {
   if (isBillingPath(path)) return () => answerBilling(core, request, path, peer);
   if (lists) return () => listModels(core, request, path, peer);
+  if (isGatewayClientPath(path)) return () => answerGatewayClient(core, request, path, peer);
   if (isModelListPath(path)) return () => answerModelList(core, { request, path, peer, bodyLimit: core.bodyLimit });
   return null;
 }
@@ -223,7 +225,8 @@ function refusal(core: RelayCore, request: Request, path: string, reason: AppErr
 }
 
 /** Asking what there is costs nearly nothing, and a list that is missing stops whole programs. */
-const isExempt = (path: string): boolean => isModelsPath(path) || isBillingPath(path) || taskFor(path) !== null;
+const isExempt = (path: string): boolean =>
+  isModelsPath(path) || isBillingPath(path) || isGatewayClientPath(path) || taskFor(path) !== null;
 
 const nothingSeen: Seen = { principal: null, parsed: null, unread: false };
 

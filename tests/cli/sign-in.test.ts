@@ -1,5 +1,15 @@
 /** `gateway login` by a code and `gateway token print`: what lies on the machine, and what happens when several terminals renew at once. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,8 +17,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { printArguments, signedInSite } from '../../cli/commands/connection/login.ts';
 import type { Context } from '../../cli/context.ts';
-import { writeContexts } from '../../cli/contexts.ts';
-import { accessToken, isSecure, keep, longToken, signIn, signOut } from '../../cli/sign-in.ts';
+import { readContexts, writeContexts } from '../../cli/contexts.ts';
+import { accessToken, isSecure, keep, locked, longToken, signIn, signOut } from '../../cli/sign-in.ts';
 
 type Reply = readonly [status: number, body: object];
 let home: string;
@@ -192,6 +202,27 @@ test('nobody waits for a process that was killed while it renewed', async () => 
   expect(await accessToken(env, 'work', url)).toBe('a2');
 });
 
+test('of those who find a lock abandoned one at a time removes it, and one who was killed at that holds nobody up', async () => {
+  const lock = join(folder(), 'sign-in-work.json.lock');
+  mkdirSync(folder(), { recursive: true });
+  writeFileSync(lock, '2147483646');
+  writeFileSync(`${lock}.turn`, '');
+  let done = false;
+  const waiting = locked(env, 'work', async () => void (done = true));
+  expect([done, readFileSync(lock, 'utf8')]).toEqual([false, '2147483646']);
+  const longAgo = Date.now() / 1000 - 60;
+  utimesSync(`${lock}.turn`, longAgo, longAgo);
+  await waiting;
+  expect([done, existsSync(lock), existsSync(`${lock}.turn`)]).toEqual([true, false, false]);
+});
+
+test('who stood still until the lock went to another leaves it to that one', async () => {
+  const lock = join(folder(), 'sign-in-work.json.lock');
+  await locked(env, 'work', async () => writeFileSync(lock, '1 of another'));
+  expect(readFileSync(lock, 'utf8')).toBe('1 of another');
+  rmSync(lock);
+});
+
 test('a token that another machine of the same home renewed is adopted', async () => {
   await store(1);
   site.prependOnceListener('request', () =>
@@ -253,6 +284,21 @@ test.each([
   ['http://127.0.0.1.evil.example', false],
 ])('%s is secure: %s', (address, secure) => {
   expect(isSecure(address)).toBe(secure);
+});
+
+test.each([
+  'null',
+  '[]',
+  '7',
+  '{"current":"a"}',
+  '{"current":null,"contexts":{}}',
+  '{"current":"a","contexts":{"a":null}}',
+  '{"current":"a","contexts":{"a":{"url":"http://a","token":7,"user":1}}}',
+  '{"current":"a","contexts":{"a":{"url":"http://a","token":"","user":1,"signedIn":true}}}',
+])('a list of gateways that was spoilt by hand is named, and no error of ours: %s', (text) => {
+  mkdirSync(folder(), { recursive: true });
+  writeFileSync(join(folder(), 'contexts.json'), text);
+  expect(() => readContexts(env)).toThrow(expect.objectContaining({ code: 'usage' }));
 });
 
 test('an agent gets the token of the site that it is set up for, whichever the machine is signed in to besides', () => {

@@ -1,6 +1,6 @@
 /** What only nodes on a server ask of it, over whatever server this run has. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { limitsOn } from '../../db/postgres/account-limits.ts';
+import { fundsOn, limitsOn } from '../../db/postgres/account-limits.ts';
 import { rotateSecretsOn } from '../../db/postgres/encrypted-columns.ts';
 import type { Line } from '../../db/postgres/line.ts';
 import { expireNodes } from '../../db/postgres/nodes.ts';
@@ -46,6 +46,18 @@ test('a limit is what a user has and has spent, what a key may spend, or none', 
   expect(await limitsOn(line, 1, 4)).toEqual({ limit: 90, used: 20 });
   expect(await limitsOn(line, 1, 5)).toEqual({ limit: null, used: 7 });
   expect([await limitsOn(line, 9, null), await limitsOn(line, 1, 9)]).toEqual([null, null]);
+  line.close();
+});
+
+test('what bounds a key is the balance, its limit, and what it used of the day and the month that are not over', async () => {
+  await fill(`${accounts};
+UPDATE tokens SET day_at = 1700006400, day_used = 3, month_at = 1698796800, month_used = 9 WHERE id = 4`);
+  const day = Date.UTC(2023, 10, 15) / 1000;
+  expect(await fundsOn(line, 1, 4, day + 5)).toEqual({ balance: 70, limit: 90, used: 20, dayUsed: 3, monthUsed: 9 });
+  expect(await fundsOn(line, 1, 4, day + 86_400)).toMatchObject({ dayUsed: 0, monthUsed: 9 });
+  expect(await fundsOn(line, 1, 4, day + 40 * 86_400)).toMatchObject({ dayUsed: 0, monthUsed: 0 });
+  expect(await fundsOn(line, 1, 5, day)).toMatchObject({ limit: null, used: 7 });
+  expect([await fundsOn(line, 2, 4, day), await fundsOn(line, 1, 9, day)]).toEqual([null, null]);
   line.close();
 });
 

@@ -34,6 +34,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   GitHubClientSecret: [100, secret],
   'agents.sign_in': [100, signIn],
   'agents.token_minutes': [100, signIn],
+  'agents.claude_env': [100, signIn],
   'oidc.enabled': [100, signIn],
   'oidc.client_id': [100, signIn],
   'oidc.client_secret': [100, secret],

@@ -261,10 +261,18 @@ test('of many who come with the same code, or the same refresh token, one gets t
   expect(await withToken(pairs[0]?.words.access_token ?? '')).toBe(200);
 });
 
+test('one user who guesses keeps nobody else of the network out', async () => {
+  const { words } = await begin();
+  const { headers } = await api.addUser('guesser', 1);
+  for (let guess = 0; guess < 120; guess++) await look('BBBB-BBBB', headers);
+  expect((await look(words.user_code, headers)).code).toBe('too_many_attempts');
+  expect((await decide(words.user_code, true)).success).toBe(true);
+});
+
 test('whoever guesses from many accounts of one network is stopped by the network', async () => {
   for (let guess = 0; guess < 10; guess++) {
     const { headers } = await api.addUser(`guesser${guess}`, 1);
-    expect((await look('BBBB-BBBB', headers)).code).toBe('sign_in_code');
+    for (let again = 0; again < 10; again++) expect((await look('BBBB-BBBB', headers)).code).toBe('sign_in_code');
   }
   const { words } = await begin();
   expect((await look(words.user_code)).code).toBe('too_many_attempts');
@@ -283,6 +291,43 @@ test('a device code and a refresh token that nobody gave out, and those of the o
   );
   const stolen = { grant_type: deviceGrant, device_code: words.device_code, client_id: 'claude_code' };
   expect((await post('/oauth/token', stolen)).words.error).toBe('invalid_grant');
+});
+
+test('a network that revokes without end is told to slow down, and ends nothing by it', async () => {
+  const { refresh_token: refresh, access_token: token } = await signIn();
+  const revoke = (value: string) => post('/oauth/revoke', { token: value });
+  for (let call = 0; call < 300; call++) await api.gateway.services.signIns.revoke('x', '127.0.0.1');
+  expect(await revoke(refresh)).toMatchObject({ status: 429, words: { error: 'slow_down' } });
+  expect(await withToken(token)).toBe(200);
+  aheadMs += 60_001;
+  expect((await revoke(refresh)).status).toBe(200);
+  expect(await withToken(token)).toBe(401);
+});
+
+test('Claude Code signs in by its own form, without a client id, and its key names the address', async () => {
+  const asked = await post('/oauth/device_authorization', { surface: 'claude_code' });
+  expect(asked).toMatchObject({ status: 200, words: { expires_in: 600, interval: 5 } });
+  expect((await look(asked.words.user_code)).data).toMatchObject({ name: 'Claude Code', host: 'unknown' });
+  await decide(asked.words.user_code, true);
+  const { words } = await redeem(asked.words.device_code);
+  expect(words).toMatchObject({ token_type: 'Bearer', expires_in: 3600 });
+  expect(words).not.toHaveProperty('email');
+  expect((await keysOf())[0]?.name).toBe('Claude Code on 127.0.0.1');
+  expect((await renew(words.refresh_token)).words.expires_in).toBe(3600);
+  const metadata = await (
+    await fetch(`${api.base}/.well-known/oauth-authorization-server`, { headers: { 'x-gateway-tls': '1' } })
+  ).json();
+  expect(metadata).toMatchObject({ gateway_protocol_version: 1, token_endpoint_auth_methods_supported: ['none'] });
+});
+
+test('what a gateway speaks stands under /protocol, over TLS or on this machine alone, and only while programs may sign in', async () => {
+  const read = (headers: Headers) => fetch(`${api.base}/protocol`, { headers });
+  const shown = await read({ 'x-gateway-tls': '1' });
+  expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
+  expect(await shown.text()).toContain('/managed/settings');
+  expect((await read({ 'x-gateway-client-ip': '10.0.0.9' })).status).toBe(400);
+  await api.gateway.option('agents.sign_in', 'false');
+  expect((await read({ 'x-gateway-tls': '1' })).status).toBe(404);
 });
 
 test('a thousand codes wait beside each other, each for its own', async () => {

@@ -35,6 +35,7 @@ const leaseSource: LeaseSource = {
     return amount < requested ? 'exhausted' : 'granted';
   },
   limits: async () => ({ limit: 0, used: 0 }),
+  funds: async () => ({ balance: 0, limit: null, used: 0, dayUsed: 0, monthUsed: 0 }),
 };
 /** From here on every lease waits. */
 const nothingHere = () => {

@@ -204,6 +204,7 @@ test('a caller that got nothing from other machines is checked before its next b
           return lease;
         },
         limits: async () => ({ limit: 0, used: 0 }),
+        funds: async () => ({ balance: 0, limit: null, used: 0, dayUsed: 0, monthUsed: 0 }),
       },
     },
   });

@@ -43,6 +43,7 @@ const leaseSource: LeaseSource = {
     return lease;
   },
   limits: async () => ({ limit: total + 50, used: 50 }),
+  funds: async () => ({ balance: 0, limit: null, used: 0, dayUsed: 0, monthUsed: 0 }),
 };
 
 beforeEach(async () => {

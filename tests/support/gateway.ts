@@ -91,6 +91,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   });
   const balances = new Balances(
     createMoney(createMemory(maxThreads), undefined, options.leased === true ? lasting : null),
+    options.now,
   );
   ledger.onBalance(balances.money.accounts.credit);
   const counter = {

@@ -3,9 +3,10 @@
  * Its slots are found once. One step under the user's lock looks and holds, one gives the hold back and charges: no gap
  * between check and take, whichever thread it is.
  */
+import type { KeyFunds } from '../../contract/key-budgets.ts';
 import { nextPeriod, type Period, periodStart } from '../../contract/period.ts';
 import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
-import type { BudgetUse, TokenLimits } from '../../contract/snapshot.ts';
+import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
@@ -237,14 +238,18 @@ export class Account implements Owner {
     return this.locked(() => this.budgetShortage(limits, 0, 0));
   }
 
-  /** The key's budgets, the shorter period first; none where none is set, or where this machine does not know how much of them is used. */
-  budgets(limits: TokenLimits | null): readonly BudgetUse[] {
-    if (!this.hasBudget(limits)) return [];
-    const now = this.calendar.turn();
-    const uses: BudgetUse[] = [];
-    if (limits.dayBudget > 0) uses.push(this.budgetOf('day', limits.dayBudget, now));
-    if (limits.monthBudget > 0) uses.push(this.budgetOf('month', limits.monthBudget, now));
-    return uses;
+  /** What bounds the key at this moment, as far as `KeyFunds` says it; null where this machine has only a lease of it. */
+  funds(): KeyFunds | null {
+    const { balance, key, calendar } = this;
+    if (this.token === 0 || this.user === 0 || this.nodeLease !== null) return null;
+    calendar.turn();
+    return {
+      balance: Math.max(0, balance[UserSlot.balance] ?? 0),
+      limit: key[KeySlot.unlimited] === 1 ? null : (key[KeySlot.limit] ?? 0),
+      used: key[KeySlot.used] ?? 0,
+      dayUsed: this.usedIn('day'),
+      monthUsed: this.usedIn('month'),
+    };
   }
 
   /** Takes `amount` out of reach of other requests, all of it or nothing. */
@@ -441,10 +446,6 @@ export class Account implements Owner {
         ? [key[KeySlot.dayStart], key[KeySlot.dayUsed]]
         : [key[KeySlot.monthStart], key[KeySlot.monthUsed]];
     return calendar[period] > (start ?? 0) ? 0 : (sum ?? 0);
-  }
-
-  private budgetOf(period: Period, limit: number, now: number): BudgetUse {
-    return { period, limit, used: this.usedIn(period), resets: nextPeriod(period, now) };
   }
 
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */

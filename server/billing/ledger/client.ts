@@ -1,5 +1,6 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../../contract/errors.ts';
+import type { KeyFunds } from '../../contract/key-budgets.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
@@ -33,7 +34,8 @@ export interface CommandMessage {
 /** Queries to the ledger of several machines; each has an answer. */
 export type LedgerRequest =
   | { readonly kind: 'lease'; readonly id: number; readonly order: LeaseOrder }
-  | { readonly kind: 'accountLimits'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
+  | { readonly kind: 'accountLimits'; readonly id: number; readonly userId: number; readonly tokenId: number | null }
+  | { readonly kind: 'keyFunds'; readonly id: number; readonly userId: number; readonly tokenId: number };
 
 /** null is short for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
@@ -41,7 +43,8 @@ export type CommandAnswer = LedgerResult | string | null;
 export type LedgerResponse =
   | { readonly kind: 'leased'; readonly id: number; readonly answer: LeaseAnswer }
   /** null = the ledger cannot be queried. */
-  | { readonly kind: 'accountLimits'; readonly id: number; readonly limits: SpendingLimits | null };
+  | { readonly kind: 'accountLimits'; readonly id: number; readonly limits: SpendingLimits | null }
+  | { readonly kind: 'keyFunds'; readonly id: number; readonly funds: KeyFunds | null };
 
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
@@ -62,6 +65,8 @@ export interface LedgerClient extends Ledger {
   acquire(order: LeaseOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
   /** @throws AppError storage_unavailable */
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
+  /** @throws AppError storage_unavailable. */
+  funds(userId: number, tokenId: number): Promise<KeyFunds>;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
@@ -156,7 +161,7 @@ export function createLedgerClient(
         if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
-    } else if (data.kind === 'leased' || data.kind === 'accountLimits') {
+    } else if (data.kind === 'leased' || data.kind === 'accountLimits' || data.kind === 'keyFunds') {
       requests.get(data.id)?.resolve(data);
       requests.delete(data.id);
     } else if (data.kind === 'health') {
@@ -197,6 +202,11 @@ export function createLedgerClient(
       const response = await ask((id) => ({ kind: 'accountLimits', id, userId, tokenId }));
       if (response.kind !== 'accountLimits' || response.limits === null) throw unavailable(databaseUnavailable);
       return response.limits;
+    },
+    async funds(userId, tokenId) {
+      const response = await ask((id) => ({ kind: 'keyFunds', id, userId, tokenId }));
+      if (response.kind !== 'keyFunds' || response.funds === null) throw unavailable(databaseUnavailable);
+      return response.funds;
     },
     healthy: () => health,
     waitedMs() {

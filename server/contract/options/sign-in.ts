@@ -1,5 +1,5 @@
 /** Who gets in, and how. */
-import { address, base, domains, image, integer, text, toggle } from '../option-kinds.ts';
+import { address, base, domains, image, integer, text, texts, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const signInOptions = {
@@ -394,6 +394,19 @@ export const signInOptions = {
     help: {
       zh: '程序自行续期；结束登录无论如何立即生效。',
       en: 'Programs renew it silently; the end of a sign-in holds at once in any case.',
+    },
+    role: 100,
+    dependsOn: 'agents.sign_in',
+  }),
+  'agents.claude_env': option({
+    kind: texts,
+    fallback: '{}',
+    tab: 'system',
+    panel: 'login',
+    label: { zh: 'Claude Code 环境变量', en: 'Variables for Claude Code' },
+    help: {
+      zh: '已登录的 Claude Code 在启动时设置的变量（名称 → 值）；非空时它会先请用户确认，默认回答会结束程序。',
+      en: 'Name → value, set in each Claude Code that is signed in; it then asks its user first, and the default answer ends it.',
     },
     role: 100,
     dependsOn: 'agents.sign_in',

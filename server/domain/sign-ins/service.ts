@@ -31,8 +31,9 @@ const maxBegun = 500;
 const maxBegunPerNetwork = 30;
 /** Questions of one network a minute: many people may share one. */
 const maxAskedPerNetwork = 300;
-/** Wrong codes that a user, or a network, may type in a window. */
+/** Wrong codes that a user may type in a window, and all users of a network together: no single one of them keeps the others out. */
 const maxGuesses = 10;
+const maxGuessesPerNetwork = 10 * maxGuesses;
 const maxSignIns = 20;
 const daySeconds = 86_400;
 /** How many times as long a token works that a program keeps: of an hour, a day. */
@@ -42,6 +43,7 @@ const graceSeconds = 60;
 /** RFC 8628 6.1: consonants, which neither make words nor look like digits. */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 const maxHostLength = 40;
+const unknownHost = 'unknown';
 
 export interface SignInRequest {
   readonly client: string;
@@ -105,7 +107,7 @@ const plainHost = (host: string): string =>
   host
     .replace(/[^\w.-]+/g, '-')
     .slice(0, maxHostLength)
-    .replace(/^[.-]+|[.-]+$/g, '') || 'unknown';
+    .replace(/^[.-]+|[.-]+$/g, '') || unknownHost;
 
 export function createProgramSignIns(deps: SignInDeps) {
   const { store, vault, now } = deps;
@@ -116,7 +118,10 @@ export function createProgramSignIns(deps: SignInDeps) {
   const asked = createRateLimit('sign-in questions', 60, maxAskedPerNetwork, store);
   const polled = createRateLimit('sign-in polls', pollWindowSeconds, 1, store);
   const guessPlaces = (userId: number, ip: string) =>
-    [`user ${userId}`, `network ${networkOf(ip)}`].map((key) => ({ purpose: 'guesses at sign-in codes', key }));
+    [
+      { key: `user ${userId}`, most: maxGuesses },
+      { key: `network ${networkOf(ip)}`, most: maxGuessesPerNetwork },
+    ].map(({ key, most }) => ({ place: { purpose: 'guesses at sign-in codes', key }, most }));
 
   const userPlace = (code: string) => ({ purpose: 'sign-in code', key: code });
   const decidedPlace = (code: string) => ({ purpose: 'sign-in decided', key: code });
@@ -133,13 +138,14 @@ export function createProgramSignIns(deps: SignInDeps) {
   /** The request that a code belongs to. Every wrong code counts against its user and the network. @throws AppError too_many_attempts, sign_in_code */
   async function find(userId: number, ip: string, typed: string) {
     const places = guessPlaces(userId, ip);
-    for (const place of places)
-      if ((await store.count(place, codeSeconds * 1000, maxGuesses)) === null) throw new AppError('too_many_attempts');
+    // The user's own bound comes first: who has reached it adds nothing to that of the network.
+    for (const { place, most } of places)
+      if ((await store.count(place, codeSeconds * 1000, most)) === null) throw new AppError('too_many_attempts');
     const code = codeOf(typed);
     const device = code.length === 8 ? await read<{ device: string }>(userPlace(code)) : null;
     const request = device === null ? null : await read<Waiting>(waitPlace(device.device));
     if (device === null || request === null || request.state !== 'pending') throw new AppError('sign_in_code');
-    for (const place of places) await store.uncount(place);
+    for (const { place } of places) await store.uncount(place);
     return { code, device: device.device, request };
   }
 
@@ -177,8 +183,9 @@ export function createProgramSignIns(deps: SignInDeps) {
     };
   };
 
-  const nameFor = ({ client, host }: SignInRequest): string =>
-    `${clients[client] ?? client} on ${host}`.slice(0, maxTokenNameLength);
+  /** Claude Code names no machine. */
+  const nameFor = ({ client, host, address }: SignInRequest): string =>
+    `${clients[client] ?? client} on ${host === unknownHost ? address : host}`.slice(0, maxTokenNameLength);
 
   const record = (action: string, user: { id: number; username: string }, ip: string, input: object): Promise<void> =>
     deps.audit.record({ action, actorId: user.id, actor: user.username, ip, input });
@@ -320,14 +327,16 @@ export function createProgramSignIns(deps: SignInDeps) {
     },
 
     /** Ends the sign-in that a refresh token belongs to, also one that was exchanged since; of others it knows nothing. RFC 7009 2.2. */
-    async revoke(refreshToken: string, ip: string): Promise<void> {
+    async revoke(refreshToken: string, ip: string): Promise<'slow_down' | undefined> {
+      if (!(await asked.take(networkOf(ip)))) return 'slow_down';
       const row = await rowOf(refreshToken);
       const signIn = row === undefined ? await repository.byRefresh(hashOf(refreshToken)) : await repository.of(row.id);
-      if (signIn === undefined) return;
+      if (signIn === undefined) return undefined;
       const ended = row ?? (await repository.token(signIn.token_id));
       await end(signIn);
       const user = ended === undefined ? undefined : await deps.users.find(ended.user_id);
       if (user !== undefined) await record('sign_in.revoke', user, ip, { id: signIn.token_id, host: signIn.host });
+      return undefined;
     },
   };
 }

@@ -6,6 +6,7 @@ import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
 import { valuesOf } from '../shared/member-name.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
+import { budgets, descriptionOf, gateway } from './gateway.ts';
 import { suffix } from './suffix.ts';
 
 /** Source: docs.claude.com, context windows: context-1m-2025-08-07. */
@@ -17,7 +18,7 @@ export const definition: ProtocolDefinition = {
     { path: '/v1/messages', operation: 'chat' },
     { path: '/v1/messages/count_tokens', operation: 'count_tokens' },
   ],
-  claims: (path) => path.startsWith('/v1/messages'),
+  claims: (path) => path.startsWith('/v1/messages') || gateway.paths.has(path),
   chatOperation: 'messages',
   // `?beta=true` and the like.
   wantedContext(headers, { anthropic_beta: named, betas }) {
@@ -64,13 +65,17 @@ export const definition: ProtocolDefinition = {
   rateHeaders,
   countOperation: 'count_tokens',
   countAnswer: (tokens) => ({ input_tokens: tokens }),
+  budgets,
+  gateway,
   models: {
+    describes: true,
     named: (path) => namedBehind(path, '/v1/models'),
     isRequested: (_path, headers) => headers.has('anthropic-version'),
-    card: (id, { inputLimit, outputCap }) => ({
+    card: (id, { inputLimit, outputCap }, offer) => ({
       type: 'model',
       id,
       display_name: id,
+      ...(offer === undefined ? {} : { description: descriptionOf(offer) }),
       created_at: modelsSinceText,
       ...present({ max_input_tokens: inputLimit, max_tokens: outputCap }),
     }),

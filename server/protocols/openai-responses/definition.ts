@@ -1,6 +1,7 @@
 /** The habits of the Responses API. */
 
-import type { BudgetUse } from '../../contract/snapshot.ts';
+import { shareOf } from '../../contract/key-budgets.ts';
+import type { BudgetKind, BudgetUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
 import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
@@ -74,22 +75,22 @@ export const definition: ProtocolDefinition = {
     card: codexCard,
     list: codexList,
   },
-  budgetHeaders,
+  budgets: { kinds: 'periods', headers: budgetHeaders },
   references,
   compaction,
   suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
 };
 
-const windowMinutes = { day: 1440, month: 43_200 } as const;
+const windowMinutes: Readonly<Partial<Record<BudgetKind, number>>> = { day: 1440, month: 43_200 };
 
 /** Codex shows them under `/status`, and warns when little is left: https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/rate_limits.rs */
 function budgetHeaders(budgets: readonly BudgetUse[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [at, { period, limit, used, resets }] of budgets.entries()) {
+  for (const [at, budget] of budgets.entries()) {
     const name = `x-codex-${at === 0 ? 'primary' : 'secondary'}`;
-    headers[`${name}-used-percent`] = String(Math.min(100, Math.round((used / limit) * 10_000) / 100));
-    headers[`${name}-window-minutes`] = String(windowMinutes[period]);
-    headers[`${name}-reset-at`] = String(resets);
+    headers[`${name}-used-percent`] = String(Math.round(shareOf(budget) * 10_000) / 100);
+    headers[`${name}-window-minutes`] = String(windowMinutes[budget.kind]);
+    headers[`${name}-reset-at`] = String(budget.resets);
   }
   return headers;
 }

@@ -37,8 +37,10 @@ export interface Incoming {
 const retrySeconds = 5;
 
 /** The operator's own requests, where the site has no other users, leave the balance alone. */
-export const isFreeSelfUse = ({ selfUse }: Pick<RelaySettings, 'selfUse'>, { user }: Principal): boolean =>
-  selfUse && user.role >= Role.root;
+export const isFreeSelfUse = (
+  { selfUse }: Pick<RelaySettings, 'selfUse'>,
+  { user }: Pick<Principal, 'user'>,
+): boolean => selfUse && user.role >= Role.root;
 
 /** @throws AppError storage_unavailable where no bill could be stored. */
 export function checkStorage(ledger: Pick<Ledger, 'healthy'>): void {

@@ -2,6 +2,7 @@
 
 import { isUnbounded } from '../../billing/balances/slot.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { KeyFunds } from '../../contract/key-budgets.ts';
 import { nextPeriod, type Period } from '../../contract/period.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 
@@ -36,6 +37,8 @@ export interface LeaseSource {
   acquire(to: Lessee, more: number, requested: number): Promise<LeaseOutcome>;
   /** What a user, or a key, has left and has used by the site's ledger; `limit` Infinity = unlimited. @throws AppError storage_unavailable. */
   limits(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
+  /** What bounds a key by the site's ledger. @throws AppError storage_unavailable. */
+  funds(userId: number, tokenId: number): Promise<KeyFunds>;
 }
 
 export interface LeaseClient {

@@ -1,7 +1,9 @@
 /** From the upstream's response to the client's: whole responses, bytes and streams; the last piece waits until the bill is durable. */
 import { formatUsd } from '../../contract/pricing/charge.ts';
+import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
 import type { StreamTransform } from '../../protocols/codec.ts';
+import type { BudgetRules } from '../../protocols/definition.ts';
 import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
@@ -41,6 +43,8 @@ export async function deliver(
 ): Promise<Response> {
   const { pingMs, ownPings } = reservation.plan.settings;
   const { stream, operation } = reservation.parsed;
+  // Known by the time at which the upstream answers.
+  if (budgetRules(reservation) !== null) core.keyBudgets.prefetch(reservation.principal);
   // A client that waits for a stream gets signs of life even before the upstream sends anything.
   if (pingMs === null || !stream || (ownPings && operation !== 'chat'))
     return respond(core, reservation, await sending, disconnect);
@@ -369,7 +373,7 @@ const passedHeaders = ['openai-version', 'openai-processing-ms', 'x-request-id']
 
 /** @param attempts attempts, for the trace. */
 function headersOf(
-  core: Pick<StreamDeps, 'now'>,
+  core: StreamDeps,
   reservation: Reservation,
   attempts: readonly AttemptSummary[],
   response: Response,
@@ -394,7 +398,7 @@ function addStreamHeaders(headers: Record<string, string>, shape: StreamTransfor
 }
 
 function ownHeaders(
-  core: Pick<StreamDeps, 'now'>,
+  core: StreamDeps,
   reservation: Reservation,
   attempts: readonly AttemptSummary[],
 ): Record<string, string> {
@@ -412,20 +416,29 @@ function ownHeaders(
 }
 
 /** What the caller has left of its rates, and of its budgets. */
-function addLimits({ now }: Pick<StreamDeps, 'now'>, headers: Record<string, string>, reservation: Reservation): void {
+function addLimits(core: StreamDeps, headers: Record<string, string>, reservation: Reservation): void {
   const rates = reservation.admission.rates();
-  if (rates.length > 0) Object.assign(headers, rateHeaders(reservation.parsed.protocol, rates, now()));
-  addBudgets(headers, reservation);
+  if (rates.length > 0) Object.assign(headers, rateHeaders(reservation.parsed.protocol, rates, core.now()));
+  addBudgets(headers, core, reservation);
 }
 
+/** How the dialect's clients are told of what bounds this key; null = they are not. */
+function budgetRules({ principal: { token }, parsed, plan }: Reservation): BudgetRules | null {
+  const { budgets } = codecFor(parsed.protocol).definition;
+  if (budgets === undefined || token === null) return null;
+  return (budgets.kinds === 'periods' ? hasPeriods(token.limits) : plan.settings.agentSignIn) ? budgets : null;
+}
+
+const hasPeriods = (limits: TokenLimits | null): boolean =>
+  limits !== null && (limits.dayBudget > 0 || limits.monthBudget > 0);
+
 /** As the bills before this one left them. */
-function addBudgets(headers: Record<string, string>, { principal, account, parsed }: Reservation): void {
-  const limits = principal.token?.limits ?? null;
-  if (limits === null) return;
-  const headersFor = codecFor(parsed.protocol).definition.budgetHeaders;
-  if (headersFor === undefined) return;
-  const budgets = account.budgets(limits);
-  if (budgets.length > 0) Object.assign(headers, headersFor(budgets));
+function addBudgets(headers: Record<string, string>, { keyBudgets }: StreamDeps, reservation: Reservation): void {
+  const rules = budgetRules(reservation);
+  const funds = rules === null ? null : keyBudgets.at(reservation.account);
+  if (rules === null || funds === null) return;
+  const limits = reservation.principal.token?.limits ?? null;
+  Object.assign(headers, rules.headers(keyBudgets.of(funds, rules.kinds, limits, reservation.plan.selfUse)));
 }
 
 /** Known once the bill is made. */

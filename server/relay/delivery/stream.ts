@@ -8,6 +8,7 @@ import type { ClientError, ClientHalf, StreamTransform } from '../../protocols/c
 import { codecFor } from '../../protocols/registry.ts';
 import { decode, type FrameRun, type RawFrame, runOf } from '../../protocols/shared/sse.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
+import type { KeyBudgets } from '../admission/key-budgets.ts';
 import { whenReserved } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
 import type { Reservation } from '../admission/reservation.ts';
@@ -44,6 +45,7 @@ export type Streamed = Extract<Outcome, { kind: 'stream' }>;
 export type Opened = Streamed | string | ClientError;
 
 export interface StreamDeps extends SendCore, SettleCore {
+  readonly keyBudgets: KeyBudgets;
   /** For looks at silence. */
   readonly pulse: IntervalTimers;
   /** Milliseconds between notes of what is owed so far. */

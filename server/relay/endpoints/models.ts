@@ -1,6 +1,9 @@
 /** Lists or describes the models a key may use, in the caller's protocol. */
 import { AppError } from '../../contract/errors.ts';
+import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { ModelOffer } from '../../protocols/definition.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
 import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Target } from '../../protocols/target.ts';
@@ -67,7 +70,10 @@ interface ModelListRequest {
   readonly bodyLimit: number;
 }
 
-function namesFor({ state }: ListModelsDeps, { group, token }: Principal): readonly string[] {
+export function namesFor(
+  { state }: Pick<ListModelsDeps, 'state'>,
+  { group, token }: Pick<Principal, 'group' | 'token'>,
+): readonly string[] {
   const served = state.models(group);
   const limits = token?.modelLimits ?? null;
   return (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
@@ -91,7 +97,13 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const principal = deps.authorize.identify(request, peer);
   const names = namesFor(deps, principal);
   const shape = requester.models;
-  const cardOf = (name: string) => shape.card(name, knownOf(deps.state, principal.group, name));
+  const describes = shape.describes === true && deps.state.settings.agentSignIn;
+  const cardOf = (name: string) =>
+    shape.card(
+      name,
+      knownOf(deps.state, principal.group, name),
+      describes ? offerOf(deps.state, principal, name) : undefined,
+    );
   const modelName = shape.named(path);
   if (modelName !== null && modelName !== '') {
     if (!names.includes(modelName)) throw new AppError('model_unknown', { model: modelName });
@@ -99,11 +111,15 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   }
   const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
   const list = shape.list(names.map(cardOf), query);
-  return shape.isKept === true ? keptList(request, JSON.stringify(list)) : Response.json(list);
+  if (shape.isKept !== true) return Response.json(list);
+  const text = JSON.stringify(list);
+  return answerKept(request, text, tagOf(text));
 }
 
-function keptList({ headers }: Request, text: string): Response {
-  const etag = `"${Bun.hash(text).toString(16)}"`;
+const tagOf = (text: string): string => `"${Bun.hash(text).toString(16)}"`;
+
+/** To a client that keeps what it got, and asks whether it is still the same. */
+export function answerKept({ headers }: Request, text: string, etag: string): Response {
   // A proxy that compresses makes a tag a weak one.
   const known = (headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (known.includes(etag)) return new Response(null, { status: 304, headers: { etag } });
@@ -115,4 +131,16 @@ function knownOf(state: RelayState, group: string, name: string): Target {
   const channel = state.candidates(group, name)[0]?.[0];
   const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
   return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings.modelRules);
+}
+
+/** What the key pays for a model where a request for it would go first. */
+function offerOf(state: RelayState, { group, user }: Principal, name: string): ModelOffer {
+  const channel = state.candidates(group, name)[0]?.[0];
+  const { en = '' } = (channel === undefined ? undefined : providerByType(channel.type))?.label ?? {};
+  const prices = resolvePrices(state.settings.priceTables, name, { group, userGroup: user.group });
+  if (prices === null) return { price: null, provider: en };
+  const { modelRatio, completionRatio, modelPrice, groupRatio } = prices;
+  if (modelPrice !== null) return { price: { call: modelPrice * groupRatio }, provider: en };
+  const input = priceOfRatio(modelRatio, groupRatio);
+  return { price: { input, output: completionPriceOf(modelRatio, completionRatio, groupRatio) }, provider: en };
 }

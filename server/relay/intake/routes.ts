@@ -175,6 +175,7 @@ const dialectPaths: ReadonlySet<string> = new Set(
       ...Object.keys(definition.fixed ?? {}),
       ...(definition.modelDetails === undefined ? [] : [definition.modelDetails.path]),
       ...(definition.absent ?? []),
+      ...(definition.gateway?.paths.keys() ?? []),
     ])
     .filter((path) => !relayPrefixes.some((prefix) => path.startsWith(prefix))),
 );

@@ -64,6 +64,10 @@ export interface RelaySettings extends OperatorSettings {
   readonly groupLimits: ReadonlyMap<string, RateLimits>;
   /** null = no rule. */
   readonly modelRequests: ModelRequestRule | null;
+  /** Programs may sign in, and are told of models, rules and budgets as their own gateways do it. */
+  readonly agentSignIn: boolean;
+  /** Variables that the operator sets in Claude Code. */
+  readonly claudeEnvironment: Readonly<Record<string, string>>;
   /** Strangers' forms load a bot check from elsewhere. */
   readonly botCheck: boolean;
   /** Where the console's forms of payments go, '' = nowhere. */
@@ -146,6 +150,8 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
     payAddress: optionValue(stored, 'PayAddress'),
     isTrustedProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
     secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
+    agentSignIn: optionValue(stored, 'agents.sign_in'),
+    claudeEnvironment: optionValue(stored, 'agents.claude_env'),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
     inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),
     quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),

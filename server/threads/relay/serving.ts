@@ -269,7 +269,8 @@ function defectReport(
 }
 
 /** The site's books, as the relay speaks of them. */
-const leaseSourceOver = ({ acquire, limits }: LedgerClient): LeaseSource => ({
+const leaseSourceOver = ({ acquire, limits, funds }: LedgerClient): LeaseSource => ({
+  funds,
   async acquire(to, more, requested) {
     const answer = await acquire({ userId: to.userId, tokenId: to.tokenId, house: to.selfUse, more, wish: requested });
     return answer;
