@@ -208,7 +208,9 @@ test('of those who find a lock abandoned one at a time removes it, and one who w
   writeFileSync(lock, '2147483646');
   writeFileSync(`${lock}.turn`, '');
   let done = false;
-  const waiting = locked(env, 'work', async () => void (done = true));
+  const waiting = locked(env, 'work', async () => {
+    done = true;
+  });
   expect([done, readFileSync(lock, 'utf8')]).toEqual([false, '2147483646']);
   const longAgo = Date.now() / 1000 - 60;
   utimesSync(`${lock}.turn`, longAgo, longAgo);

@@ -99,7 +99,7 @@ test.each([...consolePages, '/user/edit/1', '/channel/add', '/channel/edit/7', '
   },
 );
 
-test.each(['/setup', '/apis', '/v10', '/a/api/b', '/user/bootstrap', '/chat/abc', '/channel/edit/x'])(
+test.each(['/setup', '/apis', '/v10', '/a/api/b', '/chat/abc', '/channel/edit/x'])(
   '%s is no page: only a browser that goes there gets one',
   async (target) => {
     expect((await ask('GET', target, accepting('text/html,application/xhtml+xml'))).type).toBe('text/html');
@@ -119,6 +119,8 @@ test.each([
   '/.well-known/openid-configuration',
   '/protocol',
   '/managed/settings',
+  '/user/bootstrap',
+  '/api/oauth/usage',
   '/mcp',
   '/openapi.json',
   '/info',
