@@ -24,6 +24,7 @@ const leaseSource: LeaseSource = {
     return Promise.resolve(amount < more ? 'exhausted' : 'granted');
   },
   limits: async () => ({ limit: 0, used: 0 }),
+  funds: async () => ({ balance: 0, limit: null, used: 0, dayUsed: 0, monthUsed: 0 }),
 };
 
 const left = () => gateway.balances.account(gateway.userId, 0).available();
