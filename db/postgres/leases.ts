@@ -31,6 +31,11 @@ interface KnownLeases {
 
 /** A balance below so many times the need is small. */
 export const smallFor = 8;
+/**
+ * A balance of so many needs is ample. Each of n nodes leases at most 1 / 2n of what is free: a dozen leave three fifths of it, and
+ * what one that is gone keeps for a while is at most half.
+ */
+export const ampleFor = 32;
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
@@ -116,10 +121,13 @@ export function decideLeases(
   const free = (available: Available | undefined): number =>
     available === undefined ? 0 : available.left - available.leased;
   /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
-  const grant = (available: Available | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
+  const grant = (available: Available | undefined, need: number, move: Acquire): number => {
     if (need <= 0) return 0;
+    const { use, floor = 0, nodes, partial = false } = move;
     const unused = free(available);
-    const share = (available?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(unused / (2 * nodes)));
+    const left = available?.left ?? 0;
+    const wanted = left < smallFor * need ? 0 : left < ampleFor * need ? use : Math.max(use, floor);
+    const share = Math.min(wanted, Math.floor(unused / (2 * nodes)));
     const want = Math.max(need, share);
     return unused >= want ? want : unused >= need ? need : partial ? Math.max(0, unused) : 0;
   };

@@ -79,6 +79,8 @@ export interface Acquire {
   readonly tokenNeed: number;
   /** What this node is likely to use in the next seconds. */
   readonly use: number;
+  /** Leased where the balance is ample, however little was used before; absent = nothing. */
+  readonly floor?: number;
   /** That are live, this one included. */
   readonly nodes: number;
   /** A smaller amount is accepted where there is less than needed. */

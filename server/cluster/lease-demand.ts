@@ -1,5 +1,6 @@
 /** How much of each lease is spent here: what the node will need while the lease lasts, and which leases are idle. */
 
+import { ampleFor } from '../../db/postgres/leases.ts';
 import type { LedgerCommand } from '../billing/ledger/commands.ts';
 import type { LeaseKind } from '../billing/ports.ts';
 
@@ -13,7 +14,7 @@ export interface LeasedAmount {
   readonly need: number;
   /** There is so little that each request has a lease of its own. */
   readonly small: boolean;
-  /** There is so much that a few requests' worth may be leased ahead of any use. */
+  /** There is so much that what users at work need is leased ahead of any use. */
   readonly ample: boolean;
 }
 
@@ -25,6 +26,8 @@ export interface LeaseDemand {
   settled(commands: readonly LedgerCommand[]): void;
   /** Quota that the account is likely to use in the time of a lease. */
   expectedOf(account: number): number;
+  /** Quota that is leased of an ample balance beside a request, however little was used before. @param need of that request. */
+  floorOf(account: number, need: number): number;
   /** Returns what was idle for a while, and leases ahead what runs short. */
   cleanup(): void;
   clear(): void;
@@ -37,14 +40,25 @@ export interface LeaseDemandDeps {
   readonly spanMs: number;
   /** The part that no request holds. */
   readonly idle: (kind: LeaseKind, subject: number) => number;
-  readonly prefetch: (account: number, token: number, amount: number, done: (granted: number) => void) => void;
+  /** @param done called once, with what was granted and the whole that there is; null = the ledger does not answer. */
+  readonly prefetch: (
+    account: number,
+    token: number,
+    amount: number,
+    done: (grant: { readonly granted: number; readonly left: number } | null) => void,
+  ) => void;
   readonly release: (kind: LeaseKind, subject: number) => void;
 }
 
-/** Of an ample balance so many needs of one request are leased, however little was used: an outage may begin at any time. */
-const floorNeeds = 8;
-/** A balance of so many needs is ample: what a dozen nodes lease of it leaves the greater part free. */
-export const ampleFor = 256;
+/**
+ * What one key at work is taken to ask for in a second, in needs of one request: an agent with ten parts, each of which ends a request in
+ * that time. An outage may begin at any time, and what a user asked for in the second before says little.
+ */
+const workPerSecond = 10;
+/** What was spent in a shorter time than this says nothing of a rate. */
+const leastRatedMs = 1000;
+/** What is leased beyond what is expected, so that it is not requested in every interval. */
+const halfOf = (expected: number): number => Math.ceil(expected / 2);
 
 interface Use {
   readonly kind: LeaseKind;
@@ -52,15 +66,21 @@ interface Use {
   owner: number;
   at: number;
   small: boolean;
-  ample: boolean;
+  /** What is leased for one key at work, however little was used; 0 = the balance is not ample. */
+  floor: number;
   /** The largest need of one request; 0 = none has requested a lease. */
   need: number;
+  /** Some of it is on its way. */
+  isRequested: boolean;
   /** Until then nothing is leased ahead. */
   pausedUntil: number;
   /** Spent since, and in the span before. */
   since: number;
   used: number;
   before: number;
+  /** Keys that have spent of it in this span, and how many did in the one before. */
+  readonly keys: Set<number>;
+  keysBefore: number;
 }
 
 export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: LeaseDemandDeps): LeaseDemand {
@@ -70,11 +90,20 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
     const at = now();
     if (at - use.since < spanMs) return use;
     use.before = at - use.since < 2 * spanMs ? use.used : 0;
+    use.keysBefore = at - use.since < 2 * spanMs ? use.keys.size : 0;
+    use.keys.clear();
     use.used = 0;
     use.since = at;
     return use;
   };
-  const likely = (use: Use): number => Math.max(current(use).before, use.used);
+  /** Of an ample balance at the rate of this span, of any other what was spent. */
+  const likely = (use: Use): number => {
+    const { before, used, since, floor } = current(use);
+    const rated = floor === 0 ? used : Math.ceil((used * spanMs) / Math.max(leastRatedMs, now() - since));
+    return Math.max(before, used, rated);
+  };
+  const keysOf = (use: Use): number => Math.max(1, current(use).keys.size, use.keysBefore);
+  const workOf = (need: number): number => Math.ceil((need * workPerSecond * spanMs) / 1000);
   const noted = (kind: LeaseKind, subject: number, owner: number): Use => {
     const at = now();
     const use = {
@@ -83,35 +112,44 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
       owner,
       at,
       small: false,
-      ample: false,
+      floor: 0,
       need: 0,
+      isRequested: false,
       pausedUntil: at,
       since: at,
       used: 0,
       before: 0,
+      keys: new Set<number>(),
+      keysBefore: 0,
     };
     uses.set(keyOf(kind, subject), use);
     return use;
   };
-  const spend = (kind: LeaseKind, subject: number, owner: number, amount: number) => {
-    // The rest of a long request's lease is returned, too.
-    const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
-    current(use).used += amount;
-    use.at = now();
-    if (use.small) release(kind, subject);
-  };
   /** Leases enough to last until a lease ends, should the database go away now. */
   const extend = (use: Use) => {
-    if (use.need === 0 || use.small || now() < use.pausedUntil) return;
+    if (use.need === 0 || use.small || use.isRequested || now() < use.pausedUntil) return;
     const { kind, subject, owner, need } = use;
-    const expected = Math.max(likely(use), use.ample ? floorNeeds * need : 0);
+    const expected = Math.max(likely(use), use.floor * keysOf(use));
     const short = need + expected - idle(kind, subject);
     if (short <= 0) return;
-    // Half as much again, so that it is not requested in every interval.
-    const amount = short + Math.ceil(expected / 2);
-    prefetch(owner, kind === 'token' ? subject : 0, amount, (granted) => {
-      if (granted < short) use.pausedUntil = now() + spanMs;
+    use.isRequested = true;
+    prefetch(owner, kind === 'token' ? subject : 0, short + halfOf(expected), (grant) => {
+      use.isRequested = false;
+      if (grant === null) return;
+      if (workOf(grant.left) < ampleFor * use.floor) use.floor = 0;
+      if (grant.granted < short) use.pausedUntil = now() + spanMs;
     });
+  };
+  const spend = (kind: LeaseKind, subject: number, owner: number, amount: number, key: number) => {
+    // The rest of a long request's lease is returned, too.
+    const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
+    const before = keysOf(use);
+    use.keys.add(key);
+    use.used += amount;
+    use.at = now();
+    if (use.small) release(kind, subject);
+    // Another key is at work: what one needs would last both for half the time.
+    else if (keysOf(use) > before) extend(use);
   };
   return {
     onGranted({ kind, subject, owner, need, small, ample }) {
@@ -119,8 +157,10 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
       use.at = now();
       use.owner = owner;
       use.small = small;
-      use.ample = ample;
       use.need = Math.max(use.need, need);
+      // One request that is too large for the balance to be ample says nothing of the others.
+      if (ample) use.floor = workOf(need);
+      else if (small) use.floor = 0;
     },
     onRejected(kind, subject) {
       const use = uses.get(keyOf(kind, subject));
@@ -129,13 +169,21 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
     settled(commands) {
       for (const command of commands) {
         if (command.type !== 'settle') continue;
-        if (command.house !== true) spend('account', command.userId, command.userId, command.amount);
-        if (command.tokenId > 0) spend('token', command.tokenId, command.userId, command.amount);
+        const { userId, tokenId, amount } = command;
+        if (command.house !== true) spend('account', userId, userId, amount, tokenId);
+        if (tokenId > 0) spend('token', tokenId, userId, amount, tokenId);
       }
     },
     expectedOf(account) {
       const use = uses.get(keyOf('account', account));
       return use === undefined ? 0 : likely(use);
+    },
+    floorOf(account, need) {
+      const use = uses.get(keyOf('account', account));
+      if (use !== undefined && now() < use.pausedUntil) return 0;
+      const work = workOf(need) * (use === undefined ? 1 : keysOf(use));
+      // As much as `extend` would lease: it asks for nothing more soon.
+      return need + work + halfOf(work);
     },
     cleanup() {
       for (const [key, use] of uses) {

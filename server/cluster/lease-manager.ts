@@ -1,11 +1,11 @@
 /** Leases this machine's relays spend from: acquired from the ledger when they ask, recalled by other nodes, returned when they are idle. */
 
-import { smallFor } from '../../db/postgres/leases.ts';
+import { ampleFor, smallFor } from '../../db/postgres/leases.ts';
 import { type LeaseAnswer, Leases } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, UnspentLease } from '../billing/ports.ts';
-import { ampleFor, createLeaseDemand } from './lease-demand.ts';
+import { createLeaseDemand } from './lease-demand.ts';
 import { createLeaseMessages, received } from './lease-messages.ts';
 import type { NodeLeaseStore, SlotsUpdate } from './lease-store-shared.ts';
 
@@ -58,7 +58,17 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
     now,
     spanMs: deps.leaseMs,
     idle: leaseStore.idle,
-    prefetch: (account, token, amount, done) => leases.prefetch(account, token, amount, done),
+    prefetch: (account, token, amount, done) =>
+      leases.prefetch(account, token, amount, (grant) =>
+        done(
+          grant === null
+            ? null
+            : {
+                granted: token === 0 ? grant.granted : grant.tokenGranted,
+                left: token === 0 ? grant.max : grant.tokenMax,
+              },
+        ),
+      ),
     release: (kind, subject) => leases.idle(kind, subject),
   });
 
@@ -102,6 +112,7 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
         token: tokenId,
         need: more,
         use: requested - more + demand.expectedOf(userId),
+        floor: more + demand.floorOf(userId, need),
         partial: true,
         missing: () => ({ account: lacks('account'), token: lacks('token') }),
         reserve: () => deps.nodeLease.isValid() && lacks('account') + lacks('token') === 0,

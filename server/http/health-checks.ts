@@ -8,6 +8,8 @@ export interface ReadinessInput {
   readonly storage: boolean;
   /** The database is away, and what is leased covers no request. */
   readonly leases: boolean;
+  /** Milliseconds for which requests are served from leases; null = the database is read. */
+  readonly leasesMs: number | null;
   readonly draining: boolean;
 }
 
@@ -17,10 +19,10 @@ export const isProbe = (path: string): boolean => paths.has(path);
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /**
- * `/healthz`: the process listens, whatever else is true. `/readyz`: paid requests would be taken; 503 names what is in the way and no more,
- * since anybody may ask. A schema that is not current needs no word here: a server does not start on one.
+ * `/healthz`: the process listens, whatever else is true. `/readyz`: paid requests would be taken, without the database only of users
+ * with a lease here and for the seconds that it says; 503 names what is in the way and no more, since anybody may ask. A schema that is not current needs no word here: a server does not start on one.
  */
-export function probe(path: string, method: string, { storage, leases, draining }: ReadinessInput): Response {
+export function probe(path: string, method: string, { storage, leases, leasesMs, draining }: ReadinessInput): Response {
   if (method !== 'GET' && method !== 'HEAD')
     return new Response(null, { status: 405, headers: { ...headers, allow: 'GET, HEAD' } });
   const found: readonly NotReadyReason[] = [
@@ -28,6 +30,8 @@ export function probe(path: string, method: string, { storage, leases, draining 
     ...(leases ? (['leases'] as const) : []),
     ...(draining ? (['draining'] as const) : []),
   ];
+  if (path === '/readyz' && found.length === 0 && leasesMs !== null)
+    return Response.json({ ok: true, leases: { seconds: Math.floor(leasesMs / 1000) } }, { headers });
   if (path === '/healthz' || found.length === 0) return new Response('{"ok":true}', { headers });
   return new Response(JSON.stringify({ ok: false, hindrances: found }), {
     status: 503,

@@ -29,6 +29,8 @@ export interface HttpServerOptions {
   readonly mayServe: () => boolean;
   /** The database is away, and what is leased covers no request. */
   readonly isOutOfLeases?: () => boolean;
+  /** Milliseconds for which requests are served from leases; null = the database is read. */
+  readonly leasesMs?: () => number | null;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
@@ -173,7 +175,12 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   };
 
   const probed = (request: Request, path: string): Response => {
-    const input = { storage: !options.mayServe(), leases: options.isOutOfLeases?.() === true, draining: leaving };
+    const input = {
+      storage: !options.mayServe(),
+      leases: options.isOutOfLeases?.() === true,
+      leasesMs: options.leasesMs?.() ?? null,
+      draining: leaving,
+    };
     return parting(probe(path, request.method, input));
   };
 

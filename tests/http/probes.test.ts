@@ -8,6 +8,7 @@ let site: Site;
 let door: HttpServer;
 let sells = true;
 let outOfLeases = false;
+let leasesMs: number | null = null;
 
 beforeAll(async () => {
   site = await createSite();
@@ -17,6 +18,7 @@ beforeAll(async () => {
     relay: site.gateway.relay,
     mayServe: () => sells,
     isOutOfLeases: () => outOfLeases,
+    leasesMs: () => leasesMs,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     // Nobody listens there: a probe does not need the API's thread.
     controlSocket: '/nonexistent',
@@ -64,6 +66,18 @@ test('a node without database, whose leases cover no request, is not ready and s
   expect(await ask('/healthz')).toMatchObject(well);
   expect(await ask('/readyz')).toMatchObject({ status: 503, body: { ok: false, hindrances: ['leases'] } });
   outOfLeases = false;
+  expect(await ask('/readyz')).toMatchObject(well);
+});
+
+test('a node without database says for how many seconds it serves from leases', async () => {
+  leasesMs = 17_999;
+  expect(await ask('/healthz')).toMatchObject(well);
+  expect(await ask('/readyz')).toEqual({ ...well, retryAfter: null, body: { ok: true, leases: { seconds: 17 } } });
+  // What is in the way is said instead.
+  outOfLeases = true;
+  expect(await ask('/readyz')).toMatchObject({ status: 503, body: { ok: false, hindrances: ['leases'] } });
+  outOfLeases = false;
+  leasesMs = null;
   expect(await ask('/readyz')).toMatchObject(well);
 });
 

@@ -12,19 +12,21 @@ let at: number;
 let idle: number;
 /** What the books have to give. */
 let free: number;
+/** All that there is, wherever it is leased. */
+let left: number;
 let requested: { readonly account: number; readonly token: number; readonly amount: number }[];
 let back: string[];
 let uses: LeaseDemand;
 
 beforeEach(() => {
-  [at, idle, free, requested, back] = [1000, 0, 1_000_000, [], []];
+  [at, idle, free, left, requested, back] = [1000, 0, 1_000_000, 1_000_000, [], []];
   uses = createLeaseDemand({
     now: () => at,
     spanMs,
     idle: () => idle,
     prefetch(account, token, amount, done) {
       requested.push({ account, token, amount });
-      done(Math.min(free, amount));
+      done({ granted: Math.min(free, amount), left });
     },
     release: (kind, subject) => void back.push(`${kind} ${subject}`),
   });
@@ -34,17 +36,90 @@ const spent = (amount: number, tokenId = 0) => uses.settled([{ ...settle(`r${at}
 const lent = (small = false, ample = false) =>
   uses.onGranted({ kind: 'account', subject: 7, owner: 7, need: 100, small, ample });
 
-test('of an ample balance eight more requests are leased from the first one on, of any other what was used', () => {
+/** 300 requests of 100: ten a second for the 30 seconds of a lease. */
+const work = 30_000;
+
+test('of an ample balance what a key at work needs while a lease lasts is leased from the first request on, of any other what was used', () => {
+  expect(uses.floorOf(7, 100)).toBe(100 + work + work / 2);
   lent(false, true);
-  idle = 900;
+  idle = 100 + work;
   uses.cleanup();
   expect(requested).toEqual([]);
-  idle = 0;
+  idle--;
   uses.cleanup();
-  expect(requested).toEqual([{ account: 7, token: 0, amount: 1300 }]);
+  expect(requested).toEqual([{ account: 7, token: 0, amount: 1 + work / 2 }]);
+});
+
+test('of a balance that is not ample only what was used is leased ahead', () => {
+  lent(false, false);
+  spent(40);
+  uses.cleanup();
+  expect(requested).toEqual([{ account: 7, token: 0, amount: 160 }]);
+});
+
+test('of an ample balance as much is leased as its use at the present rate needs, once there is a second of it', () => {
+  lent(false, true);
+  spent(4000);
+  // What is spent at once is spent within a second.
+  expect(uses.expectedOf(7)).toBe(120_000);
+  at += 2000;
+  expect(uses.expectedOf(7)).toBe(60_000);
+  at += 8000;
+  expect(uses.expectedOf(7)).toBe(12_000);
+});
+
+test('each key of an account that is at work counts, from its first settlement on', () => {
+  lent(false, true);
+  spent(1, 5);
+  idle = 100 + work;
+  expect(requested).toEqual([]);
+  spent(1, 6);
+  // Not only at the next turn.
+  expect(requested).toEqual([{ account: 7, token: 0, amount: work + work }]);
+  expect(uses.floorOf(7, 100)).toBe(100 + 3 * work);
+  idle += 2 * work;
+  spent(1, 6);
+  expect(requested).toHaveLength(1);
+  at += spanMs;
+  expect(uses.floorOf(7, 100)).toBe(100 + 3 * work);
+  at += spanMs;
+  expect(uses.floorOf(7, 100)).toBe(100 + work + work / 2);
+});
+
+test('one request that is too large for the balance to be ample does not end the floor of the others; a balance that went down does', () => {
+  lent(false, true);
   lent(false, false);
   uses.cleanup();
-  expect(requested.at(-1)).toEqual({ account: 7, token: 0, amount: 100 });
+  expect(requested).toEqual([{ account: 7, token: 0, amount: 100 + work + work / 2 }]);
+  left = 3200;
+  uses.cleanup();
+  left--;
+  uses.cleanup();
+  uses.cleanup();
+  expect(requested.slice(1).map(({ amount }) => amount)).toEqual([100 + work + work / 2, 100 + work + work / 2, 100]);
+});
+
+test('nothing is requested twice at a time, and what the ledger did not answer is requested again', () => {
+  const answers: ((grant: null) => void)[] = [];
+  uses = createLeaseDemand({
+    ...{ now: () => at, spanMs, idle: () => idle, release: () => undefined },
+    prefetch: (_account, _token, _amount, done) => void answers.push(done),
+  });
+  lent(false, true);
+  uses.cleanup();
+  uses.cleanup();
+  expect(answers).toHaveLength(1);
+  answers[0]?.(null);
+  uses.cleanup();
+  expect(answers).toHaveLength(2);
+});
+
+test('where another node waits for an account no floor is leased of it', () => {
+  lent(false, true);
+  uses.onRejected('account', 7);
+  expect(uses.floorOf(7, 100)).toBe(0);
+  at += spanMs;
+  expect(uses.floorOf(7, 100)).toBe(100 + work + work / 2);
 });
 
 test('what was spent in this span or in the one before is forecast; what was spent longer ago is not', () => {
@@ -118,7 +193,7 @@ test('what was used under a number that the node has lost is no forecast under t
   const leaseStore = createLocalLeaseStore();
   const lending = createLeaseManager({
     leaseStore,
-    nodeLease: { epoch: () => epoch, isValid: () => true },
+    nodeLease: { epoch: () => epoch, isValid: () => true, remainingMs: () => spanMs },
     async move(sent) {
       moves.push(...sent);
       return {

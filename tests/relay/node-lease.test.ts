@@ -118,9 +118,11 @@ test('exactness 14: leases last for as long as their number says, less three sec
   own.start(1, 60);
   own.heartbeatSent()();
   at += 56_999;
-  expect([own.isValid(), relay.isValid()]).toEqual([true, true]);
+  expect([own.isValid(), relay.isValid(), relay.remainingMs()]).toEqual([true, true, 1]);
   at += 1;
-  expect([own.isValid(), relay.isValid()]).toEqual([false, false]);
+  expect([own.isValid(), relay.isValid(), relay.remainingMs()]).toEqual([false, false, 0]);
+  at += 1;
+  expect(relay.remainingMs()).toBe(0);
   own.start(2, 10);
   own.heartbeatSent()();
   at += 7000;

@@ -56,7 +56,7 @@ interface Sent {
   readonly signal?: AbortSignal | undefined;
 }
 
-const lasting = { epoch: () => 1, isValid: () => true };
+const lasting = { epoch: () => 1, isValid: () => true, remainingMs: () => Number.MAX_SAFE_INTEGER };
 
 export interface Defect {
   readonly error: unknown;

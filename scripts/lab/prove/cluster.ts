@@ -11,6 +11,7 @@ import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
 import { closeClusters } from './cluster/site.ts';
 import { upgrade } from './cluster/upgrade.ts';
+import { youngLeases } from './cluster/young-leases.ts';
 import { flag } from './site.ts';
 
 const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal[]>>> = {
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   proxy,
   nights,
   outage,
+  young: youngLeases,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {

@@ -39,6 +39,8 @@ export interface LeaseRequest {
   readonly missing: () => { readonly account: number; readonly token: number };
   /** Likely to be used in the next ten seconds. */
   readonly use?: number;
+  /** As `Acquire` has it. */
+  readonly floor?: number;
   /** Takes it, when it is in reach. */
   readonly reserve: () => boolean;
   /** Where no node has all of it, what there is will do. */
@@ -180,16 +182,14 @@ export class Leases {
 
   /**
    * Leases some ahead of demand, where it is unleased: no other node is asked for it.
-   * @param token 0 = of the account itself. @param done granted 0 = there was none.
+   * @param token 0 = of the account itself. @param done called once; null = the ledger does not answer.
    */
-  prefetch(account: number, token: number, amount: number, done: (granted: number) => void): void {
-    if (this.#deps.unavailable()) return;
+  prefetch(account: number, token: number, amount: number, done: (grant: Grant | null) => void): void {
+    if (this.#deps.unavailable()) return done(null);
     const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
     this.#moves.acquire(
       { type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: this.#deps.nodes() },
-      (grant) => {
-        if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
-      },
+      done,
     );
   }
 
@@ -304,12 +304,12 @@ export class Leases {
   /** @returns null = the ledger does not answer. A later grant is added to memory all the same. */
   #acquire(request: LeaseRequest, since: number, partial = false): Promise<Acquired | null> {
     const { unavailable, now, after, nodes } = this.#deps;
-    const { account, token, missing, use = 0, received } = request;
+    const { account, token, missing, use = 0, floor = 0, received } = request;
     return new Promise((resolve) => {
       if (unavailable() || this.#moves.pendingMs() >= timeoutMs) return resolve(null);
       const { account: need, token: tokenNeed } = missing();
       this.#moves.acquire(
-        { type: 'acquire', account, token, need, tokenNeed, use, nodes: nodes(), partial },
+        { type: 'acquire', account, token, need, tokenNeed, use, floor, nodes: nodes(), partial },
         (grant) => {
           if (grant === null) return resolve(null);
           received?.(grant);

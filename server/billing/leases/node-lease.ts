@@ -10,6 +10,8 @@ export interface NodeLease {
   epoch(): number;
   /** Checked right before money is spent. */
   isValid(): boolean;
+  /** Milliseconds for which it may still spend if no heartbeat is confirmed; 0 = it may not. */
+  remainingMs(): number;
 }
 
 /** For the thread that talks to the database. */
@@ -37,12 +39,15 @@ const Cell = { epoch: 1, monotonic: 2, wall: 3, lifeMs: 4 } as const;
 
 export function createNodeLease(memory: Pick<Memory, 'get' | 'set'>, { monoNow, wall }: Clocks): OwnNodeLease {
   const { get, set } = memory;
+  const remainingMs = (): number => {
+    if (get(Cell.epoch) === 0 || get(Cell.monotonic) === 0) return 0;
+    const elapsed = Math.max(monoNow() - get(Cell.monotonic), Math.abs(wall() - get(Cell.wall)));
+    return Math.max(0, get(Cell.lifeMs) - elapsed);
+  };
   return {
     epoch: () => get(Cell.epoch),
-    isValid: () =>
-      get(Cell.epoch) !== 0 &&
-      get(Cell.monotonic) !== 0 &&
-      Math.max(monoNow() - get(Cell.monotonic), Math.abs(wall() - get(Cell.wall))) < get(Cell.lifeMs),
+    isValid: () => remainingMs() > 0,
+    remainingMs,
     heartbeatSent() {
       const at = { monotonic: monoNow(), wall: wall() };
       return () => {

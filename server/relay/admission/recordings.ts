@@ -10,6 +10,8 @@ import type { Operation } from '../intake/routes.ts';
 
 const operations: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 export const readsRecording = (operation: Operation): boolean => operations.has(operation);
+/** What is sent decides what is owed, from the first piece of the answer on. */
+export const isOwedAtOnce = (operation: Operation): boolean => operation === 'speech' || readsRecording(operation);
 
 /** What a minute of a recording counts for, as in new-api. */
 const tokensPerMinute = 1000;

@@ -1,7 +1,7 @@
 /** Carries an answer that is neither JSON nor events, such as sound, as it comes; its last byte waits for the bill. */
 import type { Deadline, Deadlines } from '../shared/deadline.ts';
 import { readChunk } from '../shared/defect.ts';
-import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
+import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './settle.ts';
 
@@ -13,6 +13,9 @@ export interface BytesOptions {
   readonly stopped: () => boolean;
   readonly idleMs: number;
   readonly finish: (end: StreamEnd) => Promise<void>;
+  /** Milliseconds between notes of what is owed so far; the first is made with the first byte. */
+  readonly checkpointMs: number;
+  readonly checkpoint: (delivered: DeliveredText) => void;
   /** Ends the request where `finish` cannot. */
   readonly abandon: () => Promise<void>;
   /** Writes down what is a defect of ours. @returns whether it is. */
@@ -42,6 +45,7 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
   private isIdle = false;
   private over: Promise<void> | null = null;
   private isCancelled = false;
+  private checkedMs = Number.NEGATIVE_INFINITY;
   /** The client has got a part of it. */
   private hasDelivered = false;
   /** All of it is paid for: the last chunk goes out. */
@@ -83,6 +87,7 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
         if (value.length > 1) controller.enqueue(value.subarray(0, -1));
         if (before === null && value.length === 1) continue;
         this.hasDelivered = true;
+        this.check();
         return;
       }
     } catch (error) {
@@ -120,11 +125,23 @@ class ResponseBytes implements UnderlyingDefaultSource<Uint8Array> {
       endReason,
       usage: null,
       usageSource: null,
-      delivered: this.words === '' ? nothingDelivered : deliveredTextOf([this.words]),
+      delivered: this.delivered(),
       firstByteMs: endReason === 'internal' && !this.hasDelivered ? null : this.firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });
     return this.over;
+  }
+
+  private delivered(): DeliveredText {
+    return this.words === '' ? nothingDelivered : deliveredTextOf([this.words]);
+  }
+
+  private check(): void {
+    const { now, checkpointMs, checkpoint } = this.options;
+    const at = now();
+    if (at - this.checkedMs < checkpointMs) return;
+    this.checkedMs = at;
+    checkpoint(this.delivered());
   }
 
   private listen(): void {

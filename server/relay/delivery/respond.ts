@@ -9,7 +9,7 @@ import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { Reservation } from '../admission/reservation.ts';
-import { nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
+import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, safeType } from '../shared/safe-headers.ts';
@@ -20,6 +20,7 @@ import type { Failed } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { whenDurable } from './await-commit.ts';
 import { relayBytes } from './bytes.ts';
+import { CountSoFar } from './count-so-far.ts';
 import { noteKept } from './response-items.ts';
 import {
   closeRequest,
@@ -154,6 +155,15 @@ function bytes(
   const { prepared, response } = outcome;
   core.watch?.onStreaming(reservation.parsed.request);
   reservation.delivered(1, prepared.channel);
+  const soFar = new CountSoFar(core.counter, reservation);
+  const noteSoFar = async (delivered: DeliveredText): Promise<void> => {
+    try {
+      const usage = await soFar.of(delivered, null);
+      if (usage !== null) reservation.checkpoint(usage, prepared.channel);
+    } catch (error) {
+      core.report(error, reservation.parsed.requestId);
+    }
+  };
   const body = relayBytes(response, {
     now: core.now,
     deadlines: core.deadlines,
@@ -161,6 +171,8 @@ function bytes(
     stopped: () => disconnect.cutBy() !== null,
     idleMs: core.idleMs(prepared.channel),
     report: (error) => core.report(error, reservation.parsed.requestId),
+    checkpointMs: core.checkpointMs,
+    checkpoint: (delivered) => void noteSoFar(delivered),
     async abandon() {
       core.health.released(prepared.channel, reservation.parsed.model);
       await closeUnfinished(core, reservation);

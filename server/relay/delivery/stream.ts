@@ -11,6 +11,7 @@ import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { KeyBudgets } from '../admission/key-budgets.ts';
 import { whenReserved } from '../admission/lease-client.ts';
 import type { RequestWatch } from '../admission/observer.ts';
+import { isOwedAtOnce } from '../admission/recordings.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { audioTokens } from '../shared/audio.ts';
 import type { Deadline } from '../shared/deadline.ts';
@@ -26,6 +27,7 @@ import { type FrameRelay, type Piece, unreadLimit } from '../upstream/frame-rela
 import { type Bytes, isWholeBill, type OpenStream, readTrailing, trailingMs } from '../upstream/open-stream.ts';
 import type { SendCore } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
+import { CountSoFar } from './count-so-far.ts';
 import { noteKept } from './response-items.ts';
 import {
   closeRequest,
@@ -187,6 +189,7 @@ export class ResponseStream implements Looking {
   private covered: number;
   private readonly coveredText = new CoveredText();
   private checkedMs = 0;
+  private soFar: CountSoFar | null = null;
 
   private readonly watch: WordWatch | null;
   /** What the client had when a word of the operator's list was about to be completed. */
@@ -284,7 +287,8 @@ export class ResponseStream implements Looking {
     this.startedMs = this.deps.now();
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
-    this.checkedMs = this.startedMs;
+    // Of sound all is owed with its first piece.
+    this.checkedMs = isOwedAtOnce(this.reservation.parsed.operation) ? Number.NEGATIVE_INFINITY : this.startedMs;
     this.checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
     this.deps.pulse.add(this.checkMs, this);
     if (opening instanceof Promise) this.ping();
@@ -769,7 +773,8 @@ export class ResponseStream implements Looking {
   }
 
   /** @param durably what is owed is written down too. */
-  private isAffordable({ units, audioSeconds, pictures, fileTokens }: DeliveredText, durably: boolean): boolean {
+  private isAffordable(delivered: DeliveredText, durably: boolean): boolean {
+    const { units, audioSeconds, pictures, fileTokens } = delivered;
     const { reservation, channel } = this;
     if (channel === null) return true;
     const defect = this.outcome?.stream.frameRelay.defect ?? null;
@@ -781,8 +786,20 @@ export class ResponseStream implements Looking {
         Math.ceil(units / 2) + fileTokens + (pictures === 0 ? 0 : pictures * writtenPicture(reservation.parsed.model)),
       audioOutput: audioTokens(audioSeconds),
     };
-    if (durably) reservation.checkpoint(guess, channel);
+    if (durably) void this.checkpoint(delivered, guess, channel);
     return reservation.extendTo(guess);
+  }
+
+  /** Writes down what is owed, as the end of the stream would count it. @param bound where it is not counted. */
+  private async checkpoint(delivered: DeliveredText, bound: Usage, channel: ChannelSnapshot): Promise<void> {
+    const { deps, reservation } = this;
+    const reported = this.outcome?.stream.frameRelay.usage ?? null;
+    this.soFar ??= new CountSoFar(deps.counter, reservation);
+    try {
+      reservation.checkpoint((await this.soFar.of(delivered, reported)) ?? bound, channel);
+    } catch (error) {
+      deps.report(error, reservation.parsed.requestId);
+    }
   }
 
   // --- the operator's words

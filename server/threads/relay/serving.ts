@@ -297,7 +297,7 @@ function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<T
 
 /** @throws AppError port_taken. */
 function openServer(
-  { order, state, ledger }: ServingDeps,
+  { order, state, ledger, balances }: ServingDeps,
   inside: Pick<Parameters<typeof openHttpServer>[0], 'relay' | 'controlSocket' | 'connections'>,
 ): HttpServer {
   try {
@@ -309,6 +309,7 @@ function openServer(
       forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok && !state.isIsolated(),
       isOutOfLeases: () => state.isAway() && inside.relay.isOutOfLeases(),
+      leasesMs: () => (state.isAway() ? (balances.money.nodeLease?.remainingMs() ?? null) : null),
       isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
       consoleAsset: createConsoleAssets(() => state.settings),
