@@ -49,6 +49,30 @@ test('the database hangs: requests go on within what is leased, their ends are d
   expect(await violations(node)).toEqual([]);
 });
 
+test('after one single request of an ample balance and limit the database may hang: the next are served, and the node says for how long', async () => {
+  const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox') };
+  const node = await site.start({ url: proxy.url, env });
+  await site.furnish(node);
+  const { key } = (await node.client.call('token.create', {
+    name: 'limited',
+    unlimited_quota: false,
+    remain_quota: 10_000_000,
+  } as never)) as { key: string };
+  expect((await node.chat(key, ask)).status).toBe(200);
+  proxy.freeze();
+  for (let round = 0; round < 10; round++) {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => insist(() => node.chat(key, ask))));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  }
+  const ready = async () => (await (await fetch(`${node.url}/readyz`)).json()) as { leases?: { seconds: number } };
+  await expect.poll(async () => (await ready()).leases?.seconds, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(await ready()).toEqual({ ok: true, leases: { seconds: expect.any(Number) } });
+  proxy.thaw();
+  await expect.poll(ready, { timeout: 60_000 }).toEqual({ ok: true });
+  await expect.poll(billed, { timeout: 60_000 }).toBe(site.upstream.requests.length);
+  expect(await violations(node)).toEqual([]);
+});
+
 test('the database is gone: users with a lease are served and the node is ready until leases end, the others get an error to retry, in words of ours', async () => {
   const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox'), GATEWAY_LEASE_SECONDS: '10' };
   const node = await site.start({ url: proxy.url, env });

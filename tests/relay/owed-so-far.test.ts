@@ -101,7 +101,13 @@ const speech = { model: 'tts-1', voice: 'alloy', input: 'x'.repeat(1000) };
 
 test.each([
   ['speech', '/v1/audio/speech', () => speech, 'audio/mpeg', 'sound of some length'],
-  ['subtitles of a recording', '/v1/audio/transcriptions', () => recording({ response_format: 'vtt' }), 'text/vtt', 'WEBVTT\n\n'],
+  [
+    'subtitles of a recording',
+    '/v1/audio/transcriptions',
+    () => recording({ response_format: 'vtt' }),
+    'text/vtt',
+    'WEBVTT\n\n',
+  ],
   [
     'a transcript in pieces',
     '/v1/audio/transcriptions',

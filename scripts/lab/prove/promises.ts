@@ -217,6 +217,17 @@ export const promises: readonly PromiseRow[] = [
     commands: ['node scripts/launch.mjs lab/prove/prove cluster'],
   },
   {
+    en: 'While the database of several machines is away, users with an ample balance are served for 24 to 27 seconds, from their first request on, as far as they ask for no more than ten requests a second and key or were at work at a higher rate; `/readyz` says for how long.',
+    zh: '多台机器的数据库不可用时，余额充足的用户从首个请求起可继续使用 24 到 27 秒，只要每个令牌每秒不超过十次请求，或此前已以更高速率使用；`/readyz` 写明还有多久。',
+    tests: ['tests/postgres/outage.test.ts', 'tests/ledger/lease-demand.test.ts', 'tests/ledger/grants.test.ts'],
+    commands: ['node scripts/launch.mjs lab/prove/prove cluster --only young --full'],
+  },
+  {
+    en: 'An answer that `kill -9` breaks is charged as if it had broken off: a chat as of at most five seconds before, sound with its first piece.',
+    zh: '被 `kill -9` 中断的回答按在该处中断收费：对话按至多五秒前的状态，语音与转写从第一部分起。',
+    tests: ['tests/relay/owed-so-far.test.ts', 'tests/http/realtime-bill.test.ts'],
+  },
+  {
     en: 'Small changes to relay, protocols, providers, pricing and domain make a test fail.',
     zh: '转发、协议、上游、计价与各领域中的小改动会使测试失败。',
     tests: ['tests/scripts/mutants.test.ts'],

@@ -9,10 +9,16 @@ export interface Link {
   /** The same address, through here. */
   readonly url: string;
   set(state: LinkState): void;
+  /** Cuts the connection on which the next COMMIT comes: before the server has it, or when it has and has answered. Resolves when it is cut, or none came. */
+  cutAtCommit(moment: 'before' | 'after'): Promise<void>;
   stop(): void;
 }
 
 const slowMs = 120;
+const commit = Buffer.from('COMMIT\0');
+/** In which a server has written and answered it. */
+const committedMs = 300;
+const commitTimeoutMs = 10_000;
 
 export async function startLink(target: string): Promise<Link> {
   const to = new URL(target);
@@ -20,6 +26,24 @@ export async function startLink(target: string): Promise<Link> {
   let state: LinkState = 'open';
   const passes = (isAnswer: boolean) => state === 'open' || state === 'slow' || (state === 'half' && !isAnswer);
   const lost = new WeakSet<Socket>();
+  let armed: { readonly moment: 'before' | 'after'; readonly done: () => void } | null = null;
+  /** @returns what of it goes on. */
+  const cutAt = (chunk: Buffer, from: Socket, other: Socket): Buffer => {
+    const place = armed === null ? -1 : chunk.indexOf(commit);
+    if (armed === null || place < 0) return chunk;
+    const { moment, done } = armed;
+    armed = null;
+    lost.add(from);
+    lost.add(other);
+    setTimeout(
+      () => {
+        from.destroy();
+        done();
+      },
+      moment === 'before' ? 20 : committedMs,
+    );
+    return moment === 'before' ? chunk.subarray(0, place) : chunk;
+  };
   const carry = (from: Socket, other: Socket, isAnswer: boolean) => {
     sockets.add(from);
     const late: { readonly at: number; readonly chunk: Buffer }[] = [];
@@ -34,7 +58,8 @@ export async function startLink(target: string): Promise<Link> {
       // Until the connection breaks nothing more comes: a part that is missing would be no network's fault.
       if (!passes(isAnswer)) lost.add(from);
       if (lost.has(from)) return;
-      late.push({ at: performance.now() + (state === 'slow' ? slowMs : 0), chunk });
+      const part = isAnswer ? chunk : cutAt(chunk, from, other);
+      late.push({ at: performance.now() + (state === 'slow' ? slowMs : 0), chunk: part });
       if (late.length === 1) send();
     });
     from.on('error', () => other.destroy());
@@ -63,6 +88,20 @@ export async function startLink(target: string): Promise<Link> {
       if (next === 'closed' || (next === 'open' && (state === 'hole' || state === 'half'))) cut();
       state = next;
     },
+    cutAtCommit: (moment) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          armed = null;
+          resolve();
+        }, commitTimeoutMs);
+        armed = {
+          moment,
+          done() {
+            clearTimeout(timer);
+            resolve();
+          },
+        };
+      }),
     stop() {
       server.close();
       cut();

@@ -1,7 +1,7 @@
 /**
  * Three nodes through the kinds of trouble that nights bring, one alone or two at once, drawn from the seed: `prove cluster
  * --only nights --minutes 10 --seed N`. Chats, drawings and conversations go on meanwhile; a synchronous standby takes over
- * when the database dies. Ends with what was lost, doubled, below zero or wrongly refused.
+ * when the database dies, or a copy that lacks the last seconds. Ends with what was lost, doubled, below zero or wrongly refused.
  */
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
@@ -39,7 +39,7 @@ const people = [
 ];
 
 /** What two faults at once must not share. */
-type Part = 'node' | 'nodes' | 'link' | 'database' | 'standby' | 'redis';
+type Part = 'node' | 'nodes' | 'link' | 'database' | 'standby' | 'redis' | 'all';
 
 interface Fault {
   readonly name: string;
@@ -72,9 +72,24 @@ class Standby {
     await ask(url, 'SELECT pg_reload_conf()');
   }
 
-  async takeOver(): Promise<void> {
+  takeOver = async (): Promise<void> => {
     this.cluster.database.stop('immediate');
     await this.replica.detach();
+    await this.rise();
+  };
+
+  /** As after an hour in which nobody noticed that it had stopped following. @param meanwhile what it lacks. */
+  async takeOverOlder(meanwhile: () => Promise<void>): Promise<void> {
+    const { url } = this.cluster.database;
+    await ask(url, 'ALTER SYSTEM RESET synchronous_standby_names');
+    await ask(url, 'SELECT pg_reload_conf()');
+    await this.replica.detach();
+    await meanwhile();
+    this.cluster.database.stop('immediate');
+    await this.rise();
+  }
+
+  private async rise(): Promise<void> {
     await this.replica.takeOver();
     this.replica = await startReplica(this.cluster.database);
     await this.waitFor();
@@ -162,6 +177,21 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
     { ...{ name: 'link loses answers', part: 'link' }, run: link('half', 2, 10) },
     { ...{ name: 'link is slow', part: 'link' }, run: link('slow', 3, 8) },
     { ...{ name: 'link is cut', part: 'link' }, run: link('closed', 0.2, 5) },
+    ...(['before', 'after'] as const).flatMap((moment): Fault[] => [
+      {
+        ...{ name: `link is cut ${moment} COMMIT`, part: 'link' },
+        run: () => withNode(async (index) => nodes[index]?.link?.cutAtCommit(moment)),
+      },
+      ofNode(`killed ${moment} COMMIT`, async (index) => {
+        await nodes[index]?.link?.cutAtCommit(moment);
+        await kill(index);
+      }),
+    ]),
+    ofNode('clock wrong', async (index) => {
+      nodes[index]?.setClock(random.pick([-300_000, -20_000, 20_000, 300_000]));
+      await seconds(2, 8);
+      nodes[index]?.setClock(0);
+    }),
     { ...{ name: 'database starts anew', part: 'database' }, run: () => database.restart() },
     {
       ...{ name: 'database away', part: 'database' },
@@ -224,7 +254,37 @@ function faultsOf(cluster: Cluster, standby: Standby, random: Random): readonly 
         await Promise.all(held.map((client) => client.end().catch(() => undefined)));
       },
     },
-    { ...{ name: 'standby takes over', part: 'database' }, run: () => standby.takeOver() },
+    { ...{ name: 'standby takes over', part: 'database' }, run: standby.takeOver },
+    {
+      ...{ name: 'older copy takes over', part: 'database' },
+      run: () => standby.takeOverOlder(() => seconds(1, 2.5)),
+    },
+    // The disk of a node takes what a failover may need just when there is one.
+    {
+      ...{ name: 'older copy takes over, outbox full', part: 'all' },
+      run: () =>
+        withNode(async (index) => {
+          // A log that was folded back has room of its own for some hundred batches; a new one has none.
+          await nodes[index]?.stop();
+          await beginAgain(cluster, index);
+          await standby.takeOverOlder(async () => {
+            await seconds(0.5, 1);
+            nodes[index]?.fill(true);
+            await seconds(0.5, 1);
+          });
+          await seconds(2, 3);
+          nodes[index]?.fill(false);
+        }),
+    },
+    {
+      ...{ name: 'older copy takes over, a node killed', part: 'all' },
+      run: () =>
+        withNode(async (index) => {
+          await standby.takeOverOlder(() => seconds(1, 2));
+          await seconds(0, 1);
+          await kill(index);
+        }),
+    },
     {
       ...{ name: 'standby frozen', part: 'standby' },
       async run() {
@@ -252,6 +312,7 @@ const groupOf = (part: Part): string =>
 /** Two faults of one node each take different nodes. */
 const fitTogether = (one: Fault, other: Fault): boolean =>
   one !== other &&
+  ![one, other].some(({ part }) => part === 'all') &&
   (groupOf(one.part) !== groupOf(other.part) ||
     (groupOf(one.part) === 'node' && one.part !== 'nodes' && other.part !== 'nodes'));
 
@@ -300,8 +361,8 @@ export async function nights({ seed, minutes }: PartOrder): Promise<readonly Goa
       // Each kind comes before any comes again.
       if (deck.length === 0) deck.push(...random.shuffle(faults));
       const first = deck.pop() ?? random.pick(faults);
-      const second =
-        random.share() < pairShare ? random.pick(faults.filter((fault) => fitTogether(first, fault))) : null;
+      const others = faults.filter((fault) => fitTogether(first, fault));
+      const second = others.length > 0 && random.share() < pairShare ? random.pick(others) : null;
       const both = second === null ? [first] : [first, second];
       if (second !== null) pairs++;
       for (const { name } of both) counts.set(name, (counts.get(name) ?? 0) + 1);

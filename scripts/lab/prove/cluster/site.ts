@@ -8,6 +8,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,6 +42,8 @@ export interface ClusterNode {
   readonly dataDir: string;
   /** Takes all room on the disk of its own files, or gives it back. */
   fill(full: boolean): void;
+  /** By how many milliseconds its clock is wrong; of nodes whose program is `mortal.ts`. */
+  setClock(skewMs: number): void;
   /** Its way to the database; null = the usual one. */
   readonly link: Link | null;
   pid(): number;
@@ -297,13 +300,14 @@ function createNode({
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Bun.Subprocess | null = null;
+  const clock = join(folder, `${name}.clock`);
   const outbox = diskBytes === 0 ? dataDir : join(dataDir, 'disk');
   if (diskBytes > 0) {
     mkdirSync(outbox, { mode: 0o700 });
     system('mount', '-t', 'tmpfs', '-o', `size=${diskBytes}m`, 'none', outbox);
   }
   const here = {
-    ...{ GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, ...env },
+    ...{ GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, LAB_CLOCK_FILE: clock, ...env },
     ...(link === null ? {} : { DATABASE_URL: link.url }),
   };
   return {
@@ -311,6 +315,7 @@ function createNode({
       if (full) fillUp(join(outbox, 'filler'));
       else rmSync(join(outbox, 'filler'), { force: true });
     },
+    setClock: (skewMs) => writeFileSync(clock, String(skewMs)),
     unmount() {
       if (diskBytes > 0) system('umount', '-l', outbox);
     },

@@ -36,6 +36,8 @@ async function after(cluster: Cluster, kinds: readonly Kind[], seconds: number):
   let stoppedAt = Number.POSITIVE_INFINITY;
   let over = false;
   const open = new Set<Promise<unknown>>();
+  /** Whoever asks a node for the first time has no lease there. */
+  const known = new Set<Account>();
   const found = kinds.map(({ name }) => ({ name, first: Number.POSITIVE_INFINITY, refused: 0, count: 0 }));
   const going = kinds.flatMap(({ accounts, perSecond }, kind) =>
     accounts.map(async (account, n) => {
@@ -44,7 +46,8 @@ async function after(cluster: Cluster, kinds: readonly Kind[], seconds: number):
         const served = found[kind];
         const asked = askOnce(url, account).then(({ sentAt, status }) => {
           const at = (sentAt - stoppedAt) / 1000;
-          if (served === undefined || !(at > 0)) return;
+          if (!(at > 0) && status === 200) known.add(account);
+          if (served === undefined || !(at > 0) || !known.has(account)) return;
           if (at < leastSeconds) served.count++;
           if (status === 200) return;
           if (at < leastSeconds) served.refused++;
@@ -66,7 +69,8 @@ async function after(cluster: Cluster, kinds: readonly Kind[], seconds: number):
     const response = await fetch(`${url}/readyz`, { keepalive: false });
     const text = await response.text();
     if (response.status === 200) ready = (performance.now() - stoppedAt) / 1000;
-    if (text !== said && Math.random() < 0.2) console.log(`  ${((performance.now() - stoppedAt) / 1000).toFixed(1)} s: /readyz ${text}`);
+    if (text !== said && !text.includes('seconds'))
+      console.log(`  ${((performance.now() - stoppedAt) / 1000).toFixed(1)} s: /readyz ${text}`);
     said = text;
     await Bun.sleep(readyPollMs);
   }
@@ -85,7 +89,11 @@ export async function youngLeases({ full }: PartOrder): Promise<readonly Goal[]>
   const many = full ? 200 : 40;
   const goals: Goal[] = [];
   const named = (name: string, count: number, limit?: number) =>
-    Array.from({ length: count }, (_, n) => ({ name: `${name}${n}`, balance, ...(limit === undefined ? {} : { limit }) }));
+    Array.from({ length: count }, (_, n) => ({
+      name: `${name}${n}`,
+      balance,
+      ...(limit === undefined ? {} : { limit }),
+    }));
   const times = full ? before : before.slice(0, 3);
   const rounds = times.length;
   // Each time with users whom the node has not seen.
@@ -114,7 +122,12 @@ export async function youngLeases({ full }: PartOrder): Promise<readonly Goal[]>
       );
       for (const { name, first, refused, count } of served)
         goals.push(
-          minGoal(`${seconds} s of use, ${name}: first refused after`, Math.min(first, outageSeconds), leastSeconds, 's'),
+          minGoal(
+            `${seconds} s of use, ${name}: first refused after`,
+            Math.min(first, outageSeconds),
+            leastSeconds,
+            's',
+          ),
           maxGoal(`${seconds} s of use, ${name}: refused of ${count}`, refused, 0, ''),
         );
       // Idle leases go back, and the next begins with none.
