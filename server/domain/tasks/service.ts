@@ -175,7 +175,11 @@ export function createTasks(deps: TasksDeps) {
   };
 
   return {
-    addDrawing: repository.addDrawing,
+    /** Once for each request and drawing: it is asked again where the answer was lost. */
+    async addDrawing(row: Parameters<typeof repository.addDrawing>[0]): Promise<void> {
+      const known = await repository.drawings(row.user_id, [row.mj_id]);
+      if (!known.some((one) => one.request_id === row.request_id)) await repository.addDrawing(row);
+    },
     drawing: async (userId: number, mjId: string): Promise<DrawingRow | null> =>
       (await repository.drawings(userId, [mjId]))[0] ?? null,
     drawings: async (userId: number, mjIds: readonly string[]): Promise<DrawingRow[]> =>
@@ -187,7 +191,10 @@ export function createTasks(deps: TasksDeps) {
       await applyDrawing(row, drawingChange(row, report, deps.now()));
       return true;
     },
-    addSong: repository.addSong,
+    async addSong(row: Parameters<typeof repository.addSong>[0]): Promise<void> {
+      const known = await repository.songs(row.user_id, [row.task_id]);
+      if (!known.some((one) => one.request_id === row.request_id)) await repository.addSong(row);
+    },
     song: async (userId: number, taskId: string): Promise<SongRow | null> =>
       (await repository.songs(userId, [taskId]))[0] ?? null,
     songs: async (userId: number, taskIds: readonly string[]): Promise<SongRow[]> =>

@@ -11,6 +11,7 @@ import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
 import {
   askForTask,
+  keepRow,
   orderTask,
   reserveOrder,
   type Submission,
@@ -87,7 +88,8 @@ export async function submitMidjourney(
   });
   if ('clientError' in ordered) return ordered;
   const { answer, value } = ordered;
-  if (value.row !== null) await core.tasks.addDrawing({ ...value.row, quota: one.charged ?? 0 });
+  const { row } = value;
+  if (row !== null) await keepRow(core, one, () => core.tasks.addDrawing({ ...row, quota: one.charged ?? 0 }));
   return Response.json(value.shown, { status: answer.status });
 }
 

@@ -1,5 +1,6 @@
 /** What drawings and songs share: how their work is ordered, paid and refused. */
 import { storedText } from '../../../contract/stored-texts.ts';
+import { sleep } from '../../../contract/timers.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { RequestWatch } from '../../admission/observer.ts';
@@ -62,6 +63,9 @@ export const taskError = (status: number, code: number, description: string): Re
   Response.json({ code, description, type: 'new_api_error' }, { status });
 
 export const callTimeoutMs = 60_000;
+/** As long as a database may be away at a failover. */
+const keepAttempts = 20;
+const keepPauseMs = 1000;
 
 /** An upstream's response to an order. */
 export interface TaskAnswer {
@@ -152,4 +156,22 @@ export async function orderTask<T>(
     content: paid || words === '' ? storedText('taskOrdered', { action }) : words,
   });
   return { answer: outcome, value };
+}
+
+/**
+ * Keeps the row of work that is ordered and paid for: the upstream does it, so a store that is away is asked again. What cannot be kept is
+ * given back, since nobody could fetch it. @throws AppError storage_unavailable.
+ */
+export async function keepRow(core: TasksCore, reservation: Reservation, keep: () => Promise<void>): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await keep();
+    } catch (error) {
+      if (attempts >= keepAttempts) {
+        await reservation.refund();
+        throw error;
+      }
+    }
+    await sleep(core.timers, keepPauseMs);
+  }
 }

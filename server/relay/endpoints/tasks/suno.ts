@@ -2,7 +2,7 @@
 import { providerByType } from '../../../providers/catalogue.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import type { ParsedRequest } from '../../intake/parsed-request.ts';
-import { orderTask, reserveOrder, type Submission, type TasksCore } from './submission.ts';
+import { keepRow, orderTask, reserveOrder, type Submission, type TasksCore } from './submission.ts';
 
 const rejected = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
@@ -34,7 +34,7 @@ export async function submitSuno(core: TasksCore, submission: Submission, word: 
   if (id === null) return rejected(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
   const { channel } = answer.prepared;
   const at = Math.floor(core.now() / 1000);
-  await core.tasks.addSong({
+  const row = {
     created_at: at,
     updated_at: at,
     task_id: id,
@@ -53,6 +53,7 @@ export async function submitSuno(core: TasksCore, submission: Submission, word: 
     progress: '0%',
     properties: '',
     data: '',
-  });
+  };
+  await keepRow(core, one, () => core.tasks.addSong(row));
   return Response.json({ code: 'success', message: '', data: id });
 }
