@@ -323,14 +323,21 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'one lease takes all that is free',
       'db/postgres/leases.ts',
-      'Math.min(use, Math.floor(unused / (2 * nodes)))',
-      'Math.min(use, unused)',
+      'Math.min(wanted, Math.floor(unused / (2 * nodes)))',
+      'Math.min(wanted, unused)',
       'ledger/grants',
     ],
     [
       'a small balance is leased in large pieces',
       'db/postgres/leases.ts',
-      '(available?.left ?? 0) < smallFor * need ? 0 : ',
+      'left < smallFor * need ? 0 : ',
+      '',
+      'ledger/grants',
+    ],
+    [
+      'of any balance a floor is leased',
+      'db/postgres/leases.ts',
+      'left < ampleFor * need ? use : ',
       '',
       'ledger/grants',
     ],
@@ -724,8 +731,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'readiness does not report draining',
       'server/http/http-server.ts',
-      'draining: leaving }',
-      'draining }',
+      'draining: leaving,',
+      'draining,',
       'postgres/stop-delay',
     ],
     [
