@@ -59,6 +59,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   option: { zh: '配置项', en: 'options' },
   ratios: { zh: '价格倍率', en: 'price ratios' },
   model: { zh: '模型', en: 'models' },
+  'model chain': { zh: '虚拟模型', en: 'virtual models' },
   route: { zh: '路由', en: 'routing' },
   drawing: { zh: '绘图记录', en: 'drawings' },
   task: { zh: '任务记录', en: 'tasks' },

@@ -156,6 +156,22 @@ const shared: readonly SharedMigration[] = [
       ...followNew('channel_facts', 'channel_id', 'demand, source, users, expires_at'),
     ],
   },
+  {
+    name: '0015-virtual-models',
+    statements: ({ integer, text, serial, rowed, followNew }) => [
+      `CREATE TABLE virtual_models (
+  id ${serial},
+  name ${text} NOT NULL UNIQUE,
+  enabled ${integer} NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  boundary ${text} NOT NULL DEFAULT '',
+  description ${text} NOT NULL DEFAULT '',
+  targets ${text} NOT NULL,
+  created_at ${integer} NOT NULL,
+  updated_at ${integer} NOT NULL
+)${rowed}`,
+      ...followNew('virtual_models', 'id', 'name, enabled, boundary, targets'),
+    ],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

@@ -367,6 +367,23 @@ export const tables = {
     { indexes: ["INDEX sign_ins_previous ON sign_ins (previous_hash) WHERE previous_hash <> ''"] },
   ),
 
+  /** Names that stand for chains of targets: server/contract/virtual-models.ts. */
+  virtual_models: table(
+    {
+      id: serial,
+      name: text.unique,
+      enabled: int.default(1).check('enabled IN (0, 1)'),
+      /** The group that no request leaves; '' = none. */
+      boundary: text.default(''),
+      description: text.default(''),
+      /** JSON array, in order. */
+      targets: text,
+      created_at: int,
+      updated_at: int,
+    },
+    { followed: ['name', 'enabled', 'boundary', 'targets'] },
+  ),
+
   saved_filters: table(
     { id: serial, user_id: int, place: text, name: text, query: text, created_at: int },
     { constraints: ['UNIQUE (user_id, place, name)'] },
@@ -676,6 +693,7 @@ export type TopUpsTable = Schema['top_ups'];
 export type CallbacksTable = Schema['callbacks'];
 export type AccessTokensTable = Schema['access_tokens'];
 export type SignInsTable = Schema['sign_ins'];
+export type VirtualModelsTable = Schema['virtual_models'];
 export type SavedFiltersTable = Schema['saved_filters'];
 export type SessionsTable = Schema['sessions'];
 export type SecondFactorsTable = Schema['second_factors'];

@@ -75,6 +75,8 @@ import { createUserManagement, type UserManagement } from '../domain/users/manag
 import { createPasswords, type Passwords } from '../domain/users/password.ts';
 import { createSavedFilters, type SavedFiltersService } from '../domain/users/saved-filters.ts';
 import { createUsers, type UsersService } from '../domain/users/service.ts';
+import { type ChainExplanation, createChainExplanation } from '../domain/virtual-models/explain.ts';
+import { createVirtualModels, type VirtualModelsService } from '../domain/virtual-models/service.ts';
 import { createWallet, type WalletService } from '../domain/wallet/service.ts';
 import { createVerifiedGuard, type Fetch } from '../outbound/guard.ts';
 import { createWorkerFetch } from '../outbound/worker.ts';
@@ -118,6 +120,8 @@ export interface Services {
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
   readonly channelFacts: ChannelFactsService;
+  readonly virtualModels: VirtualModelsService;
+  readonly chains: ChainExplanation;
   readonly bulkTests: BulkTests;
   readonly routes: RoutesService;
   readonly capabilities: CapabilityService;
@@ -272,6 +276,16 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
     }),
   });
+  const virtualModels = createVirtualModels(deps);
+  const chains = createChainExplanation({
+    channels: createChannelsRepository(deps.database),
+    virtualModels: virtualModels.list,
+    priceTables: options.priceTables,
+    acceptsUnset: () => options.get('SelfUseModeEnabled'),
+    mayUse: (userGroup, group) =>
+      group === userGroup ||
+      (Object.hasOwn(options.get('UserUsableGroups') as object, group) && options.get('GroupRatio').has(group)),
+  });
   const tokens = createTokens(deps);
   const audit = createAudit(deps);
   const affiliate = createAffiliate({ ...deps, options, randomInt });
@@ -329,14 +343,18 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
       ...{ turns: deps.turns, now: deps.now, report },
     }),
+    virtualModels,
+    chains,
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
+      chains,
       statusOf: deps.statusOf ?? null,
       weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
-      groupOfToken: async (name, userId) => {
+      callerOfToken: async (name, userId) => {
         const token = await tokens.named(name, userId);
-        const owner = await users.find(token.user_id);
-        return token.group || (owner?.group_name ?? 'default');
+        const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';
+        const models = token.model_limits_enabled ? token.model_limits.split(',') : null;
+        return { group: token.group || userGroup, userGroup, models };
       },
     }),
     capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),

@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts';
 
 /** Areas by the nouns of endpoint ids. What belongs to none is the account itself: no scope reaches it. */
 const areas = {
-  channels: ['channel', 'route', 'model'],
+  channels: ['channel', 'route', 'model', 'virtual_model'],
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],

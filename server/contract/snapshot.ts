@@ -2,6 +2,7 @@
 
 import type { FactsOfChannel } from './channel-facts.ts';
 import type { Period } from './period.ts';
+import type { VirtualModel } from './virtual-models.ts';
 
 export interface UserSnapshot {
   readonly id: number;
@@ -139,6 +140,8 @@ export interface Snapshot {
   readonly options: Readonly<Record<string, string>>;
   /** What upstreams do not take, of channels that have any; absent = nothing is known. */
   readonly facts?: readonly FactsOfChannel[];
+  /** Absent = there are none. */
+  readonly virtualModels?: readonly VirtualModel[];
   /** Machines that serve the site together, where it is not one. */
   readonly nodes?: NodeCount;
   /** Absent where everything is known. */
@@ -171,6 +174,8 @@ export interface SnapshotDelta {
   };
   /** Of channels where that changed, all that holds now; absent = as before. */
   readonly facts?: readonly FactsOfChannel[];
+  /** All of them, where one has changed; absent = as before. */
+  readonly virtualModels?: readonly VirtualModel[];
   /** As many machines serve the site now; absent = as many as before. */
   readonly nodes?: NodeCount;
   /** Absent = as before. */

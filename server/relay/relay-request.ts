@@ -4,8 +4,10 @@ import { AppError } from '../contract/errors.ts';
 import { languageFor } from '../contract/language.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { ClientError } from '../protocols/codec.ts';
+import type { Chain } from '../routing/chains.ts';
 import { Feature } from '../routing/features.ts';
 import { checkWords } from './admission/blocked-words.ts';
+import { ChainRun } from './admission/chain.ts';
 import type { Admission } from './admission/limits.ts';
 import { unlimited } from './admission/limits.ts';
 import type { Seen } from './admission/observer.ts';
@@ -272,6 +274,10 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   private reserveNow(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
     const { core, admission } = this;
     const free = this.isTest;
+    // Work that is ordered, and a conversation with turns of its own, name models of channels.
+    const named = free || parsed.order !== undefined || parsed.operation === 'realtime';
+    const chain = named ? null : core.state.chain(parsed.model);
+    if (chain !== null) return this.reserveInChain(chain, parsed, principal);
     const plan = planFor(core, parsed, principal, free);
     const input = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
     const reservation = new Reservation(core, input);
@@ -282,6 +288,24 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       core.works(this.requestId);
       return this.reserved(reservation);
     });
+  }
+
+  private async reserveInChain(chain: Chain, parsed: ParsedRequest, principal: Principal): Promise<Reservation> {
+    const { core, admission } = this;
+    const run = new ChainRun(core, chain, parsed, principal);
+    const reservation = await run.begin((target) => {
+      const made = new Reservation(core, {
+        ...target,
+        admission: admission ?? unlimited,
+        free: false,
+        owner: this,
+        chain: run,
+      });
+      this.reserving = made;
+      return made;
+    });
+    core.works(this.requestId);
+    return this.reserved(reservation);
   }
 
   private reserved(reservation: Reservation): Reservation {

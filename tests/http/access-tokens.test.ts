@@ -32,7 +32,7 @@ const ask = async (method: string, path: string, as: Headers, body?: object) =>
 
 /** By hand: which nouns a scope opens. What stands in none of them is nobody's but the user's own. */
 const nouns: Readonly<Record<string, readonly string[]>> = {
-  channels: ['channel', 'route', 'model'],
+  channels: ['channel', 'route', 'model', 'virtual_model'],
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],

@@ -740,6 +740,45 @@ const differences: Output<'provision.diff'> = [
   { action: 'unchanged', kind: 'user', name: 'mira', fields: [] },
 ];
 
+const coder: Output<'virtual_model.get'> = {
+  ...{ id: 1, name: 'coder', enabled: true, boundary: '', description: 'For agents' },
+  targets: [
+    { model: 'own-model', classes: ['subagent', 'auxiliary'] },
+    { model: 'gpt-4o' },
+    { model: 'claude-sonnet-4-5', group: 'vip', after: ['rate_limited', 'context_too_long'], prompt_over: 100_000 },
+  ],
+  ...{ created_time: now - 86_400, updated_time: now - 60 },
+};
+const virtualModels: Output<'virtual_model.list'> = [
+  coder,
+  {
+    ...{ id: 2, name: 'fast', enabled: false, boundary: 'default', description: '' },
+    ...{ targets: [{ model: 'gpt-4o', channel: 21 }], created_time: now - 90, updated_time: now - 90 },
+  },
+];
+
+const explainedChain: Output<'virtual_model.try'> = {
+  ...{ name: 'coder', group: 'default', boundary: '', not_allowed: ['claude-sonnet-4-5'] },
+  targets: [
+    {
+      ...{ model: 'own-model', group: 'default', channel: null, path: ['own-model'], order: 0, outcome: 'conditions' },
+      ...{ price: { input: 1, output: 1, call: null }, channels: [{ channel_id: 21, name: 'east' }] },
+    },
+    {
+      ...{ model: 'gpt-4o', group: 'default', channel: null, path: ['gpt-4o'], order: 1, outcome: 'tried' },
+      ...{ price: { input: 2.5, output: 10, call: null }, channels: [{ channel_id: 21, name: 'east' }] },
+    },
+    {
+      ...{ model: 'claude-sonnet-4-5', group: 'vip', channel: 22, path: ['claude-sonnet-4-5'], order: 2 },
+      ...{
+        outcome: 'tried',
+        price: { input: 3, output: 15, call: null },
+        channels: [{ channel_id: 22, name: 'west' }],
+      },
+    },
+  ],
+};
+
 /** Of reading alone; what changes something is answered by `done`. */
 export const filled: Answers = {
   'setup.get': { status: true, root_init: true, database_type: 'sqlite', code_required: false },
@@ -898,6 +937,9 @@ export const filled: Answers = {
     ],
     left_out: [{ channel_id: 23, name: 'spare', reason: 'disabled' }],
   },
+  'virtual_model.list': virtualModels,
+  'virtual_model.get': ({ id }) => virtualModels.find((one) => one.id === id) ?? coder,
+  'virtual_model.try': explainedChain,
   'model.by_type': { '1': ['gpt-4o'], '14': ['claude-sonnet-4-5'] },
   'model.explain': {
     model: 'gpt-4o',

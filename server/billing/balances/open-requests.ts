@@ -69,6 +69,8 @@ export const RowState = {
 /** Known only after the request was read. */
 export interface ReadInput {
   readonly model: string;
+  /** Whose prices hold. */
+  readonly group: string;
   readonly streams: boolean;
   readonly promptTokens: number;
   readonly selfUse: boolean;
@@ -77,7 +79,6 @@ export interface ReadInput {
 
 export interface Started extends ReadInput {
   readonly ref: string;
-  readonly group: string;
   readonly startedMs: number;
 }
 
@@ -108,19 +109,20 @@ export class OpenRequest {
     cells[Row.tokenId] = owner.tokenId;
     cells[Row.startedMs] = started.startedMs;
     cells[Row.refUnits] = memory.write(row + Row.ref, started.ref, refUnits);
-    cells[Row.groupUnits] = memory.write(row + Row.groupName, started.group, groupUnits);
     this.read(started);
     cells[Row.state] = RowState.open;
   }
 
   /** For a row that began before the request was read. */
-  read({ model, streams, promptTokens, selfUse, epoch }: ReadInput): void {
+  read({ model, group, streams, promptTokens, selfUse, epoch }: ReadInput): void {
     const { cells, row } = this;
     cells[Row.selfUse] = selfUse ? 1 : 0;
     cells[Row.epoch] = epoch;
     cells[Row.streams] = streams ? 1 : 0;
     cells[Row.promptTokens] = promptTokens;
-    if (row !== 0) cells[Row.modelUnits] = this.memory.write(row + Row.model, model, modelUnits);
+    if (row === 0) return;
+    cells[Row.modelUnits] = this.memory.write(row + Row.model, model, modelUnits);
+    cells[Row.groupUnits] = this.memory.write(row + Row.groupName, group, groupUnits);
   }
 
   /** The channel whose response is delivered. */

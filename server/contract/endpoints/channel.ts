@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { channelShape } from '../entities.ts';
 import { commaList, figure, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { explainedChainShape } from './virtual-model.ts';
 
 const none = z.object({});
 const pagination = { p: number, page_size: number };
@@ -427,6 +428,8 @@ export const channelEndpoints = [
         }),
       ),
       left_out: z.array(z.object({ channel_id: z.int(), name: z.string(), reason: z.string() })),
+      /** Where the name is a virtual model's: its targets, for a plain request whose every target is unavailable. */
+      chain: z.optional(explainedChainShape),
     }),
     summary: { zh: '解释路由选择', en: 'Why a model is routed as it is' },
   }),

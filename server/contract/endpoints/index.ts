@@ -31,6 +31,7 @@ import { taskEndpoints } from './tasks.ts';
 import { trafficEndpoints } from './traffic.ts';
 import { usageEndpoints } from './usage.ts';
 import { userEndpoints } from './user.ts';
+import { virtualModelEndpoints } from './virtual-model.ts';
 import { walletEndpoints } from './wallet.ts';
 
 const none = z.object({});
@@ -413,6 +414,7 @@ export const endpoints = [
   ...taskEndpoints,
   // channels
   ...channelEndpoints,
+  ...virtualModelEndpoints,
   endpoint({
     id: 'model.by_type',
     method: 'GET',

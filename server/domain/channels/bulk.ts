@@ -17,7 +17,13 @@ export interface TagChange {
   readonly groups?: string | undefined;
 }
 
-export function createBulk(repository: Repository, checkMapping: (text: string) => void) {
+/** What texts of many channels must be. */
+interface BulkChecks {
+  readonly checkMapping: (text: string) => void;
+  readonly checkNames: (models: string | undefined) => Promise<void>;
+}
+
+export function createBulk(repository: Repository, { checkMapping, checkNames }: BulkChecks) {
   const tagOf = (tag: string | undefined): string => {
     const name = tag?.trim() ?? '';
     if (name === '') throw new AppError('tag_required');
@@ -45,12 +51,13 @@ export function createBulk(repository: Repository, checkMapping: (text: string) 
         status: enabled ? ChannelStatus.enabled : ChannelStatus.disabled,
         other_info: '',
       }),
-    /** @throws AppError tag_required, tag_priority, tag_weight, channel_mapping_json, nothing_changed. */
+    /** @throws AppError tag_required, tag_priority, tag_weight, channel_mapping_json, channel_model_virtual, nothing_changed. */
     async editTag(tag: string | undefined, change: TagChange): Promise<number> {
       if (change.priority !== undefined && !Number.isSafeInteger(change.priority)) throw new AppError('tag_priority');
       if (change.weight !== undefined && !(Number.isSafeInteger(change.weight) && change.weight >= 0))
         throw new AppError('tag_weight');
       if (!blank(change.model_mapping)) checkMapping(change.model_mapping ?? '');
+      await checkNames(change.models);
       const columns: Updateable<ChannelsTable> = {
         ...(change.new_tag === undefined || change.new_tag === tag ? {} : { tag: change.new_tag.trim() }),
         ...(change.priority === undefined ? {} : { priority: change.priority }),

@@ -5,6 +5,7 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { candidateList, mapModel, shareOf, type WeightOptions } from '../../routing/candidates.ts';
+import type { ChainExplanation } from '../virtual-models/explain.ts';
 import { members } from './service.ts';
 
 /** How a channel stands in the relay's eyes. */
@@ -15,10 +16,19 @@ export interface ChannelHealthStatus {
   readonly keys?: readonly KeyHealth[];
 }
 
+/** Whose requests are routed. */
+export interface RouteCaller {
+  readonly group: string;
+  readonly userGroup: string;
+  /** null = every model. */
+  readonly models: readonly string[] | null;
+}
+
 export interface RoutesDeps {
   readonly repository: ReturnType<typeof createChannelsRepository>;
-  /** @returns the group a token's requests use. @throws AppError not_found */
-  readonly groupOfToken: (name: string, userId: number) => Promise<string>;
+  /** @throws AppError not_found */
+  readonly callerOfToken: (name: string, userId: number) => Promise<RouteCaller>;
+  readonly chains: ChainExplanation;
   /** As the operator set them. */
   readonly weights: () => WeightOptions;
   /** Asks the relay; null where no server runs. */
@@ -46,8 +56,29 @@ function mappingOf(row: Pick<ChannelRow, 'model_mapping'>): Readonly<Record<stri
   }
 }
 
+/** What is asked for when nothing else is said. */
+const plainRequest = {
+  promptTokens: 0,
+  images: false,
+  thinking: false,
+  requestClass: null,
+  agentType: null,
+  failure: 'unavailable',
+  signedTurn: false,
+} as const;
+
 export function createRoutes(deps: RoutesDeps) {
+  /** @param userId whose tokens a name is looked up in. @throws AppError not_found. */
+  const callerOf = async (
+    { group, token }: { readonly group?: string | undefined; readonly token?: string | undefined },
+    userId: number,
+  ): Promise<RouteCaller> => {
+    if (token) return deps.callerOfToken(token, userId);
+    const used = group || 'default';
+    return { group: used, userGroup: used, models: null };
+  };
   return {
+    callerOf,
     /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
     async explain(
       requested: {
@@ -59,7 +90,9 @@ export function createRoutes(deps: RoutesDeps) {
     ) {
       const model = requested.model ?? '';
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
-      const group = requested.token ? await deps.groupOfToken(requested.token, userId) : requested.group || 'default';
+      const caller = await callerOf(requested, userId);
+      const { group } = caller;
+      const isVirtual = (await deps.chains.chainNamed(model)) !== null;
       const rows = await deps.repository.all();
       const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
       const serving = list.flatMap((tier) =>
@@ -92,6 +125,7 @@ export function createRoutes(deps: RoutesDeps) {
             ? []
             : [{ channel_id: row.id, name: row.name, reason }];
         }),
+        ...(isVirtual ? { chain: await deps.chains.explain({ ...plainRequest, ...caller, name: model }) } : {}),
       };
     },
   };

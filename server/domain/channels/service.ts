@@ -3,6 +3,7 @@
 import type { Insertable, Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import type { ChannelsTable } from '../../../db/schema/tables.ts';
 import { isModelName } from '../../contract/address-part.ts';
 import { isChannelAddress } from '../../contract/channel-address.ts';
@@ -86,9 +87,16 @@ export function createChannels(deps: {
   readonly now: () => number;
 }) {
   const repository = createChannelsRepository(deps.database);
+  const virtualModels = createVirtualModelsRepository(deps.database);
   const passed = new PassedTests(deps.vault);
   const seconds = () => Math.floor(deps.now() / 1000);
 
+  /** @throws AppError channel_model_virtual */
+  const checkNames = async (models: string | undefined): Promise<void> => {
+    const names = new Set(members(models ?? ''));
+    const taken = names.size === 0 ? undefined : (await virtualModels.all()).find(({ name }) => names.has(name));
+    if (taken !== undefined) throw new AppError('channel_model_virtual', { model: taken.name });
+  };
   const find = async (id: number): Promise<ChannelRow> => {
     const row = await repository.find(id);
     if (row === undefined) throw new AppError('not_found', { what: `channel ${id}` });
@@ -157,6 +165,7 @@ export function createChannels(deps: {
       if (!isSupported(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkFields(fields, null);
+      await checkNames(fields.models);
       const other = providerByType(type)?.other;
       const fallback = other === undefined || other === null || other.byOption ? '' : other.fallback;
       const shared = {
@@ -196,6 +205,7 @@ export function createChannels(deps: {
       const key = fields.key?.trim() ?? '';
       if (key === '' && keyOwner !== 'owner') stays(stored, columnsOf(fields));
       checkFields(fields, stored);
+      await checkNames(fields.models);
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
         ...(key === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', key), key_hint: keyHint(key) }),
@@ -233,7 +243,7 @@ export function createChannels(deps: {
       if (made === undefined) throw new AppError('not_found', { what: `channel ${id}` });
       return channelView(made);
     },
-    ...createBulk(repository, checkModels),
+    ...createBulk(repository, { checkMapping: checkModels, checkNames }),
     /** There is nothing to rebuild: routes follow from the channels themselves. @returns how many were looked at. */
     fix: (): Promise<number> => repository.count(),
     modelsOf: async (id: number): Promise<string[]> => {

@@ -7,6 +7,7 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
@@ -22,6 +23,7 @@ import { factsOf } from '../channels/facts.ts';
 import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { virtualModelOf } from '../virtual-models/service.ts';
 
 export interface SnapshotSource {
   load(): Promise<Snapshot>;
@@ -46,6 +48,7 @@ export function createSnapshotSource({
   const channels = createChannelsRepository(database);
   const facts = createChannelFactsRepository(database);
   const options = createOptionsRepository(database);
+  const virtualModels = createVirtualModelsRepository(database);
   const visible = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
@@ -53,6 +56,7 @@ export function createSnapshotSource({
     // The place first: a change that slips in between is sent once more, which does no harm.
     const seq = await feed.last();
     const known = factsOf(await facts.forAll(), []);
+    const virtual = (await virtualModels.all()).map(virtualModelOf);
     return {
       kind: 'snapshot',
       seq,
@@ -61,6 +65,7 @@ export function createSnapshotSource({
       channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
       options: Object.fromEntries(visible(await options.all())),
       ...(known.length === 0 ? {} : { facts: known }),
+      ...(virtual.length === 0 ? {} : { virtualModels: virtual }),
     };
   };
   const deltaOf = async (seq: number, news: readonly Change[]): Promise<SnapshotDelta> => {
@@ -78,6 +83,7 @@ export function createSnapshotSource({
     const changedChannels = await read(idsOf('channels'), channels.byIds);
     const factIds = idsOf('channel_facts');
     const changedFacts = factIds.length === 0 ? [] : factsOf(await facts.forAll(factIds), factIds);
+    const virtual = news.some(({ entity }) => entity === 'virtual_models') ? await virtualModels.all() : null;
     const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
     return {
       kind: 'delta',
@@ -90,6 +96,7 @@ export function createSnapshotSource({
       ),
       ...(changedFacts.length === 0 ? {} : { facts: changedFacts }),
       removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
+      ...(virtual === null ? {} : { virtualModels: virtual.map(virtualModelOf) }),
     };
   };
 

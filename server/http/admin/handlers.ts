@@ -24,6 +24,7 @@ import { tokenHandlers } from './token.ts';
 import { trafficHandlers } from './traffic.ts';
 import { usageHandlers } from './usage.ts';
 import { userHandlers } from './user.ts';
+import { virtualModelHandlers } from './virtual-model.ts';
 import { walletHandlers } from './wallet.ts';
 
 export const handlers: HandlersOf<EndpointId> = {
@@ -45,6 +46,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...usageHandlers,
   ...trafficHandlers,
   ...channelHandlers,
+  ...virtualModelHandlers,
   ...familyHandlers,
   ...logHandlers,
   ...nodeHandlers,

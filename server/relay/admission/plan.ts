@@ -35,8 +35,14 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
-export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Principal, test = false): Plan {
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @param only the one channel of a chain's target. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
+export function makePlan(
+  deps: PlanDeps,
+  parsed: ParsedRequest,
+  principal: Principal,
+  test = false,
+  only: number | null = null,
+): Plan {
   const { state, health } = deps;
   const { group, user, pinnedChannel: pinned } = principal;
   const { model, prompt } = parsed;
@@ -45,7 +51,8 @@ export function makePlan(deps: PlanDeps, parsed: ParsedRequest, principal: Princ
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const key = { model, group, userGroup: user.group, acceptUnset };
   let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
-  if (route === null)
+  if (only !== null && route !== null) route = route.filter(({ id }) => id === only);
+  if (route === null || route.list.length === 0)
     throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
   const { list } = route;

@@ -28,13 +28,15 @@ import {
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { storedText } from '../../contract/stored-texts.ts';
+import type { TargetFailure } from '../../contract/virtual-models.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
+import type { ChainStep, TargetOutcome } from '../../routing/chains.ts';
 import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
-import { type AttemptSummary, attemptSummary } from '../shared/failure.ts';
+import { type AttemptSummary, attemptSummary, type UpstreamFailure } from '../shared/failure.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
@@ -95,14 +97,34 @@ export interface SkippedTarget {
   readonly error: AppError;
 }
 
-export interface ReservationInput {
+/** A request as it goes to one target of a chain: the target's model, in the target's group. */
+export interface ChainTargetRequest {
   readonly parsed: ParsedRequest;
   readonly principal: Principal;
   readonly plan: Plan;
+}
+
+/** Where a request for a virtual model may go. */
+export interface RequestChain {
+  /** Of the virtual model. */
+  readonly name: string;
+  /** Makes the reservation that of the next target. @param failure of the one before it; null = none of its channels offers the operation. @returns false = there is none. */
+  goOn(reservation: Reservation, failure: UpstreamFailure | null): Promise<boolean>;
+  /** Whether another target would be tried after such a failure. */
+  mayFollow(failure: TargetFailure): boolean;
+  /** The current target serves it. */
+  served(): void;
+  /** What became of each target. */
+  steps(): readonly ChainStep[];
+}
+
+export interface ReservationInput extends ChainTargetRequest {
   readonly admission: Admission;
   /** A channel's test: logged, not charged. */
   readonly free: boolean;
   readonly owner: ReservationOwner | null;
+  /** Absent = its model is one of channels. */
+  readonly chain?: RequestChain;
 }
 
 /** Of a request whose end could not be put together: nothing of it is charged. */
@@ -117,13 +139,14 @@ const unknownEnd: Omit<Finish, 'prices' | 'channel'> = {
 };
 
 export class Reservation {
-  readonly principal: Principal;
+  readonly chain: RequestChain | null;
   readonly admission: Admission;
   readonly free: boolean;
   readonly owner: ReservationOwner | null;
   /** Whose money it is. */
   readonly account: Account;
   readonly tokenId: number;
+  private currentPrincipal: Principal;
   private currentRequest: ParsedRequest;
   private currentPlan: Plan;
   private held: number;
@@ -163,10 +186,11 @@ export class Reservation {
 
   constructor(
     private readonly core: ReservationCore,
-    { parsed, principal, plan, admission, free, owner }: ReservationInput,
+    { parsed, principal, plan, admission, free, owner, chain }: ReservationInput,
   ) {
     this.currentRequest = parsed;
-    this.principal = principal;
+    this.currentPrincipal = principal;
+    this.chain = chain ?? null;
     this.currentPlan = plan;
     this.admission = admission;
     this.free = free;
@@ -177,6 +201,11 @@ export class Reservation {
     this.maxCost = free ? 0 : plan.max;
     this.coveredTokens = plan.reserved;
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
+  }
+
+  /** In the group whose prices hold. */
+  get principal(): Principal {
+    return this.currentPrincipal;
   }
 
   /** Shortened where a longer answer cannot be paid for. */
@@ -268,6 +297,27 @@ export class Reservation {
     this.coveredTokens = plan.reserved;
     this.isGrowing = false;
     this.isCounted = false;
+  }
+
+  /**
+   * Goes on to another target, before anything was delivered: what that may cost at most is held first, and what is held for
+   * the one before it stays. @returns false = it cannot be covered, and nothing has changed.
+   */
+  async retarget({ parsed, principal, plan }: ChainTargetRequest): Promise<boolean> {
+    // A stream that held a part of what it may cost holds all of it from here on: it was not let in for this target.
+    if ((await this.coverTarget(plan.max)) !== null || !(this.free || this.reserveUpTo(plan.max))) return false;
+    if (this.finished !== null) return false;
+    this.currentRequest = parsed;
+    this.currentPrincipal = principal;
+    this.currentPlan = plan;
+    this.coveredTokens = plan.estimate.maxTokens;
+    this.isGrowing = false;
+    this.isCounted = false;
+    const { promptTokens, selfUse } = plan;
+    const { model, stream: streams } = parsed;
+    const { group } = principal;
+    this.open.read({ model, group, streams, promptTokens, selfUse, epoch: this.epoch });
+    return true;
   }
 
   /** The prompt was counted: before anything is held, it may cost less. */
@@ -778,7 +828,7 @@ const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(pr
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  { parsed, plan, principal, skipped }: Reservation,
+  { parsed, plan, principal, skipped, chain }: Reservation,
   received: number,
   finish: Finish,
   endedMs: number,
@@ -793,6 +843,7 @@ function fieldsOf(
   }
   const effort = effortOf(parsed.body);
   if (effort !== null) fields.reasoning_effort = effort;
+  if (chain !== null) fields.virtual_model = chain.name;
   if (parsed.route.path !== defaultPath) fields.request_path = parsed.route.path;
   if (finish.failure !== undefined) fields.failure = finish.failure;
   if (finish.thought !== undefined) {
@@ -816,6 +867,7 @@ function fieldsOf(
       max,
       code: error.code,
     }));
+  if (chain !== null) admin.chain = chain.steps().filter(isWorthARow).map(loggedStep);
   fields.admin_info = admin;
   return fields;
 }
@@ -831,6 +883,18 @@ function shownLosses(dropped: readonly string[]): readonly string[] {
     .map((loss) => (loss.length <= lossUnits ? loss : `${loss.slice(0, lossUnits)}…`));
   return dropped.length <= losses ? shown : [...shown, `and ${dropped.length - losses} more`];
 }
+
+/** The request itself says which targets were not meant. */
+const expectedOutcomes: ReadonlySet<TargetOutcome> = new Set(['conditions', 'not_after', 'not_needed']);
+const isWorthARow = ({ outcome }: ChainStep): boolean => !expectedOutcomes.has(outcome);
+
+const loggedStep = ({ leaf, group, outcome, failure }: ChainStep): Record<string, unknown> => ({
+  model: leaf.model,
+  group,
+  ...(leaf.channel === null ? {} : { channel: leaf.channel }),
+  outcome,
+  ...(failure === undefined ? {} : { failure }),
+});
 
 const channelIdOf = ({ channelId }: AttemptSummary): string => String(channelId);
 const hasFailed = ({ failed }: AttemptSummary): boolean => failed !== null;

@@ -34,10 +34,16 @@ export interface ReserveCore extends ReservationCore {
   readonly monoNow: () => number;
 }
 
-/** The step before, of a request whose model the caller may use: where it may go and what it may cost. @throws AppError model_not_allowed, storage_unavailable, channel_*, model_price_unset. */
-export function planFor(core: ReserveCore, parsed: ParsedRequest, principal: Principal, free: boolean): Plan {
+/** The step before, of a request whose model the caller may use: where it may go and what it may cost. @param channel the only one that may serve it; null = any. @throws AppError model_not_allowed, storage_unavailable, channel_*, model_price_unset. */
+export function planFor(
+  core: ReserveCore,
+  parsed: ParsedRequest,
+  principal: Principal,
+  free: boolean,
+  channel: number | null = null,
+): Plan {
   checkStorage(core.ledger);
-  const plan = makePlan(core.planDeps, parsed, principal, free);
+  const plan = makePlan(core.planDeps, parsed, principal, free, channel);
   for (const { model } of plan.others) core.authorize.allowModel(principal, model);
   return plan;
 }

@@ -8,7 +8,7 @@ import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { reportedUsage } from '../admission/meter.ts';
-import type { Reservation } from '../admission/reservation.ts';
+import type { RequestChain, Reservation } from '../admission/reservation.ts';
 import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
@@ -414,7 +414,7 @@ function ownHeaders(
   reservation: Reservation,
   attempts: readonly AttemptSummary[],
 ): Record<string, string> {
-  const { parsed, plan } = reservation;
+  const { parsed, plan, chain } = reservation;
   const headers: Record<string, string> = { 'x-oneapi-request-id': parsed.requestId };
   addCost(headers, reservation);
   addLimits(core, headers, reservation);
@@ -422,7 +422,8 @@ function ownHeaders(
     const tried = attempts.map(({ channelId }) => channelId);
     const skipped = reservation.skipped?.map(({ channelId, error }) => `${channelId} ${error.code}`) ?? [];
     const rest = skipped.length === 0 ? '' : `; skipped=${skipped.join(',')}`;
-    headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}${rest}`;
+    const way = chain === null ? '' : `; chain=${chainTrace(chain)}`;
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}${rest}${way}`;
   }
   return headers;
 }
@@ -443,6 +444,16 @@ function budgetRules({ principal: { token }, parsed, plan }: Reservation): Budge
 
 const hasPeriods = (limits: TokenLimits | null): boolean =>
   limits !== null && (limits.dayBudget > 0 || limits.monthBudget > 0);
+
+/** What became of each target; names of models may be written in any letters, header lines may not. */
+const chainTrace = (chain: RequestChain): string =>
+  chain
+    .steps()
+    .map(
+      ({ leaf, outcome, failure }) =>
+        `${encodeURI(leaf.model)} ${outcome}${failure === undefined ? '' : `:${failure}`}`,
+    )
+    .join(' > ');
 
 /** As the bills before this one left them. */
 function addBudgets(headers: Record<string, string>, { keyBudgets }: StreamDeps, reservation: Reservation): void {

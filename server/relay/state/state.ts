@@ -11,8 +11,10 @@ import type {
   UnknownRights,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import type { VirtualModel } from '../../contract/virtual-models.ts';
 import { type Removable, removableNamed, type Without } from '../../providers/knowledge/removable-members.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
+import { type Chain, compileChains } from '../../routing/chains.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
 
@@ -35,6 +37,10 @@ export interface RelayState {
   candidates(group: string, model: string): CandidateList<ChannelSnapshot>;
   /** What the configuration says of such requests; null = no channel serves them. */
   plan(key: PlanKey): RoutePlan | null;
+  /** The chain that a virtual model stands for; null = none has this name. */
+  chain(name: string): Chain | null;
+  /** All of them, by name. */
+  chains(): ReadonlyMap<string, Chain>;
   /** Some channel is meant to serve `model` to `group`, even if none does at the moment. */
   configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
@@ -74,6 +80,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const plans = new RoutePlans();
   const facts = new Map<number, { readonly rows: FactsOfChannel; readonly without: Without; readonly until: number }>();
   const options = new Map<string, string>();
+  let virtualModels: readonly VirtualModel[] = [];
+  let chains: ReadonlyMap<string, Chain> = new Map();
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
   let seq = 0;
@@ -165,6 +173,10 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         if (value === null) options.delete(key);
         else options.set(key, value);
       }
+      if (update.virtualModels !== undefined || update.kind === 'snapshot') {
+        virtualModels = update.virtualModels ?? [];
+        chains = compileChains(virtualModels);
+      }
       if (update.kind === 'snapshot' || Object.keys(update.options).length > 0) {
         state.settings = compileSettings(options, now());
         free.clear();
@@ -192,6 +204,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       const list = channels.list(key.group, key.model);
       return list.length === 0 ? null : plans.find(key, list, state.settings);
     },
+    chain: (name) => (chains.size === 0 ? null : (chains.get(name) ?? null)),
+    chains: () => chains,
     configured: (group, model) => channels.isConfigured(group, model),
     mayBeFree(group, userGroup) {
       const own = free.get(userGroup) ?? new Map<string, boolean>();
@@ -219,6 +233,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       channels: [...channels.all()],
       options: Object.fromEntries(options),
       ...(facts.size === 0 ? {} : { facts: [...facts.values()].map(({ rows }) => rows) }),
+      ...(virtualModels.length === 0 ? {} : { virtualModels }),
       nodes,
       ...(unknown === undefined ? {} : { unknown }),
     }),

@@ -2,6 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Timers } from '../../contract/timers.ts';
+import { maxChainCalls } from '../../contract/virtual-models.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Adapter, AuthInput } from '../../providers/adapter.ts';
 import { rejectsSignature } from '../../providers/knowledge/signature.ts';
@@ -104,6 +105,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** Attempts that the retry policy allows. */
   private allowed: number;
   private readonly limited: boolean;
+  /** Calls that a request may make in all. */
+  private readonly most: number;
+  /** Attempts at the targets before this one. */
+  private beforeTarget = 0;
   /** The one attempt beyond the option was used. */
   private extraGranted = false;
   /** Milliseconds that it waited for keys. */
@@ -120,7 +125,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   ) {
     // A refused socket costs nothing: every channel may be tried.
     this.limited = reservation.parsed.operation !== 'realtime';
-    this.allowed = this.limited ? Math.max(1, reservation.plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
+    this.allowed = this.triesOf(reservation);
+    this.most = reservation.chain === null ? Number.POSITIVE_INFINITY : maxChainCalls;
     this.idleMs = core.idleMs();
   }
 
@@ -132,8 +138,38 @@ export abstract class Sender<T extends { readonly kind: string }> {
   /** One call. What it throws is a defect of ours, or says why no channel can serve the request. @param call ends it. @returns what can be worked with, or why not. */
   protected abstract attempt(prepared: Prepared, call: AbortController): Promise<T | FailedAttempt>;
 
-  /** Tries channels and keys until one can be worked with. Never rejects. */
+  /** Tries channels and keys until one can be worked with; then those of a chain's next target. Never rejects. */
   async send(): Promise<T | Failed> {
+    let sent = await this.sendToTarget();
+    if (this.reservation.chain === null) return sent;
+    while (sent.kind === 'failed' && (await this.nextTarget(sent as Failed))) sent = await this.sendToTarget();
+    return sent;
+  }
+
+  /** Nothing of an answer has gone out by now. @returns whether the reservation is another target's. */
+  private async nextTarget({ error, failure, left }: Failed): Promise<boolean> {
+    const { reservation, disconnect, attempts } = this;
+    if (error !== null || left !== null || disconnect.isDisconnected || disconnect.upstream.aborted) return false;
+    if (attempts.length >= maxChainCalls || (await reservation.chain?.goOn(reservation, failure)) !== true)
+      return false;
+    if (disconnect.isDisconnected || disconnect.upstream.aborted) return false;
+    this.failure = null;
+    this.last = null;
+    this.unsigned = false;
+    this.allPermanent = true;
+    this.hasSpareKey = false;
+    this.extraGranted = false;
+    this.position = 0;
+    this.beforeTarget = attempts.length;
+    this.allowed = attempts.length + this.triesOf(reservation);
+    return true;
+  }
+
+  private triesOf({ plan }: Reservation): number {
+    return this.limited ? Math.max(1, plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
+  }
+
+  private async sendToTarget(): Promise<T | Failed> {
     const { core, disconnect, reservation } = this;
     const { parsed, plan } = reservation;
     for (let channel = this.nextChannel(); channel !== null; channel = this.nextChannel()) {
@@ -186,6 +222,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
           const { trial } = this;
           if (trial?.channelId === channel.id && trial.model === prepared.upstreamModel)
             core.learnt.succeeded(trial, reservation.principal.user.id, this.conversation());
+          reservation.chain?.served();
           return reached;
         }
         if (disconnect.upstream.aborted) {
@@ -319,7 +356,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
 
   private mayGoOn(): boolean {
     const { disconnect, attempts } = this;
-    return attempts.length < this.allowed && !disconnect.isDisconnected && !disconnect.upstream.aborted;
+    if (attempts.length >= this.allowed || attempts.length >= this.most) return false;
+    return !disconnect.isDisconnected && !disconnect.upstream.aborted;
   }
 
   // --- the retry policy
@@ -329,7 +367,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     const { candidates } = this.reservation.plan;
     const { position } = this;
     const channel = candidates.at(position % candidates.length);
-    if (channel === undefined || position >= candidates.length * this.allowed) return null;
+    if (channel === undefined || position >= candidates.length * (this.allowed - this.beforeTarget)) return null;
     if (position >= candidates.length && !this.mayRetrySameChannel(channel)) return null;
     this.position++;
     return channel;
@@ -420,7 +458,7 @@ const fastOperations: ReadonlySet<string> = new Set(['chat', 'completions', 'emb
 /** How long a first byte may take: as long as another channel could be tried instead, not for ever. @returns milliseconds; Infinity = only the limit of silence holds. */
 export function firstByteTimeout(
   { health }: Pick<SendCore, 'health'>,
-  { parsed, plan }: Reservation,
+  { parsed, plan, chain }: Reservation,
   { channel, known, streams }: Prepared,
   attempts: readonly AttemptSummary[],
 ): number {
@@ -428,13 +466,15 @@ export function firstByteTimeout(
   const { first_byte_seconds: both, first_event_seconds: event, first_answer_seconds: answer } = channel.setting;
   const own = (streams ? event : answer) ?? both;
   if (typeof own === 'number' && own > 0) return own * 1000;
-  if (plan.candidates.length === 1 || !fastOperations.has(parsed.operation)) return Number.POSITIVE_INFINITY;
+  const mayFollow = chain?.mayFollow('timeout') === true;
+  if ((plan.candidates.length === 1 && !mayFollow) || !fastOperations.has(parsed.operation))
+    return Number.POSITIVE_INFINITY;
   const { firstEventMs, firstAnswerMs } = plan.settings;
   const limit = streams ? firstEventMs : firstAnswerMs;
   if (limit === Number.POSITIVE_INFINITY) return limit;
   // An unknown model is assumed to think.
   const isThinkingExpected = parsed.operation === 'chat' && known.thinking !== 'none';
-  return !isThinkingExpected && isAnotherUp(health, plan.candidates, parsed.model, attempts)
+  return !isThinkingExpected && (mayFollow || isAnotherUp(health, plan.candidates, parsed.model, attempts))
     ? limit
     : Number.POSITIVE_INFINITY;
 }

@@ -1,0 +1,333 @@
+/** Requests for virtual models: which target is tried, what makes the next one follow, and what is charged. */
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import type { ChainTarget } from '../../server/contract/virtual-models.ts';
+import { sharedGateway } from '../support/shared-gateway.ts';
+import { completion, type Received, sendJson, sendStream } from '../support/upstream.ts';
+
+const { gateway, upstream, key, row } = await sharedGateway({ random: () => 0 });
+const dear = 'gpt-4o';
+const cheap = 'gpt-4o-mini';
+
+type Answer = (response: ServerResponse, received: Received) => unknown;
+const answers = new Map<string, Answer>();
+const good: Answer = (response) => sendJson(response, completion(200, 20));
+const failing =
+  (status: number, message = 'no', headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    sendJson(response, { error: { message } }, status, headers);
+const modelOf = ({ body }: Received): string => (JSON.parse(String(body)) as { model: string }).model;
+const called = (): string[] => upstream.requests.map(modelOf);
+
+/** Each model is served by a channel of its own, so that failures of one are not the other's. */
+async function open(models: readonly string[], groups: Readonly<Record<string, string>> = {}): Promise<number[]> {
+  upstream.script((response, received) => (answers.get(modelOf(received)) ?? good)(response, received));
+  const ids: number[] = [];
+  for (const name of models)
+    ids.push(await gateway.channel(upstream.url, { name, models: name, group: groups[name] ?? 'default' }));
+  return ids;
+}
+async function chain(targets: readonly ChainTarget[], fields: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  await gateway.services.virtualModels.create({ name: 'coder', targets, ...fields });
+  await gateway.sync();
+}
+interface Asked {
+  readonly headers?: Record<string, string>;
+  readonly key?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+async function ask({ headers = {}, key: own = key, body = {} }: Asked = {}) {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const response = await gateway.chat(own, { model: 'coder', messages, max_tokens: 50, ...body }, headers);
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+const detailsOf = async (): Promise<Record<string, unknown>> =>
+  JSON.parse((await row())?.other ?? '{}') as Record<string, unknown>;
+
+afterEach(async () => {
+  answers.clear();
+  const all = await gateway.services.virtualModels.list();
+  for (const { id } of all) await gateway.services.virtualModels.update(id, { targets: [{ model: 'x' }] });
+  for (const { id } of all) await gateway.services.virtualModels.remove(id);
+  await gateway.option('RetryTimes', '0');
+});
+
+test('the first target serves, under its own name and at its own price', async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }, { model: dear }]);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap]);
+  const virtual = await row();
+  expect(virtual).toMatchObject({ model_name: cheap, prompt_tokens: 200, completion_tokens: 20 });
+  expect(await detailsOf()).toMatchObject({ virtual_model: 'coder' });
+  await ask({ body: { model: cheap } });
+  const plain = await row();
+  expect(plain?.quota).toBe(virtual?.quota);
+  expect(JSON.parse(plain?.other ?? '{}')).not.toHaveProperty('virtual_model');
+});
+
+test('a target that fails is followed by the next, which is charged at its price, and the row says so', async () => {
+  await open([dear, cheap]);
+  answers.set(cheap, failing(500));
+  await chain([{ model: cheap }, { model: dear }]);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap, dear]);
+  const served = await row();
+  expect(served?.model_name).toBe(dear);
+  expect(await detailsOf()).toMatchObject({
+    virtual_model: 'coder',
+    admin_info: {
+      chain: [
+        { model: cheap, group: 'default', outcome: 'failed', failure: 'unavailable' },
+        { model: dear, outcome: 'served' },
+      ],
+    },
+  });
+  await ask({ body: { model: dear } });
+  expect((await row())?.quota).toBe(served?.quota);
+});
+
+test.each([
+  ['rate_limited', failing(429, 'slow', { 'retry-after': '60' })],
+  ['key', failing(401)],
+  ['no_model', failing(404)],
+  ['unavailable', failing(503)],
+  ['context_too_long', failing(400, 'maximum context length is 10 tokens, resulted in 20 tokens')],
+  [
+    'content_refused',
+    (response: ServerResponse) =>
+      sendJson(response, { error: { message: 'filtered', code: 'content_filter', type: 'content_filter' } }, 400),
+  ],
+] as const)('a target that waits for %s follows that failure and no other', async (failure, answer) => {
+  await open([dear, cheap]);
+  const other = failure === 'key' ? 'timeout' : 'key';
+  await chain([{ model: cheap }, { model: 'never', after: [other] }, { model: dear, after: [failure] }]);
+  answers.set(cheap, answer);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap, dear]);
+});
+
+test.each([
+  ["a client's mistake", failing(400, 'bad temperature'), 400],
+  ['a prompt that is too long', failing(400, 'maximum context length is 10 tokens, resulted in 20 tokens'), 400],
+] as const)('%s ends at the target that met it, where none asks for it', async (_name, answer, status) => {
+  await open([dear, cheap]);
+  answers.set(cheap, answer);
+  await chain([{ model: cheap }, { model: dear }]);
+  expect((await ask()).status).toBe(status);
+  expect(called()).toEqual([cheap]);
+});
+
+test('attempts within a target follow RetryTimes, and going on counts as none', async () => {
+  await gateway.option('RetryTimes', '1');
+  await open([dear, cheap]);
+  answers.set(cheap, failing(500));
+  await chain([{ model: cheap }, { model: dear }]);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap, cheap, dear]);
+});
+
+test('ten calls are made at most, however long the chain is', async () => {
+  await gateway.option('RetryTimes', '2');
+  const models = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'];
+  await open(models);
+  for (const model of models) answers.set(model, failing(500));
+  await chain(models.map((model) => ({ model })));
+  expect((await ask()).status).toBeGreaterThanOrEqual(500);
+  expect(called()).toHaveLength(10);
+});
+
+test('after the first byte nothing follows', async () => {
+  await open([dear, cheap]);
+  const chunk = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hel' } }] })}\n\n`;
+  answers.set(cheap, (response) => sendStream(response, [new TextEncoder().encode(chunk)]));
+  await chain([{ model: cheap }, { model: dear }]);
+  const { text } = await ask({ body: { stream: true } });
+  expect(text).toContain('Hel');
+  expect(called()).toEqual([cheap]);
+});
+
+test.each<[string, ChainTarget, Asked, Asked]>([
+  ['longer prompts', { model: dear, prompt_over: 100 }, { body: prompt('word '.repeat(400)) }, {}],
+  ['shorter prompts', { model: dear, prompt_up_to: 100 }, {}, { body: prompt('word '.repeat(400)) }],
+  ['pictures', { model: dear, images: true }, { body: picture() }, {}],
+  ['no pictures', { model: dear, images: false }, {}, { body: picture() }],
+  ['thinking', { model: dear, thinking: true }, { body: { reasoning_effort: 'high' } }, {}],
+  ['sub-agents', { model: dear, classes: ['subagent'] }, says('subagent'), says('main')],
+  ['auxiliary work', { model: dear, classes: ['auxiliary'] }, says('auxiliary'), {}],
+  [
+    'compactions',
+    { model: dear, classes: ['compaction'] },
+    { headers: { 'x-openai-subagent': 'compact' } },
+    says('main'),
+  ],
+  [
+    'one kind of agent',
+    { model: dear, agent_types: ['Explore'] },
+    { headers: { 'x-claude-code-agent-type': 'Explore' } },
+    { headers: { 'x-claude-code-agent-type': 'Plan' } },
+  ],
+])('a target for %s takes those alone', async (_name, target, meant, other) => {
+  await open([dear, cheap]);
+  await chain([target, { model: cheap }]);
+  await ask(meant);
+  await ask(other);
+  expect(called()).toEqual([dear, cheap]);
+});
+function says(value: string): Asked {
+  return { headers: { 'x-claude-code-request-class': value } };
+}
+function prompt(content: unknown): Readonly<Record<string, unknown>> {
+  return { messages: [{ role: 'user', content }] };
+}
+function picture(): Readonly<Record<string, unknown>> {
+  return prompt([{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }]);
+}
+
+test('a target names its channel, and no other serves it', async () => {
+  await open([cheap]);
+  const [second] = await open([cheap]);
+  await chain([{ model: cheap, channel: second ?? 0 }]);
+  await ask();
+  expect((await row())?.channel).toBe(second);
+});
+
+test('another group is reached where the user may use it, at its prices', async () => {
+  await gateway.option('GroupRatio', '{"default":1,"vip":2,"secret":3}');
+  await gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
+  await open([dear, cheap], { [dear]: 'secret', [cheap]: 'vip' });
+  await chain([
+    { model: dear, group: 'secret' },
+    { model: cheap, group: 'vip' },
+  ]);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap]);
+  expect(await row()).toMatchObject({ group: 'vip' });
+  expect(await detailsOf()).toMatchObject({ group_ratio: 2 });
+});
+
+test('no request leaves the boundary, the group of its key among what it must not be', async () => {
+  await gateway.option('GroupRatio', '{"default":1,"vip":2}');
+  await gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
+  await open([dear, cheap], { [dear]: 'default', [cheap]: 'vip' });
+  await chain([{ model: dear }, { model: cheap, group: 'vip' }], { boundary: 'vip' });
+  await ask();
+  expect(called()).toEqual([cheap]);
+});
+
+test("the key's model list must hold the virtual name and each target that can be reached", async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }, { model: dear, after: ['key'] }]);
+  const limited = async (model_limits: string) =>
+    (await gateway.token({ model_limits_enabled: true, model_limits })).key;
+  expect((await ask({ key: await limited(`${cheap},${dear}`) })).status).toBe(403);
+  const without = await ask({ key: await limited(`coder,${cheap}`) });
+  expect([without.status, without.text]).toEqual([403, expect.stringContaining(dear)]);
+  expect(called()).toEqual([]);
+  expect((await ask({ key: await limited(`coder,${cheap},${dear}`) })).status).toBe(200);
+});
+
+test('a target without a price or a channel is passed over', async () => {
+  await open(['unheard-of', cheap]);
+  await chain([{ model: 'nobody-has-it' }, { model: 'unheard-of' }, { model: cheap }]);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap]);
+  expect(await detailsOf()).toMatchObject({
+    admin_info: {
+      chain: [
+        { model: 'nobody-has-it', outcome: 'failed', failure: 'no_model' },
+        { model: 'unheard-of', outcome: 'no_price' },
+        { model: cheap, outcome: 'served' },
+      ],
+    },
+  });
+});
+
+test('a target whose channel is ejected is passed over without a call, and tried where nothing follows', async () => {
+  await open([dear, cheap]);
+  answers.set(cheap, failing(500));
+  for (let times = 0; times < 8; times++) await ask({ body: { model: cheap } });
+  upstream.requests.length = 0;
+  await chain([{ model: cheap }, { model: dear }]);
+  await ask();
+  expect(called()).toEqual([dear]);
+  answers.set(dear, failing(400));
+  await gateway.services.virtualModels.create({ name: 'last', targets: [{ model: cheap }] });
+  await gateway.sync();
+  await ask({ body: { model: 'last' } });
+  expect(called()).toEqual([dear, cheap]);
+});
+
+test('a conversation that names itself stays with its target, others begin anew', async () => {
+  await open([dear, cheap]);
+  answers.set(cheap, failing(503));
+  await chain([{ model: cheap }, { model: dear }]);
+  const session = { headers: { 'x-session-id': 'one' } };
+  await ask(session);
+  answers.delete(cheap);
+  upstream.requests.length = 0;
+  await ask(session);
+  await ask({ headers: { 'x-session-id': 'two' } });
+  await ask();
+  expect(called()).toEqual([dear, cheap, cheap]);
+});
+
+test('within a turn that is signed no other model follows, and after it one may', async () => {
+  await open([dear, cheap]);
+  answers.set(cheap, failing(503));
+  await chain([{ model: cheap }, { model: dear }]);
+  const signed = {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 'c2ln' }],
+  };
+  const turn = [{ role: 'user', content: 'hi' }, signed, { role: 'tool', tool_call_id: 'a', content: '1' }];
+  expect((await ask({ body: { messages: turn } })).status).toBe(502);
+  expect(called()).toEqual([cheap]);
+  upstream.requests.length = 0;
+  expect((await ask({ body: { messages: [...turn, { role: 'user', content: 'go on' }] } })).status).toBe(200);
+  expect(called().at(-1)).toBe(dear);
+});
+
+test('a target that cannot be covered is skipped, before the first call and after one', async () => {
+  await open([dear, cheap]);
+  const usd = 500_000;
+  const poor = async () =>
+    (await gateway.token({ unlimited_quota: false, remain_quota: Math.floor(0.0002 * usd) })).key;
+  await chain([{ model: dear, prompt_over: 0 }, { model: cheap }]);
+  const body = { messages: [{ role: 'user', content: 'word '.repeat(300) }], max_tokens: 16 };
+  expect((await ask({ key: await poor(), body })).status).toBe(200);
+  expect(called()).toEqual([cheap]);
+  expect(await detailsOf()).toMatchObject({
+    admin_info: { chain: [{ model: dear, outcome: 'uncovered' }, { model: cheap }] },
+  });
+  upstream.requests.length = 0;
+  answers.set(cheap, failing(503));
+  await gateway.services.virtualModels.create({ name: 'up', targets: [{ model: cheap }, { model: dear }] });
+  await gateway.sync();
+  expect((await ask({ key: await poor(), body: { ...body, model: 'up' } })).status).toBe(502);
+  expect(called()).toEqual([cheap]);
+  expect(await detailsOf()).toMatchObject({
+    admin_info: {
+      chain: [
+        { model: cheap, outcome: 'failed', failure: 'unavailable' },
+        { model: dear, outcome: 'uncovered' },
+      ],
+    },
+  });
+});
+
+test('a virtual model that is disabled, or changed, is so for the next request', async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }]);
+  await ask();
+  const [made] = await gateway.services.virtualModels.list();
+  await gateway.services.virtualModels.update(made?.id ?? 0, { targets: [{ model: dear }] });
+  await gateway.sync();
+  await ask();
+  await gateway.services.virtualModels.update(made?.id ?? 0, { enabled: false });
+  await gateway.sync();
+  expect((await ask()).status).toBe(404);
+  expect(called()).toEqual([cheap, dear]);
+});
