@@ -20,6 +20,8 @@ export interface AnsweredOptions {
   readonly onCall: (call: string, isChange: boolean) => void;
   /** Gets a read that has no answer. */
   readonly onUnanswered?: (id: string) => void;
+  /** Gets each call that the endpoint's own schema does not take. */
+  readonly onMisfit?: (call: string) => void;
 }
 
 const patterns = endpoints.map((row) => ({
@@ -49,7 +51,9 @@ export function answered(address: string, init: RequestInit, options: AnsweredOp
   const isWorded = new Headers(init.headers).has('accept-language');
   const mutation = found !== null && 'mutation' in found.row ? found.row.mutation : undefined;
   const isChange = mutation ?? method !== 'GET';
-  options.onCall([id, ...fieldTexts, ...(isWorded ? [] : ['without a language'])].join(' '), isChange);
+  const call = [id, ...fieldTexts, ...(isWorded ? [] : ['without a language'])].join(' ');
+  options.onCall(call, isChange);
+  if (found?.row.input.safeParse(fields).success === false) options.onMisfit?.(call);
   const { answers, refusal } = options;
   const given = answers[id];
   const data: unknown = typeof given === 'function' ? given(fields) : (given ?? null);

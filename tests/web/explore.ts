@@ -1,4 +1,7 @@
-/** Presses every control of a page once, one after the other, and what these open in turn; and notes what each of them does. */
+/**
+ * Presses every control of a page once, one after the other, and what these open in turn. What it notes of a press is what it
+ * does beyond the page: calls, news, other addresses, files. What holds for every press is judged at once.
+ */
 import { act } from './mounted.tsx';
 import { changed, nameOf } from './outline.ts';
 import { nextSecond, pass, settle, type Visit } from './visit.tsx';
@@ -99,6 +102,37 @@ async function key(name: string): Promise<void> {
   await settle();
 }
 
+/** Says where a page that threw an error would stand. */
+const brokenPage = 'This page could not be shown';
+
+/** A press of what is chosen already, and of what asks the system for a file, changes nothing. */
+const mayDoNothing = (element: Element): boolean =>
+  element.tagName === 'TR' ||
+  /^(radio|option|tab|menuitemradio)$/.test(element.getAttribute('role') ?? '') ||
+  isToggle(element) ||
+  element.getAttribute('aria-pressed') === 'true' ||
+  element.closest('th') !== null;
+
+interface Note {
+  readonly depth: number;
+  readonly line: string;
+  /** It says what a step did, not which step was taken. */
+  readonly isEffect: boolean;
+}
+
+/** @returns effects with the steps that led to them, and no other step. */
+function effectsOf(notes: readonly Note[]): string[] {
+  const kept: string[] = [];
+  // Steps above this depth have led to what is kept below.
+  let above = 0;
+  for (const { depth, line, isEffect } of notes.toReversed()) {
+    if (!isEffect && depth >= above) continue;
+    kept.push(`${'    '.repeat(depth)}${line}`);
+    above = isEffect ? Math.max(above, depth) : depth;
+  }
+  return kept.reverse();
+}
+
 const overlaysNow = (): Element[] =>
   [...document.querySelectorAll(overlays)].filter((one) => one.closest('[hidden]') === null);
 const topOverlay = (known: readonly Element[]): Element | undefined =>
@@ -106,11 +140,22 @@ const topOverlay = (known: readonly Element[]): Element | undefined =>
     .filter((one) => !known.includes(one))
     .at(-1);
 
+export interface Explored {
+  /** Presses that did something beyond the page, each with what it did; those that led to it stand above. */
+  readonly effects: readonly string[];
+  /** Presses after which something does not hold that always must. */
+  readonly problems: readonly string[];
+}
+
 export interface Exploration {
+  /** What the site says to every change: it must be seen after each. */
+  readonly refusal?: string | undefined;
   /** What is around the page is pressed, not the page. */
   readonly frame?: boolean;
   /** What lies over the page is pressed. */
   readonly sheet?: boolean;
+  /** Buttons that set what may be set already. */
+  readonly sets?: readonly string[];
   /** A selector: nothing else is pressed. */
   readonly within?: string;
   /** What many pages have is pressed as well. */
@@ -121,9 +166,10 @@ export interface Exploration {
 
 export async function explore(
   open: () => Promise<Visit>,
-  { frame = false, sheet = false, within, common: withCommon = false, keys = [] }: Exploration = {},
-): Promise<string[]> {
-  const lines: string[] = [];
+  { refusal, frame = false, sheet = false, within, common: withCommon = false, sets = [], keys = [] }: Exploration = {},
+): Promise<Explored> {
+  const notes: Note[] = [];
+  const problems: string[] = [];
   const tried = new Set<string>();
   const alike = new Map<string, number>();
   let visit = await open();
@@ -133,6 +179,7 @@ export async function explore(
   const isLeft = (): boolean => location.pathname !== home || (sheet && opened() === null);
   let before = visit.outline(part);
   visit.happened();
+  visit.changes();
 
   /** @returns the next control in there that was not pressed yet. */
   const ids = new WeakMap<Element, string>();
@@ -176,20 +223,28 @@ export async function explore(
       all.find((element) => isPressed(element, trail))
     );
   };
-  const note = (depth: number, line: string): void => void lines.push(`${'    '.repeat(depth)}${line}`);
+  const note = (depth: number, line: string, isEffect = false): void => void notes.push({ depth, line, isEffect });
 
   const reopen = async (): Promise<void> => {
     visit = await open();
     before = visit.outline(part);
     visit.happened();
+    visit.changes();
   };
 
-  /** Notes what came of the last step. */
-  const noteChanges = (depth: number): void => {
-    for (const line of visit.happened()) note(depth + 1, line);
+  /** Notes what came of the last step. @returns whether anything did. */
+  const noteChanges = (depth: number): boolean => {
+    const step = notes.at(-1)?.line ?? '';
+    const happened = visit.happened();
+    for (const line of happened) note(depth + 1, line, true);
     const after = visit.outline(part);
-    for (const line of changed(before, after)) note(depth + 1, line);
+    const seen = changed(before, after);
     before = after;
+    if (after.some((line) => line.includes(brokenPage))) problems.push(`${step}: the page broke`);
+    const changes = visit.changes();
+    if (refusal !== undefined && changes > 0 && ![...happened, ...after].some((line) => line.includes(refusal)))
+      problems.push(`${step}: nobody is told that it was refused`);
+    return happened.length + seen.length > 0;
   };
   const nameAs = (element: Element): string => {
     const kind = element.getAttribute('role') ?? element.tagName.toLowerCase();
@@ -217,8 +272,12 @@ export async function explore(
     // A column that sorts goes through three states.
     for (let times = element.closest('th') === null || isField(element) ? 1 : 3; times > 0; times--) {
       note(depth, `> presses ${nameAs(element)}`);
+      if (nameOf(element) === '') problems.push(`${nameAs(element)} in ${placeOf(element)}: it has no name`);
+      const mayStay = mayDoNothing(element) || sets.includes(nameOf(element));
       await press(element);
-      noteChanges(depth);
+      // A form that is wrong says so already, and leads to the field.
+      const leads = document.activeElement?.getAttribute('aria-invalid') === 'true';
+      if (!noteChanges(depth) && !mayStay && !leads) problems.push(`> presses ${nameAs(element)}: nothing comes of it`);
     }
     for (const undo of visit.undoes()) {
       note(depth, '> takes it back');
@@ -228,12 +287,14 @@ export async function explore(
     }
   };
 
-  const closeOverlays = async (was: readonly Element[]): Promise<void> => {
+  const closeOverlays = async (was: readonly Element[], by: Element | null): Promise<void> => {
     for (let round = 0; round < 4 && topOverlay(was) !== undefined; round++) {
       await key('Escape');
       const question = topOverlay(was)?.querySelector<HTMLElement>('.button-danger');
       if (question !== null && question !== undefined && round > 0) await press(question);
     }
+    if (by?.isConnected === true && topOverlay(was) === undefined && document.activeElement === document.body)
+      problems.push(`${nameAs(by)}: focus is lost when what it opened closes`);
   };
 
   const walk = async (scope: () => ParentNode | null, trail: string, depth: number): Promise<void> => {
@@ -266,7 +327,7 @@ export async function explore(
         before = visit.outline(part);
       }
       if (topOverlay(was) !== undefined) {
-        await closeOverlays(was);
+        await closeOverlays(was, element);
         visit.happened();
         before = visit.outline(part);
       }
@@ -278,9 +339,9 @@ export async function explore(
     noteChanges(0);
     if (location.pathname !== home) await reopen();
   }
-  if (keys.length > 0) await closeOverlays([]);
+  if (keys.length > 0) await closeOverlays([], null);
   await walk(() => (frame ? document.body : sheet ? opened() : document.querySelector('main')), '', 0);
-  return lines;
+  return { effects: effectsOf(notes), problems };
 }
 
 /** What a walk can press besides: links, and rows. */

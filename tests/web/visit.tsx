@@ -39,8 +39,11 @@ let client: QueryClient | undefined;
 let waiting = 0;
 let asked = 0;
 const calls: { readonly call: string; readonly isChange: boolean }[] = [];
+let changes = 0;
 const noted: string[] = [];
 export const unanswered = new Set<string>();
+/** Calls that the server would not take. */
+export const misfits = new Set<string>();
 
 /** Loads every page first: none is shown half, and no module is loaded while the clock stands. */
 export async function startVisits(): Promise<void> {
@@ -140,8 +143,12 @@ function answer(address: string, init: RequestInit, options: VisitOptions): Resp
             but: ['status.get', 'user.self'],
             changesOnly: options.changesOnly,
           },
-    onCall: (call, isChange) => void calls.push({ call, isChange }),
+    onCall(call, isChange) {
+      calls.push({ call, isChange });
+      if (isChange) changes++;
+    },
     onUnanswered: (id) => void unanswered.add(id),
+    onMisfit: (call) => void misfits.add(call),
   });
 }
 
@@ -158,6 +165,8 @@ export interface Visit {
   outline(part?: 'page' | 'sheet' | 'frame'): string[];
   /** What happened since this was asked last: calls, news, another address. */
   happened(): string[];
+  /** Changes that were asked of the site since this was asked last. */
+  changes(): number;
   /** Ways back that were offered since this was asked last. */
   undoes(): (() => void)[];
 }
@@ -196,6 +205,11 @@ export async function visit(options: VisitOptions): Promise<Visit> {
   });
   vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function click(this: HTMLAnchorElement) {
     noted.push(`saves a file ${this.download}`);
+  });
+  const click = HTMLElement.prototype.click;
+  vi.spyOn(HTMLInputElement.prototype, 'click').mockImplementation(function pick(this: HTMLInputElement) {
+    if (this.type === 'file') noted.push('asks the system for a file');
+    else click.call(this);
   });
   vi.stubGlobal('print', leaves('prints'));
   vi.stubGlobal('open', (address: string) => void noted.push(`opens ${address}`));
@@ -255,6 +269,11 @@ export async function visit(options: VisitOptions): Promise<Visit> {
       if (location.href !== address) lines.push(`goes to ${location.pathname}${location.search}${location.hash}`);
       address = location.href;
       return lines;
+    },
+    changes() {
+      const made = changes;
+      changes = 0;
+      return made;
     },
     undoes() {
       const offered = ways;

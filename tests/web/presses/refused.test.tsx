@@ -12,7 +12,11 @@ pressViews({
   'setup-refused': { ...views.setup, ...refused },
   'tokens-refused': { ...views.tokens, ...refused },
   'channels-refused': { ...views.channels, ...refused },
-  'channel-edit-refused': { ...sheets['channel-edit'], ...refused, how: { sheet: true } },
+  'channel-edit-refused': {
+    ...sheets['channel-edit'],
+    ...refused,
+    how: { sheet: true, sets: ['gpt- and text- models'] },
+  },
   'users-refused': { ...views.users, ...refused },
   'account-refused': { ...views.account, ...refused },
   'wallet-refused': { ...views.wallet, ...refused },

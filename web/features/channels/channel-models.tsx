@@ -26,7 +26,8 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   const { t } = useTranslation();
   const id = useId();
   const [typed, setTyped] = useState('');
-  const [browsing, setBrowsing] = useState(false);
+  /** null = nobody opened or closed the list: it is open while nothing is chosen. */
+  const [browsing, setBrowsing] = useState<boolean | null>(null);
   const [busy, setBusy] = useState(false);
   /** Why its list could not be read; '' = it could, or was not asked for. */
   const [failed, setFailed] = useState('');
@@ -126,7 +127,7 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
         models={offered}
         selected={names}
         search={typed}
-        open={browsing || isOffered || names.length === 0}
+        open={isOffered || (browsing ?? names.length === 0)}
         onOpen={setBrowsing}
         onChange={(next) => onChange(next.join(','))}
       />
