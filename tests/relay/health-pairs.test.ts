@@ -107,6 +107,71 @@ test('three failing models of seven eject nothing else, of six they eject the ho
   expect(health.condition(at, 'h')).toBe('ejected');
 });
 
+const [mallory, ann, bob] = [7, 8, 9];
+const failAs = (at: ChannelSnapshot, by: number, models: string, one = failure()) => {
+  for (const model of models) health.failed(at, model, 0, one, by);
+};
+test.each([
+  ['one user alone, at every model', [[mallory, 'abcdefgh']], 'up'],
+  ['one user, and another whose one request failed', [[mallory, 'abcdefgh'], [ann, 'h']], 'up'],
+  ['one user, and another at models of whom the first one failed at too', [[mallory, 'abc'], [ann, 'abc']], 'ejected'],
+  ['two users at models of their own', [[mallory, 'abc'], [ann, 'def']], 'ejected'],
+  ['three users, of whom two met two models', [[mallory, 'ab'], [ann, 'cd'], [bob, 'e']], 'ejected'],
+  ['three users, of whom one met half of the models', [[mallory, 'abc'], [ann, 'd'], [bob, 'e']], 'up'],
+  ['an operator alone', [[0, 'abc']], 'ejected'],
+] as const)('a host is ejected for what fails whoever is left out: %s', (_name, failing, condition) => {
+  const at = channel({ models: [...'abcdefghx'] });
+  for (const one of [failure(), timeout]) {
+    health.reset(1);
+    for (const [by, models] of failing) failAs(at, by, models, one);
+    expect(health.condition(at, 'x')).toBe(condition);
+  }
+});
+
+test('a model that answered since its user failed at it says nothing of the host any more', () => {
+  const at = channel({ models: [...'abcdx'] });
+  failAs(at, mallory, 'abc');
+  for (const model of 'ab') health.succeeded(at, model, 0);
+  failAs(at, ann, 'abc');
+  expect(health.condition(at, 'x')).toBe('up');
+  failAs(at, bob, 'ab');
+  expect(health.condition(at, 'x')).toBe('ejected');
+});
+
+test('nobody alone keeps a host out that may be tried again', () => {
+  const at = channel({ models: [...'abcx'] });
+  const probes = (by: number) => {
+    health.begin(at, 'x', 0);
+    health.failed(at, 'x', 0, failure(), by);
+    return health.condition(at, 'a');
+  };
+  failAs(at, 0, 'abc');
+  now += 30_000;
+  expect([probes(mallory), probes(mallory), probes(ann), health.waitMs(at, 'a')]).toEqual(['up', 'up', 'ejected', 60_000]);
+  now += 60_000;
+  expect([probes(mallory), probes(0), health.waitMs(at, 'a')]).toEqual(['up', 'ejected', 90_000]);
+  now += 90_000;
+  expect(probes(mallory)).toBe('up');
+  health.begin(at, 'a', 0);
+  health.succeeded(at, 'a', 0);
+  expect(probes(ann)).toBe('up');
+});
+
+test('a connection that broke over what one user sent is held against the model, a refused one against the host', () => {
+  const at = channel({ models: [...'abcx'] });
+  const broken = { status: null, type: null, message: '', code: 'ECONNRESET' };
+  const reset = failure({ status: null, reason: 'unreachable', error: broken });
+  times(20, () => failAs(at, mallory, 'abc', reset));
+  expect([...'ax'].map((model) => health.condition(at, model))).toEqual(['ejected', 'up']);
+  // Taken in turn: five that follow upon another's.
+  times(2, () => [ann, mallory].map((by) => failAs(at, by, 'x', reset)));
+  expect(health.condition(at, 'x')).toBe('ejected');
+  health.reset(1);
+  const unsent = { ...reset, error: { ...broken, code: 'ECONNREFUSED' } };
+  times(5, () => failAs(at, mallory, 'a', unsent));
+  expect(health.condition(at, 'x')).toBe('ejected');
+});
+
 test('missing and limited models are no evidence against a host', () => {
   const models = ['a', 'b', 'c', 'd'];
   const at = channel({ models });

@@ -14,6 +14,7 @@ import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
+import { callerOf } from '../routing/health.ts';
 import { audioTokens } from '../shared/audio.ts';
 import { isOurs, type Reporter } from '../shared/defect.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
@@ -407,7 +408,7 @@ export type StreamedOutcome = Extract<Outcome, { kind: 'stream' | 'bytes' }>;
 /** Reports to the channel's health how a response ended that was passed on as it came: only a good end is a success. @returns the attempts of the request, with why the last one broke. */
 export function reportOutcome(
   { health, affinity, now }: Pick<SendCore, 'health' | 'affinity' | 'now'>,
-  { parsed, plan }: Reservation,
+  { parsed, plan, principal }: Reservation,
   outcome: StreamedOutcome,
   { endReason }: Pick<StreamEnd, 'endReason'>,
 ): readonly AttemptSummary[] {
@@ -421,7 +422,7 @@ export function reportOutcome(
   // What the request itself caused is not the upstream's fault.
   if (failure === null || !mayRetry(failure)) health.released(channel, parsed.model);
   else {
-    health.failed(channel, parsed.model, keyIndex, { ...failure, delivered: true });
+    health.failed(channel, parsed.model, keyIndex, { ...failure, delivered: true }, callerOf(principal));
     affinity.evict(plan.conversation, channel.id);
   }
   if (failure === null) return attempts;

@@ -4,9 +4,10 @@
  */
 
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
-import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import { Role } from '../../contract/enum.ts';
+import type { ChannelSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { type Condition, mapModel } from '../../routing/candidates.ts';
-import type { UpstreamFailure } from '../shared/failure.ts';
+import { neverSent, type UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelReport, KeptHealth, PairReport } from './health-report.ts';
 import type { KeyLog } from './key-log.ts';
 
@@ -45,7 +46,10 @@ const maxEjectionMs = 300_000;
 /** What failed its probes so often, some five minutes, needs an operator. */
 const sustainedEjections = 5;
 const sustainedMs = 300_000;
-/** A host is ejected when half of the models that were tried within a minute fail, so many at least. */
+/**
+ * A host is ejected when half of the models that were tried within a minute fail, so many at least, whichever user is left out:
+ * what one caller writes can make an upstream fail, and must not take it from the others.
+ */
 const failingModels = 3;
 const triedMs = 60_000;
 /** Models of a channel that were tried lately, as many as are remembered. */
@@ -104,8 +108,11 @@ interface Host extends Ejectable {
   /** The model that was noted last, and when. */
   tried: string;
   triedAt: number;
-  /** Hashes of models, then second x 2 + whether it failed. */
+  /** Hashes of models, then second x 2 + whether it failed, then the user of whom all that failed was; 0 = of several. */
   lately: Int32Array | null;
+  /** Whose request failed last after an ejection, and whose connection broke last; 0 = nobody's. */
+  probedBy: number;
+  brokenBy: number;
 }
 
 /** One model of a channel; or one key at one model, of which `ejectedUntil` and `waitUntil` are used alone. */
@@ -113,6 +120,13 @@ interface Pair extends Ejectable {
   /** When the upstream's own wait is over, where it is looked at before. */
   waitUntil: number;
 }
+
+/** Whose request failed, where its word counts by itself. */
+const operator = 0;
+
+/** @returns the user of a request; an operator may well take a host from everybody. */
+export const callerOf = ({ user: { id, role } }: { readonly user: Pick<UserSnapshot, 'id' | 'role'> }): number =>
+  role >= Role.admin ? operator : id;
 
 /** Stands for whatever model of the channel does best. */
 export type ModelOrAny = string | null;
@@ -233,13 +247,21 @@ export class Health {
     if (host.ejectedUntil > now && !host.wasTried) return;
     const wasWell = host.failures === 0 && host.ejectedUntil === 0 && (host.coolUntil[keyIndex] ?? 0) === 0;
     recover(host, ruleOf(channel));
+    host.probedBy = 0;
     if (isKeyOut(channel, host, keyIndex)) host.keyErrors[keyIndex] = 0;
     host.coolUntil[keyIndex] = 0;
     host.spentUntil[keyIndex] = 0;
     if (!wasWell) this.report(channel.id, host);
   }
 
-  failed(channel: ChannelSnapshot, model: string, keyIndex: number, failure: UpstreamFailure): void {
+  /** @param by user of the request, as `callerOf` says. */
+  failed(
+    channel: ChannelSnapshot,
+    model: string,
+    keyIndex: number,
+    failure: UpstreamFailure,
+    by: number = operator,
+  ): void {
     this.deps.keys?.failed(channel, keyIndex, failure);
     const host = this.hostOf(channel);
     const now = this.deps.now();
@@ -257,6 +279,12 @@ export class Health {
     if (failure.reason === 'unreachable') {
       this.released(channel, model);
       if (host.ejectedUntil > now) return;
+      // Some hosts hang up over what they are sent: then what one caller meets in a row counts once.
+      if (by !== operator && !neverSent(failure.error)) {
+        this.pairFailed(channel, host, model, keyIndex, failure, now);
+        if (host.brokenBy === by) return;
+        host.brokenBy = by;
+      }
       const ejected = fail(host, failure, now, ruleOf(channel));
       this.report(channel.id, host);
       if (ejected) this.ejected(channel, host, model, keyIndex, failure);
@@ -265,9 +293,10 @@ export class Health {
     this.pairFailed(channel, host, model, keyIndex, failure, now);
     // A missing model is no evidence against the host.
     if (failure.status === missing) return;
-    this.tried(channel, host, model, true, now);
-    if (host.ejectedUntil > now || !(onProbation || mostFail(host, now))) return;
+    this.tried(channel, host, model, true, now, by);
+    if (host.ejectedUntil > now || !((onProbation && isConfirmed(host, by)) || mostFail(host, now))) return;
     eject(host, now);
+    host.probedBy = 0;
     host.lately?.fill(0);
     this.report(channel.id, host);
     this.ejected(channel, host, model, keyIndex, failure);
@@ -522,12 +551,19 @@ export class Health {
   // --- the host
 
   /** Notes the outcome among those of the models that were tried lately. */
-  private tried(channel: ChannelSnapshot, host: Host, model: string, failed: boolean, now: number): void {
+  private tried(
+    channel: ChannelSnapshot,
+    host: Host,
+    model: string,
+    failed: boolean,
+    now: number,
+    by: number = operator,
+  ): void {
     if (channel.models.length < failingModels) return;
     if (!failed && host.tried === model && now - host.triedAt < triedAgainMs) return;
     host.tried = failed ? '' : model;
     host.triedAt = now;
-    host.lately ??= new Int32Array(2 * triedKept);
+    host.lately ??= new Int32Array(3 * triedKept);
     const { lately } = host;
     const hash = hashOf(channel, model) | 0;
     let place = 0;
@@ -538,6 +574,10 @@ export class Health {
       }
       if ((lately[triedKept + at] ?? 0) < (lately[triedKept + place] ?? 0)) place = at;
     }
+    const before = lately[triedKept + place] ?? 0;
+    const failsOn = lately[place] === hash && (before & 1) === 1 && before >> 1 >= secondOf(now - triedMs);
+    if (!failsOn) lately[2 * triedKept + place] = by;
+    else if (failed && lately[2 * triedKept + place] !== by) lately[2 * triedKept + place] = operator;
     lately[place] = hash;
     lately[triedKept + place] = secondOf(now) * 2 + (failed ? 1 : 0);
   }
@@ -567,6 +607,8 @@ export class Health {
       tried: '',
       triedAt: 0,
       lately: null,
+      probedBy: 0,
+      brokenBy: 0,
     };
     this.hosts.set(channelId, fresh);
     return fresh;
@@ -720,20 +762,39 @@ function eject(one: Ejectable, now: number): void {
   one.ejectedUntil = now + Math.min(ejectionMs * one.ejections, maxEjectionMs);
 }
 
-/** Half of the models that were tried within a minute fail, and no few. */
+/** What was ejected fails once more. @returns whether others than this user say so. */
+function isConfirmed(host: Host, by: number): boolean {
+  if (by === operator || (host.probedBy !== 0 && host.probedBy !== by)) return true;
+  host.probedBy = by;
+  return false;
+}
+
+/** Half of the models that were tried within a minute fail, and no few, whichever user is left out. */
 function mostFail({ lately }: Host, now: number): boolean {
   if (lately === null) return false;
   const since = secondOf(now - triedMs);
+  const isLate = (at: number) => (lately[triedKept + at] ?? 0) !== 0 && (lately[triedKept + at] ?? 0) >> 1 >= since;
+  const failsFor = (at: number) => (isLate(at) && ((lately[triedKept + at] ?? 0) & 1) === 1 ? userAt(lately, at) : none);
   let tried = 0;
   let failing = 0;
   for (let at = 0; at < triedKept; at++) {
-    const word = lately[triedKept + at] ?? 0;
-    if (word === 0 || word >> 1 < since) continue;
-    tried++;
-    failing += word & 1;
+    if (isLate(at)) tried++;
+    if (failsFor(at) !== none) failing++;
   }
-  return failing >= failingModels && 2 * failing >= tried;
+  const isMost = (without: number) => failing - without >= failingModels && 2 * (failing - without) >= tried - without;
+  if (!isMost(0)) return false;
+  for (let at = 0; at < triedKept; at++) {
+    const user = failsFor(at);
+    if (user === none || user === operator) continue;
+    let own = 0;
+    for (let other = at; other < triedKept; other++) if (failsFor(other) === user) own++;
+    if (!isMost(own)) return false;
+  }
+  return true;
 }
+
+const none = -1;
+const userAt = (lately: Int32Array, at: number): number => lately[2 * triedKept + at] ?? operator;
 
 const reportOf = (channelId: number, host: Host): ChannelReport => ({
   channelId,

@@ -21,17 +21,3 @@ export function causeOf(error: unknown, { url, channel }: Pick<UpstreamCall, 'ur
 }
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
-
-/** Error codes of the runtime which show that nothing was sent. */
-const unsent: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EPROTO',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EAI_AGAIN',
-]);
-
-/** Whether the request cannot have reached the upstream, so that another channel may be tried. */
-export const neverSent = (error: UpstreamError | null): boolean =>
-  error?.code != null && (unsent.has(error.code) || /CERT|TLS|SSL/.test(error.code));

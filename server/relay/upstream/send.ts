@@ -10,7 +10,7 @@ import type { Candidates } from '../../routing/candidates.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { type Affinity, conversationKey } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
-import type { Health, KeyChoice } from '../routing/health.ts';
+import { callerOf, type Health, type KeyChoice } from '../routing/health.ts';
 import type { LearntMembers, Trial } from '../routing/learnt-members.ts';
 import type { ShortWait, ShortWaits } from '../routing/short-waits.ts';
 import type { Deadlines } from '../shared/deadline.ts';
@@ -288,7 +288,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       failed: failedAttempt(failure, ms),
     };
     this.allPermanent &&= isPermanent(failure);
-    core.health.failed(channel, parsed.model, keyIndex, failure);
+    core.health.failed(channel, parsed.model, keyIndex, failure, callerOf(reservation.principal));
     const retries = mayRetry(failure);
     if (retries) core.affinity.evict(plan.conversation, channel.id);
     // A conversation that was begun elsewhere goes on without its thoughts, once.

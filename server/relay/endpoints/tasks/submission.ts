@@ -9,9 +9,8 @@ import { finishFailed, finishRequest, type Refusal } from '../../delivery/settle
 import type { Authorize } from '../../intake/authorize.ts';
 import type { BodyHolder } from '../../intake/body-memory.ts';
 import type { ParsedRequest, Principal } from '../../intake/parsed-request.ts';
-import { type AttemptSummary, redact, type UpstreamFailure } from '../../shared/failure.ts';
+import { type AttemptSummary, neverSent, redact, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
-import { neverSent } from '../../upstream/cause.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { type FailedAttempt, type SendCore, Sender, send } from '../../upstream/send.ts';
