@@ -19,7 +19,7 @@ import { plainId } from './intake/request-id.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
 import { RelayRequest } from './relay-request.ts';
-import type { HealthReport, KeptHealth } from './routing/health-report.ts';
+import type { HealthPiece, HealthReport, KeptHealth } from './routing/health-report.ts';
 import { clientError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import type { RelayStats } from './shared/stats.ts';
 
@@ -52,8 +52,8 @@ export interface Relay {
   keyHealth(channelId: number): KeyHealth[];
   /** Takes over what another relay thread knows. */
   receive(report: HealthReport): void;
-  /** How upstreams are doing, for the next start; null = as it was. */
-  healthToKeep(): KeptHealth | null;
+  /** How upstreams are doing, for the next start, in pieces; null = as it was. */
+  healthToKeep(): Generator<HealthPiece, undefined> | null;
   /** Requests under way. */
   open(): number;
   /** What is leased covers no request, and the ledger cannot be asked for more. */
@@ -167,10 +167,7 @@ function relayOver(core: RelayCore): Relay {
     },
     healthToKeep() {
       const hasLogChanged = core.keyLog.takeChanged();
-      const changes = core.health.takeChanges();
-      return changes === null && !hasLogChanged
-        ? null
-        : { ...(changes ?? core.health.remembered()), keys: core.keyLog.remembered() };
+      return core.health.takeChanged() || hasLogChanged ? healthPieces(core) : null;
     },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
@@ -184,6 +181,18 @@ function relayOver(core: RelayCore): Relay {
     },
   };
 }
+
+function* healthPieces({ health, keyLog }: RelayCore): Generator<HealthPiece, undefined> {
+  let isFirst = true;
+  for (const piece of health.remembered()) {
+    yield { ...piece, isFirst, isLast: false };
+    isFirst = false;
+  }
+  for (const keys of keyLog.remembered()) yield { ...nothingKept, keys, isFirst: false, isLast: false };
+  yield { ...nothingKept, isFirst: false, isLast: true };
+}
+
+const nothingKept: KeptHealth = { channels: [], pairs: new Float64Array(0) };
 
 function keyHealthOf({ health, keyLog }: RelayCore, channel: ChannelSnapshot): KeyHealth[] {
   const waits = health.keyWaits(channel);

@@ -1,10 +1,14 @@
 /** What a failure speaks of: one model of a channel, one key, or the host; and what is forgotten first. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { Health } from '../../server/relay/routing/health.ts';
+import { joinedHealth } from '../../server/relay/routing/health-report.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
-import { readHealth, writeHealth } from '../../server/threads/control/health-file.ts';
+import { createHealthFile, keptHealth, readHealth, writeHealth } from '../../server/threads/control/health-file.ts';
 
 const channel = (more: Partial<ChannelSnapshot> = {}): ChannelSnapshot =>
   ({ id: 1, keys: ['k0'], models: ['a', 'b', 'c'], modelMapping: {}, setting: {}, ...more }) as ChannelSnapshot;
@@ -29,6 +33,7 @@ beforeEach(() => {
   failures = [];
   health = new Health({ now: () => now, random: () => 0, failure: (one) => failures.push(one) });
 });
+const kept = () => joinedHealth([...health.remembered()]);
 const times = (count: number, act: (n: number) => void) => {
   for (let n = 0; n < count; n++) act(n);
 };
@@ -113,11 +118,48 @@ const failAs = (at: ChannelSnapshot, by: number, models: string, one = failure()
 };
 test.each([
   ['one user alone, at every model', [[mallory, 'abcdefgh']], 'up'],
-  ['one user, and another whose one request failed', [[mallory, 'abcdefgh'], [ann, 'h']], 'up'],
-  ['one user, and another at models of whom the first one failed at too', [[mallory, 'abc'], [ann, 'abc']], 'ejected'],
-  ['two users at models of their own', [[mallory, 'abc'], [ann, 'def']], 'ejected'],
-  ['three users, of whom two met two models', [[mallory, 'ab'], [ann, 'cd'], [bob, 'e']], 'ejected'],
-  ['three users, of whom one met half of the models', [[mallory, 'abc'], [ann, 'd'], [bob, 'e']], 'up'],
+  [
+    'one user, and another whose one request failed',
+    [
+      [mallory, 'abcdefgh'],
+      [ann, 'h'],
+    ],
+    'up',
+  ],
+  [
+    'one user, and another at models of whom the first one failed at too',
+    [
+      [mallory, 'abc'],
+      [ann, 'abc'],
+    ],
+    'ejected',
+  ],
+  [
+    'two users at models of their own',
+    [
+      [mallory, 'abc'],
+      [ann, 'def'],
+    ],
+    'ejected',
+  ],
+  [
+    'three users, of whom two met two models',
+    [
+      [mallory, 'ab'],
+      [ann, 'cd'],
+      [bob, 'e'],
+    ],
+    'ejected',
+  ],
+  [
+    'three users, of whom one met half of the models',
+    [
+      [mallory, 'abc'],
+      [ann, 'd'],
+      [bob, 'e'],
+    ],
+    'up',
+  ],
   ['an operator alone', [[0, 'abc']], 'ejected'],
 ] as const)('a host is ejected for what fails whoever is left out: %s', (_name, failing, condition) => {
   const at = channel({ models: [...'abcdefghx'] });
@@ -147,7 +189,12 @@ test('nobody alone keeps a host out that may be tried again', () => {
   };
   failAs(at, 0, 'abc');
   now += 30_000;
-  expect([probes(mallory), probes(mallory), probes(ann), health.waitMs(at, 'a')]).toEqual(['up', 'up', 'ejected', 60_000]);
+  expect([probes(mallory), probes(mallory), probes(ann), health.waitMs(at, 'a')]).toEqual([
+    'up',
+    'up',
+    'ejected',
+    60_000,
+  ]);
   now += 60_000;
   expect([probes(mallory), probes(0), health.waitMs(at, 'a')]).toEqual(['up', 'ejected', 90_000]);
   now += 90_000;
@@ -257,11 +304,11 @@ test('of 20,000 pairs the one that failed longest ago is forgotten first', () =>
   times(5, () => health.failed(first, 'm0', 0, failure()));
   times(5, () => health.failed(first, 'm1', 0, missing));
   for (const at of channels.slice(1)) for (const model of models) health.failed(at, model, 0, missing);
-  expect(health.remembered().pairs).toHaveLength(6 * 20_000);
+  expect(kept().pairs).toHaveLength(6 * 20_000);
   expect([health.condition(first, 'm0'), health.condition(first, 'm1')]).toEqual(['up', 'up']);
   // Nothing of it is left that a reset had to look for.
   health.reset(1);
-  expect(health.remembered().pairs).toHaveLength(6 * 20_000);
+  expect(kept().pairs).toHaveLength(6 * 20_000);
 });
 
 /** The wall clock and the monotonic one of a process. */
@@ -272,7 +319,7 @@ test('what is kept puts the next process in the same state, whatever its monoton
   times(5, () => health.failed(at, 'a', 0, failure()));
   health.failed(at, 'b', 0, limited);
   health.failed(at, 'c', 1, failure({ class: 'key', status: 402, retryAfter: 86_400 }));
-  const text = writeHealth(health.remembered(), clockAt(1.7e12, now));
+  const text = writeHealth(kept(), clockAt(1.7e12, now));
   const next = new Health({ now: () => 500, random: () => 0, failure: () => undefined });
   // It starts four seconds later.
   const report = readHealth(text, clockAt(1.7e12 + 4000, 500));
@@ -288,7 +335,7 @@ test('what is kept puts the next process in the same state, whatever its monoton
 
 test('a file of nonsense is no reason not to start', () => {
   const clock = clockAt(1.7e12, 500);
-  const good = JSON.parse(writeHealth(health.remembered(), clock)) as Record<string, unknown>;
+  const good = JSON.parse(writeHealth(kept(), clock)) as Record<string, unknown>;
   const bad = { channelId: 1, coolUntil: ['x'], spentUntil: [], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
   const late = [2 ** 32, 1, 1, 1e300, 0, 0];
   for (const text of [
@@ -309,12 +356,50 @@ test('a file of nonsense is no reason not to start', () => {
 
 test('there is something to keep after a change alone', () => {
   const at = channel();
-  expect(health.takeChanges()).toBeNull();
+  expect(health.takeChanged()).toBe(false);
   health.succeeded(at, 'a', 0);
-  expect(health.takeChanges()).toBeNull();
+  expect(health.takeChanged()).toBe(false);
   health.failed(at, 'a', 0, failure());
-  expect(health.takeChanges()?.pairs).toHaveLength(6);
-  expect(health.takeChanges()).toBeNull();
+  expect([health.takeChanged(), kept().pairs.length]).toEqual([true, 6]);
+  expect(health.takeChanged()).toBe(false);
+});
+
+test('no piece of what is kept holds many, and what fails between pieces neither ends nor lengthens them', () => {
+  const models = Array.from({ length: 100 }, (_, n) => `m${n}`);
+  const channels = Array.from({ length: 600 }, (_, n) => channel({ id: n + 1, models }));
+  for (const at of channels.slice(0, 50)) for (const model of models) health.failed(at, model, 0, missing);
+  for (const at of channels.slice(50)) times(4, () => health.failed(at, 'm0', 0, refused));
+  const pieces = [];
+  for (const piece of health.remembered()) {
+    pieces.push(piece);
+    // The first ones become the last ones.
+    for (const model of models) health.failed(channels[0] as ChannelSnapshot, model, 0, missing);
+  }
+  expect(Math.max(...pieces.map(({ pairs }) => pairs.length))).toBe(6 * 1000);
+  expect(Math.max(...pieces.map(({ channels: of }) => of.length))).toBe(250);
+  const { pairs, channels: of } = joinedHealth(pieces);
+  const ids = new Set(Array.from({ length: pairs.length / 6 }, (_, n) => pairs[6 * n]));
+  expect([ids.size, of.length]).toEqual([5000, 550]);
+});
+
+test('a file holds the pieces of one report, whole', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-health-'));
+  try {
+    const clock = clockAt(1.7e12, 0);
+    const file = createHealthFile(join(dir, 'health'), clock);
+    const piece = (id: number, isFirst: boolean, isLast: boolean) =>
+      file.keep({ channels: [], pairs: new Float64Array([2 ** 32 * id, 1, 0, 0, 0, 0]), isFirst, isLast });
+    piece(1, true, false);
+    await file.done();
+    expect(keptHealth(join(dir, 'health'), clock)).toBeNull();
+    // The thread was replaced.
+    piece(2, true, false);
+    piece(3, false, true);
+    await file.done();
+    expect(keptHealth(join(dir, 'health'), clock)?.pairs.map(({ id }) => id / 2 ** 32)).toEqual([2, 3]);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
 const ruled = (rule: unknown) => channel({ setting: { off_after: rule } });

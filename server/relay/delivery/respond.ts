@@ -36,7 +36,7 @@ import {
 import { brokenError, type Opened, ResponseStream, type StreamDeps, type Streamed, transformFor } from './stream.ts';
 
 /** What becomes of an attempt's outcome, once it is known. */
-export async function deliver(
+export function deliver(
   core: StreamDeps,
   reservation: Reservation,
   sending: Promise<Outcome>,
@@ -48,19 +48,58 @@ export async function deliver(
   if (budgetRules(reservation) !== null) core.keyBudgets.prefetch(reservation.principal);
   // A client that waits for a stream gets signs of life even before the upstream sends anything.
   if (pingMs === null || !stream || (ownPings && operation !== 'chat'))
-    return respond(core, reservation, await sending, disconnect);
-  const { promise: waited, resolve } = Promise.withResolvers<null>();
-  const deadline = core.deadlines.start(pingMs, () => resolve(null));
-  let outcome: Outcome | null;
-  try {
-    outcome = await Promise.race([sending, waited]);
-  } finally {
-    deadline.end();
-  }
-  return outcome === null
-    ? waitingStream(core, reservation, sending, disconnect)
-    : respond(core, reservation, outcome, disconnect);
+    return sending.then((outcome) => respond(core, reservation, outcome, disconnect));
+  return new AwaitedStream(core, reservation, sending, disconnect).begin(pingMs);
 }
+
+/** A stream of which nothing has come yet: its client gets the answer, or a first sign of life, whichever is first. One promise for both, because most answers come long before. */
+class AwaitedStream {
+  private isOver = false;
+  private resolve: (response: Response | Promise<Response>) => void = nothing;
+  private reject: (error: unknown) => void = nothing;
+
+  constructor(
+    private readonly core: StreamDeps,
+    private readonly reservation: Reservation,
+    private readonly sending: Promise<Outcome>,
+    private readonly disconnect: ClientDisconnect,
+  ) {}
+
+  begin(pingMs: number): Promise<Response> {
+    const deadline = this.core.deadlines.start(pingMs, () => this.end(null));
+    const answered = (outcome: Outcome) => {
+      deadline.end();
+      this.end(outcome);
+    };
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+      this.sending.then(answered, (error: unknown) => {
+        deadline.end();
+        this.isOver = true;
+        reject(error);
+      });
+    });
+  }
+
+  /** @param outcome null = there is none yet. */
+  private end(outcome: Outcome | null): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { core, reservation, sending, disconnect } = this;
+    try {
+      this.resolve(
+        outcome === null
+          ? waitingStream(core, reservation, sending, disconnect)
+          : respond(core, reservation, outcome, disconnect),
+      );
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+}
+
+const nothing = () => undefined;
 
 function respond(
   core: StreamDeps,

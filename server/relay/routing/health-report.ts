@@ -49,6 +49,27 @@ export interface KeptHealth {
   readonly keys?: readonly KeyReport[];
 }
 
+/** A part of it: thousands of channels and models take longer than a thread may stand still. */
+export interface HealthPiece extends KeptHealth {
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
+/** @param pieces from the first to the last. */
+export function joinedHealth(pieces: readonly KeptHealth[]): KeptHealth {
+  const pairs = new Float64Array(pieces.reduce((length, piece) => length + piece.pairs.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    pairs.set(piece.pairs, at);
+    at += piece.pairs.length;
+  }
+  return {
+    channels: pieces.flatMap(({ channels }) => channels),
+    pairs,
+    keys: pieces.flatMap(({ keys = [] }) => keys),
+  };
+}
+
 export interface HealthReport {
   readonly channels: readonly ChannelReport[];
   readonly pairs: readonly PairReport[];

@@ -69,6 +69,11 @@ const keyFailureMs = 60_000;
 /** Models of channels, and keys at them, that are remembered; those that failed longest ago leave. */
 const maxPairs = 20_000;
 
+/** What is reported at a time of those that are remembered, some tenths of a millisecond each. */
+const pairsAtOnce = 1000;
+const channelsAtOnce = 250;
+const noPairs = new Float64Array(0);
+
 /** What may be ejected and probed. */
 interface Ejectable {
   failures: number;
@@ -365,36 +370,59 @@ export class Health {
     pair.waitUntil = waitUntil;
   }
 
-  /** What would be missed after a restart; null = nothing changed since the last call. */
-  takeChanges(): KeptHealth | null {
-    if (!this.hasChanged) return null;
+  /** Something changed since the last call. */
+  takeChanged(): boolean {
+    const { hasChanged } = this;
     this.hasChanged = false;
-    return this.remembered();
+    return hasChanged;
   }
 
-  /** All that would be missed after a restart. */
-  remembered(): KeptHealth {
+  /** All that would be missed after a restart, in pieces; what changes between them is in the next ones or in those of the next time. */
+  *remembered(): Generator<KeptHealth, undefined> {
+    yield* this.rememberedPairs();
+    let channels: ChannelReport[] = [];
+    let left = channelsAtOnce;
+    for (const [id, host] of this.hosts) {
+      if (this.isMissed(host)) channels.push(reportOf(id, host));
+      if (--left > 0) continue;
+      yield { channels, pairs: noPairs };
+      channels = [];
+      left = channelsAtOnce;
+    }
+    yield { channels, pairs: noPairs };
+  }
+
+  private *rememberedPairs(): Generator<KeptHealth, undefined> {
+    // One that fails meanwhile becomes the last, and would be met again without end.
+    let left = this.pairs.size;
+    let flat = new Float64Array(pairMembers * pairsAtOnce);
+    let length = 0;
+    let met = 0;
+    let now = this.deps.now();
+    for (const [id, { failures, ejections, ejectedUntil, share, waitUntil }] of this.pairs) {
+      if (left-- === 0) break;
+      if (failures > 0 || ejections > 0 || ejectedUntil > now || waitUntil > now) {
+        flat[length++] = id;
+        flat[length++] = failures;
+        flat[length++] = ejections;
+        flat[length++] = ejectedUntil;
+        flat[length++] = share;
+        flat[length++] = waitUntil;
+      }
+      if (++met < pairsAtOnce) continue;
+      yield { channels: [], pairs: flat.subarray(0, length) };
+      flat = new Float64Array(pairMembers * pairsAtOnce);
+      length = 0;
+      met = 0;
+      now = this.deps.now();
+    }
+    yield { channels: [], pairs: flat.subarray(0, length) };
+  }
+
+  private isMissed({ failures, ejectedUntil, coolUntil, spentUntil }: Host): boolean {
     const now = this.deps.now();
     const waits = (until: number) => until > now;
-    const flat = new Float64Array(pairMembers * this.pairs.size);
-    let length = 0;
-    for (const [id, { failures, ejections, ejectedUntil, share, waitUntil }] of this.pairs) {
-      if (failures === 0 && ejections === 0 && !waits(ejectedUntil) && !waits(waitUntil)) continue;
-      flat[length++] = id;
-      flat[length++] = failures;
-      flat[length++] = ejections;
-      flat[length++] = ejectedUntil;
-      flat[length++] = share;
-      flat[length++] = waitUntil;
-    }
-    return {
-      channels: [...this.hosts].flatMap(([id, host]) =>
-        host.failures > 0 || host.ejectedUntil > 0 || host.coolUntil.some(waits) || host.spentUntil.some(waits)
-          ? [reportOf(id, host)]
-          : [],
-      ),
-      pairs: flat.subarray(0, length),
-    };
+    return failures > 0 || ejectedUntil > 0 || coolUntil.some(waits) || spentUntil.some(waits);
   }
 
   // --- one model of a channel
@@ -774,7 +802,8 @@ function mostFail({ lately }: Host, now: number): boolean {
   if (lately === null) return false;
   const since = secondOf(now - triedMs);
   const isLate = (at: number) => (lately[triedKept + at] ?? 0) !== 0 && (lately[triedKept + at] ?? 0) >> 1 >= since;
-  const failsFor = (at: number) => (isLate(at) && ((lately[triedKept + at] ?? 0) & 1) === 1 ? userAt(lately, at) : none);
+  const failsFor = (at: number) =>
+    isLate(at) && ((lately[triedKept + at] ?? 0) & 1) === 1 ? userAt(lately, at) : none;
   let tried = 0;
   let failing = 0;
   for (let at = 0; at < triedKept; at++) {

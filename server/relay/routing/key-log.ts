@@ -7,6 +7,8 @@ import type { KeyReport } from './health-report.ts';
 const againMs = 60_000;
 /** Keys that are remembered; of the channel that was met first they leave together. */
 const maxKeys = 20_000;
+/** Reported at a time. */
+const keysAtOnce = 500;
 /** As many outlast a restart. */
 const keptKeys = 2000;
 const maxWords = 300;
@@ -85,12 +87,17 @@ export class KeyLog {
     return hasChanged;
   }
 
-  /** What outlasts a restart. */
-  remembered(): KeyReport[] {
-    const all = [...this.channels].flatMap(([channelId, entries]) =>
-      [...entries].map(([name, entry]) => reportOf(channelId, name, entry)),
-    );
-    return all.length <= keptKeys ? all : all.toSorted((a, b) => b.usedAt - a.usedAt).slice(0, keptKeys);
+  /** What is remembered, in pieces. */
+  *remembered(): Generator<readonly KeyReport[], undefined> {
+    let reports: KeyReport[] = [];
+    for (const [channelId, entries] of this.channels)
+      for (const [name, entry] of entries) {
+        reports.push(reportOf(channelId, name, entry));
+        if (reports.length < keysAtOnce) continue;
+        yield reports;
+        reports = [];
+      }
+    yield reports;
   }
 
   private entryOf(channelId: number, name: string): KeyUse {
@@ -119,6 +126,10 @@ export class KeyLog {
     this.changed?.(reportOf(channelId, name, entry));
   }
 }
+
+/** Those that were used last. */
+export const outlasting = (keys: readonly KeyReport[]): readonly KeyReport[] =>
+  keys.length <= keptKeys ? keys : keys.toSorted((a, b) => b.usedAt - a.usedAt).slice(0, keptKeys);
 
 const reportOf = (channelId: number, name: string, { usedAt, errorAt, error, isRefused }: KeyUse): KeyReport => ({
   channelId,

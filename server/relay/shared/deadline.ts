@@ -8,9 +8,12 @@ export interface Deadline {
   end(): void;
 }
 
+/** One in the list of those that are open: each request has several, and a list costs less than a set. */
 class Entry implements Deadline {
   /** It has neither expired nor ended. */
   isOpen = true;
+  before: Entry | null = null;
+  after: Entry | null = null;
 
   constructor(
     private readonly deadlines: Deadlines,
@@ -25,8 +28,9 @@ class Entry implements Deadline {
   }
 
   end(): void {
+    if (!this.isOpen) return;
     this.isOpen = false;
-    this.deadlines.open.delete(this);
+    this.deadlines.remove(this);
   }
 }
 
@@ -35,7 +39,8 @@ const tickMs = 50;
 
 /** The timer runs only while something waits. */
 export class Deadlines {
-  readonly open = new Set<Entry>();
+  private first: Entry | null = null;
+  private last: Entry | null = null;
   private timer: Timer | null = null;
 
   constructor(readonly timers: Pick<Timers, 'monoNow' | 'every'>) {}
@@ -43,26 +48,41 @@ export class Deadlines {
   /** Calls `expire` about `ms` from now unless it is ended before. */
   start(ms: number, expire: () => void): Deadline {
     const entry = new Entry(this, this.timers.monoNow() + ms, expire);
-    this.timer ??= this.timers.every(() => this.cleanup(), tickMs);
-    this.open.add(entry);
+    this.add(entry);
     return entry;
   }
 
-  /** Once more, after it has expired or ended. */
+  /** Also once more, after it has expired or ended. */
   add(entry: Entry): void {
     entry.isOpen = true;
-    this.open.add(entry);
+    entry.before = this.last;
+    if (this.last === null) this.first = entry;
+    else this.last.after = entry;
+    this.last = entry;
     this.timer ??= this.timers.every(() => this.cleanup(), tickMs);
+  }
+
+  remove(entry: Entry): void {
+    const { before, after } = entry;
+    if (before === null) this.first = after;
+    else before.after = after;
+    if (after === null) this.last = before;
+    else after.before = before;
+    entry.before = null;
+    entry.after = null;
   }
 
   private cleanup(): void {
     const now = this.timers.monoNow();
-    for (const entry of this.open) {
-      if (entry.at > now) continue;
+    const due: Entry[] = [];
+    for (let entry = this.first; entry !== null; entry = entry.after) if (entry.at <= now) due.push(entry);
+    // One that expires may end or restart another.
+    for (const entry of due) {
+      if (!entry.isOpen || entry.at > now) continue;
       entry.end();
       entry.expire();
     }
-    if (this.open.size > 0 || this.timer === null) return;
+    if (this.first !== null || this.timer === null) return;
     this.timer.close();
     this.timer = null;
   }

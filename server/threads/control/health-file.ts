@@ -5,13 +5,16 @@ import type { Timers } from '../../contract/timers.ts';
 import { pairMembers } from '../../relay/routing/health.ts';
 import {
   type ChannelReport,
+  type HealthPiece,
   type HealthReport,
+  joinedHealth,
   type KeptHealth,
   type KeyReport,
   type PairReport,
   shifted,
   shiftedChannel,
 } from '../../relay/routing/health-report.ts';
+import { outlasting } from '../../relay/routing/key-log.ts';
 
 type Clock = Pick<Timers, 'now' | 'monoNow'>;
 
@@ -36,7 +39,7 @@ export function writeHealth({ channels, pairs, keys = [] }: KeptHealth, { now, m
     channels: channels.map((channel) => shiftedChannel(channel, by)),
     pairs: shiftedPairs(pairs, by),
     // Absent where there are none, as in files of earlier builds.
-    ...(keys.length === 0 ? {} : { keys }),
+    ...(keys.length === 0 ? {} : { keys: outlasting(keys) }),
   });
 }
 
@@ -101,6 +104,7 @@ export function keptHealth(file: string, clock: Clock): HealthReport | null {
 
 /** Writes the latest, one after the other. What cannot be written is learnt again after a start. */
 export function createHealthFile(file: string, clock: Clock) {
+  let pieces: HealthPiece[] = [];
   let waiting: KeptHealth | null = null;
   let writing: Promise<void> | null = null;
   const write = async () => {
@@ -117,8 +121,13 @@ export function createHealthFile(file: string, clock: Clock) {
     writing = null;
   };
   return {
-    keep(health: KeptHealth): void {
-      waiting = health;
+    /** Pieces that do not follow upon the first one are of a thread that has ended. */
+    keep(piece: HealthPiece): void {
+      if (piece.isFirst) pieces = [];
+      pieces.push(piece);
+      if (!piece.isLast) return;
+      waiting = joinedHealth(pieces);
+      pieces = [];
       writing ??= write();
     },
     done: (): Promise<void> => writing ?? Promise.resolve(),

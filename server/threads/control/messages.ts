@@ -12,7 +12,7 @@ import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport, KeptHealth } from '../../relay/routing/health-report.ts';
+import type { HealthPiece, HealthReport } from '../../relay/routing/health-report.ts';
 import type { ClockReading } from '../relay/clock.ts';
 
 export interface ControlStart {
@@ -50,8 +50,8 @@ export type ToControl =
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   /** What a relay of this machine has counted since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
-  /** How upstreams are doing, for the next start. */
-  | { readonly kind: 'health'; readonly health: KeptHealth }
+  /** How upstreams are doing, for the next start: a piece of it. */
+  | { readonly kind: 'health'; readonly health: HealthPiece }
   /** Every relay thread has applied the changes up to `seq`. */
   | { readonly kind: 'applied'; readonly seq: number }
   | { readonly kind: 'close' };

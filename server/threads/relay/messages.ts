@@ -16,7 +16,7 @@ import type { CountRequest } from '../../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../../relay/channel-test.ts';
 import type { TaskCallAnswer } from '../../relay/endpoints/tasks/calls.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
-import type { HealthReport, KeptHealth } from '../../relay/routing/health-report.ts';
+import type { HealthPiece, HealthReport } from '../../relay/routing/health-report.ts';
 import type { RelayStats } from '../../relay/shared/stats.ts';
 import type { ClockReading } from './clock.ts';
 
@@ -136,8 +136,8 @@ export type FromRelay =
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
-  /** How upstreams are doing, for the next start. */
-  | { readonly kind: 'health'; readonly health: KeptHealth }
+  /** How upstreams are doing, for the next start: a piece of it. */
+  | { readonly kind: 'health'; readonly health: HealthPiece }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
   | { readonly kind: 'stats'; readonly id: number; readonly stats: ThreadStats }
   /** It has few rows left. */

@@ -24,6 +24,7 @@ import { createTaskCalls } from '../../relay/endpoints/tasks/calls.ts';
 import type { BodyMemory } from '../../relay/intake/body-memory.ts';
 import { createRelay } from '../../relay/relay.ts';
 import { defaultLimits } from '../../relay/relay-deps.ts';
+import type { HealthPiece } from '../../relay/routing/health-report.ts';
 import type { RelayState } from '../../relay/state/state.ts';
 import { within } from '../watch-thread.ts';
 import { connectionLimits, maxCommitWait, overloadLimits } from './environment.ts';
@@ -129,13 +130,32 @@ export function createServing(deps: ServingDeps): Serving {
     const windows = relay.takeTraffic();
     if (windows.length > 0) send({ kind: 'traffic', windows });
   };
+  let healthLeft: Generator<HealthPiece, undefined> | null = null;
+  /** @returns whether there is another piece. */
+  const reportPiece = (): boolean => {
+    const piece = healthLeft?.next().value;
+    if (piece === undefined) healthLeft = null;
+    else send({ kind: 'health', health: piece });
+    return piece !== undefined;
+  };
+  const reportNextPiece = () => {
+    if (reportPiece()) timers.set(reportNextPiece, betweenPiecesMs);
+  };
   const reportHealth = () => {
-    const health = relay.healthToKeep();
-    if (health !== null) send({ kind: 'health', health });
+    // What came meanwhile is in the next one.
+    if (healthLeft !== null) return;
+    healthLeft = relay.healthToKeep();
+    reportNextPiece();
+  };
+  /** At the end, all at once. */
+  const reportAllHealth = () => {
+    while (reportPiece());
+    healthLeft = relay.healthToKeep();
+    while (reportPiece());
   };
   const leave = async () => {
     reportTraffic();
-    reportHealth();
+    reportAllHealth();
     await within(observers.stop(), lastSpansMs, timers);
     send({ kind: 'stopped' });
   };
@@ -284,6 +304,8 @@ const leaseSourceOver = ({ acquire, limits, funds }: LedgerClient): LeaseSource 
 /** What collectors get to take the last spans. */
 const lastSpansMs = 2000;
 const loopResolutionMs = 20;
+/** Other work goes on between two pieces. */
+const betweenPiecesMs = 2;
 /** How long the API may take for its pending requests when another server takes over. */
 const apiMs = 2000;
 
