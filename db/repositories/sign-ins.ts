@@ -8,6 +8,12 @@ export type SignInRow = Selectable<SignInsTable>;
 export function createSignInsRepository({ query }: Database) {
   const first = (column: 'refresh_hash' | 'previous_hash', hash: string): Promise<SignInRow | undefined> =>
     query.selectFrom('sign_ins').selectAll().where(column, '=', hash).where(column, '<>', '').executeTakeFirst();
+  const signedIn = query
+    .selectFrom('sign_ins')
+    .innerJoin('tokens', 'tokens.id', 'sign_ins.token_id')
+    .where('tokens.deleted_at', 'is', null)
+    .select(['tokens.id', 'tokens.user_id', 'tokens.name', 'tokens.accessed_at', 'tokens.day_at', 'tokens.day_used'])
+    .select(['sign_ins.client', 'sign_ins.host', 'sign_ins.address', 'sign_ins.created_at', 'sign_ins.last_used_at']);
   return {
     create: async (row: Insertable<SignInsTable>): Promise<void> => {
       await query.insertInto('sign_ins').values(row).execute();
@@ -39,6 +45,9 @@ export function createSignInsRepository({ query }: Database) {
             .executeTakeFirstOrThrow()
         ).n,
       ),
+    /** Those of a user that work, the latest first. */
+    list: (userId: number) => signedIn.where('tokens.user_id', '=', userId).orderBy('sign_ins.id', 'desc').execute(),
+    get: (tokenId: number) => signedIn.where('tokens.id', '=', tokenId).executeTakeFirst(),
     token: (id: number) =>
       query
         .selectFrom('tokens')

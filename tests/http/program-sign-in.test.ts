@@ -293,6 +293,61 @@ test('a device code and a refresh token that nobody gave out, and those of the o
   expect((await post('/oauth/token', stolen)).words.error).toBe('invalid_grant');
 });
 
+test('who is signed in from where, since when and at what cost is listed for its user and for administrators, who sign it out', async () => {
+  const { access_token: token } = await signIn();
+  const list = async (headers: Headers, query = '') =>
+    (await api.send('GET', `/api/device/${query}`, undefined, headers)).body;
+  expect(await withToken(token)).toBe(200);
+  await api.gateway.ledger.drain();
+  const [used] = await api.gateway.rows<{ used: number }>('SELECT day_used AS used FROM tokens');
+  expect(used?.used).toBeGreaterThan(0);
+  const row = {
+    name: 'gateway on lap-b-top',
+    client: 'gateway',
+    host: 'lap-b-top',
+    address: '127.0.0.1',
+    spent_today: used?.used,
+  };
+  const own = (await list(ann.headers)).data as { open: boolean; items: { id: number; last_used_time: number }[] };
+  expect(own).toMatchObject({ open: true, items: [row] });
+  expect(own.items[0]?.last_used_time).toBeGreaterThan(Date.now() / 1000 - 60);
+  expect((await list(root.headers)).data).toEqual({ open: true, items: [] });
+  expect((await list(root.headers, `?user_id=${ann.id}`)).data).toMatchObject({ items: [row] });
+  const bob = await api.addUser('bob', 1);
+  const eve = await api.addUser('eve', 10);
+  expect((await list(bob.headers, `?user_id=${ann.id}`)).code).toBe('user_rank_read');
+  expect((await list(eve.headers, `?user_id=${root.id}`)).code).toBe('user_rank_read');
+  const id = own.items[0]?.id;
+  const end = async (headers: Headers, key = id) =>
+    (await api.send('POST', '/api/device/end', { id: key }, headers)).body;
+  expect((await end(bob.headers)).code).toBe('not_found');
+  expect((await end(eve.headers, 999)).code).toBe('not_found');
+  expect(await withToken(token)).toBe(200);
+  expect((await end(eve.headers)).success).toBe(true);
+  expect([await withToken(token), (await list(ann.headers)).data]).toEqual([401, { open: true, items: [] }]);
+  const { access_token: second } = await signIn();
+  const [mine] = ((await list(ann.headers)).data as typeof own).items;
+  expect((await end(ann.headers, mine?.id)).success).toBe(true);
+  expect(await withToken(second)).toBe(401);
+  const audited = await api.gateway.rows<{ actor: string }>(
+    "SELECT actor FROM audit WHERE action = 'sign_in.revoke' ORDER BY id",
+  );
+  expect(audited.map(({ actor }) => actor)).toEqual(['eve', 'ann']);
+  // A plain key is none of them.
+  const { id: key } = await api.gateway.token();
+  expect((await end(root.headers, key)).code).toBe('not_found');
+});
+
+test('what was spent yesterday is not spent today, and what is signed in stays listed while nothing new may sign in', async () => {
+  const { access_token: token } = await signIn();
+  expect(await withToken(token)).toBe(200);
+  await api.gateway.ledger.drain();
+  aheadMs += 86_400_000;
+  await api.gateway.option('agents.sign_in', 'false');
+  const { data } = (await api.send('GET', '/api/device/', undefined, ann.headers)).body;
+  expect(data).toMatchObject({ open: false, items: [{ spent_today: 0 }] });
+});
+
 test('a network that revokes without end is told to slow down, and ends nothing by it', async () => {
   const { refresh_token: refresh, access_token: token } = await signIn();
   const revoke = (value: string) => post('/oauth/revoke', { token: value });

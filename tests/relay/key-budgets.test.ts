@@ -22,7 +22,7 @@ function onSeveral(answer: () => Promise<KeyFunds>) {
       return answer();
     },
   };
-  const lasting = { epoch: () => 1, isValid: () => true };
+  const lasting = { epoch: () => 1, isValid: () => true, remainingMs: () => 60_000 };
   const balances = new Balances(createMoney(createMemory(maxThreads), undefined, lasting));
   const keyBudgets = new KeyBudgets({ leaseSource, now: () => 0, monoNow: () => monoMs });
   return {

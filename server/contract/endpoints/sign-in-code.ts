@@ -1,7 +1,7 @@
 /** What a signed-in user sees and decides of a program that wants to sign in. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { nothing } from './fields.ts';
+import { id, nothing, number } from './fields.ts';
 
 export const signInCodeEndpoints = [
   endpoint({
@@ -30,5 +30,44 @@ export const signInCodeEndpoints = [
     input: z.object({ code: z.string(), approve: z.boolean() }),
     output: nothing,
     summary: { zh: '批准或拒绝程序登录', en: 'Let a program sign in, or not' },
+  }),
+  endpoint({
+    id: 'sign_in.list',
+    method: 'GET',
+    path: '/api/device/',
+    access: 'user',
+    /** Of another user, for administrators; absent = the caller. */
+    input: z.object({ user_id: number }),
+    output: z.object({
+      /** Whether programs may sign in at the moment. */
+      open: z.boolean(),
+      items: z.array(
+        z.object({
+          /** Of the program's key. */
+          id: z.int(),
+          name: z.string(),
+          client: z.string(),
+          /** '' = the machine did not name itself. */
+          host: z.string(),
+          address: z.string(),
+          /** Epoch seconds. */
+          created_time: z.int(),
+          last_used_time: z.int(),
+          /** Quota, since midnight (UTC). */
+          spent_today: z.int(),
+        }),
+      ),
+    }),
+    summary: { zh: '已登录的程序', en: 'Programs that are signed in' },
+  }),
+  endpoint({
+    id: 'sign_in.end',
+    method: 'POST',
+    path: '/api/device/end',
+    access: 'user',
+    /** Of the program's key. */
+    input: z.object({ id }),
+    output: nothing,
+    summary: { zh: '结束程序登录', en: 'Sign a program out' },
   }),
 ] as const;

@@ -9,6 +9,7 @@ import { createSignInsRepository } from '../../../db/repositories/sign-ins.ts';
 import { signAgentToken } from '../../contract/agent-token.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { periodStart } from '../../contract/period.ts';
 import { maxTokenNameLength } from '../../contract/token-key.ts';
 import type { AuditService } from '../audit/service.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -52,6 +53,22 @@ export interface SignInRequest {
   readonly address: string;
   /** Epoch seconds. */
   readonly until: number;
+}
+
+/** A program that is signed in, as its user sees it. */
+export interface SignedInProgram {
+  /** Of its key. */
+  readonly id: number;
+  readonly name: string;
+  readonly client: string;
+  /** As the machine named itself; '' = it did not. */
+  readonly host: string;
+  readonly address: string;
+  /** Epoch seconds. */
+  readonly created_time: number;
+  readonly last_used_time: number;
+  /** Quota, since midnight (UTC). */
+  readonly spent_today: number;
 }
 
 /** What a program waits for, as the store keeps it. */
@@ -324,6 +341,30 @@ export function createProgramSignIns(deps: SignInDeps) {
       const next = refreshFor(row);
       if (!(await repository.rotate(signIn.id, hash, hashOf(next), seconds()))) return 'invalid_grant';
       return issue(row, next, user, isKept ? keptTimes : 1);
+    },
+
+    /** Programs that are signed in as a user, the latest first. */
+    async list(userId: number): Promise<SignedInProgram[]> {
+      const today = periodStart('day', seconds());
+      return (await repository.list(userId)).map((row) => ({
+        id: row.id,
+        name: row.name,
+        client: clients[row.client] ?? row.client,
+        host: row.host === unknownHost ? '' : row.host,
+        address: row.address,
+        created_time: row.created_at,
+        last_used_time: Math.max(row.last_used_at, row.accessed_at),
+        spent_today: row.day_at >= today ? row.day_used : 0,
+      }));
+    },
+
+    /** @returns the id of the user as whom the program of this key is signed in; null = there is none. */
+    ownerOf: async (tokenId: number): Promise<number | null> => (await repository.get(tokenId))?.user_id ?? null,
+
+    /** Ends the sign-in of a key. @param owner of the key. */
+    async endOf(tokenId: number, owner: number, by: { id: number; username: string }, ip: string): Promise<void> {
+      if ((await deps.tokens.removeMany([tokenId], owner)) > 0)
+        await record('sign_in.revoke', by, ip, { id: tokenId, user: owner });
     },
 
     /** Ends the sign-in that a refresh token belongs to, also one that was exchanged since; of others it knows nothing. RFC 7009 2.2. */

@@ -1,4 +1,5 @@
 /** A program that wants to sign in: its user looks at it and decides, in the console alone. */
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -9,7 +10,7 @@ function checkPerson({ actor, services }: Pick<Call, 'actor' | 'services'>): voi
   if (actor.via !== 'session') throw new AppError('login_required');
 }
 
-export const signInCodeHandlers: HandlersOf<'sign_in.look' | 'sign_in.decide'> = {
+export const signInCodeHandlers: HandlersOf<'sign_in.look' | 'sign_in.decide' | 'sign_in.list' | 'sign_in.end'> = {
   'sign_in.look': async (call) => {
     checkPerson(call);
     return call.services.signIns.look(call.actor.userId, call.meta.ip, call.input.code);
@@ -18,5 +19,21 @@ export const signInCodeHandlers: HandlersOf<'sign_in.look' | 'sign_in.decide'> =
     checkPerson(call);
     const { userId: id, username } = call.actor;
     await call.services.signIns.decide({ id, username }, call.meta.ip, call.input.code, call.input.approve);
+  },
+  'sign_in.list': async ({ services, actor, input }) => {
+    const { user_id: id = actor.userId } = input;
+    if (id !== actor.userId) {
+      if (actor.role < Role.admin) throw new AppError('user_rank_read');
+      await services.userManagement.mayRead(actor, id);
+    }
+    return { open: services.signIns.isOn(), items: await services.signIns.list(id) };
+  },
+  'sign_in.end': async ({ services, actor, input, meta }) => {
+    const owner = await services.signIns.ownerOf(input.id);
+    // Of others' keys nobody learns whether they are there.
+    if (owner === null || (owner !== actor.userId && actor.role < Role.admin))
+      throw new AppError('not_found', { what: `token ${input.id}` });
+    if (owner !== actor.userId) await services.userManagement.mayChange(actor, owner);
+    await services.signIns.endOf(input.id, owner, { id: actor.userId, username: actor.username }, meta.ip);
   },
 };

@@ -20,6 +20,7 @@ import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { LogStatusMark } from '../logs/log-columns.tsx';
+import { Programs } from '../tokens/programs.tsx';
 import { keyUsage } from '../tokens/usage.ts';
 import { GroupMark, UserStatus } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
@@ -358,6 +359,11 @@ function Person({ id }: { readonly id: number }) {
       <Section title={t('tokens.title')}>
         <Keys keys={keys} />
       </Section>
+      <div className="px-5 *:mb-6">
+        <Boundary>
+          <Programs userId={id} />
+        </Boundary>
+      </div>
       <Section
         title={t('logs.title')}
         more={<Link href={`/log?user=${encodeURIComponent(user.username)}`}>{t('users.allRequests')}</Link>}
