@@ -318,7 +318,9 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   private async countTokens(parsed: ParsedRequest, principal: Principal): Promise<Response> {
     const { core, admission } = this;
     core.authorize.allowModel(principal, parsed.model);
-    const response = await core.counts.answer(parsed, principal);
+    const chain = core.state.chain(parsed.model);
+    const first = chain === null ? null : new ChainRun(core, chain, parsed, principal).first();
+    const response = await core.counts.answer(first?.parsed ?? parsed, first?.principal ?? principal);
     this.admission = null;
     if (admission !== null) core.gate.ended(admission, true);
     this.over();

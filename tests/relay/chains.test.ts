@@ -331,3 +331,40 @@ test('a virtual model that is disabled, or changed, is so for the next request',
   expect((await ask()).status).toBe(404);
   expect(called()).toEqual([cheap, dear]);
 });
+
+test('lists of models in every dialect have it, with what each target costs', async () => {
+  await gateway.option('GroupRatio', '{"default":1,"vip":2}');
+  await gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
+  await open([dear, cheap], { [cheap]: 'vip' });
+  await chain([{ model: dear }, { model: cheap, group: 'vip' }, { model: cheap, group: 'secret' }]);
+  const get = async (path: string, headers: Record<string, string>, own = key) => {
+    const request = new Request(`http://gateway${path}`, {
+      headers: { authorization: `Bearer sk-${own}`, ...headers },
+    });
+    return (await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).json() as Promise<unknown>;
+  };
+  const targets = [
+    { model: dear, group: 'default', price: { input: 2.5, output: 10 } },
+    { model: cheap, group: 'vip', price: { input: 0.3, output: 1.2 } },
+  ];
+  const listed = { data: expect.arrayContaining([expect.objectContaining({ id: 'coder', targets })]) };
+  expect(await get('/v1/models', {})).toMatchObject(listed);
+  expect(await get('/v1/models/coder', {})).toMatchObject({ id: 'coder', targets });
+  expect(await get('/v1/models', { 'anthropic-version': '2023-06-01' })).toMatchObject(listed);
+  expect(await get('/v1beta/models', {})).toMatchObject({
+    models: expect.arrayContaining([expect.objectContaining({ name: 'models/coder', targets })]),
+  });
+  expect(await get('/api/tags', {})).toMatchObject({
+    models: expect.arrayContaining([expect.objectContaining({ name: 'coder', targets })]),
+  });
+  const limited = await gateway.token({ model_limits_enabled: true, model_limits: `coder,${dear}` });
+  expect(JSON.stringify(await get('/v1/models', {}, limited.key))).not.toContain('coder');
+});
+
+test('tokens are counted for the first target', async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }]);
+  const body = { model: 'coder', messages: [{ role: 'user', content: 'one two three' }] };
+  const response = await gateway.send(key, '/v1/messages/count_tokens', body);
+  expect([response.status, await response.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+});

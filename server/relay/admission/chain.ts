@@ -95,6 +95,11 @@ export class ChainRun implements RequestChain {
     return this.walk.chain.name;
   }
 
+  /** Where it would go first, whatever that costs; null = nowhere. */
+  first(): ChainTargetRequest | null {
+    return this.next();
+  }
+
   /** Holds for the first target that can be covered. @throws AppError as plan and reserve do, of the last one that was refused. */
   async begin(make: (target: ChainTargetRequest) => Reservation): Promise<Reservation> {
     for (let target = this.next(); target !== null; target = this.next()) {

@@ -10,6 +10,9 @@ import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
+import { barrierTo, type Chain, type Leaf } from '../../routing/chains.ts';
+import type { PlanKey } from '../../routing/plan.ts';
+import { mayUseGroup } from '../admission/chain.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import { readBody } from '../intake/compressed-body.ts';
 import type { Peer, Principal } from '../intake/parsed-request.ts';
@@ -60,7 +63,8 @@ export async function answerModelList(
   const model = describes.modelIn(body);
   if (typeof model !== 'string' || model === '') throw new AppError('model_missing');
   if (!namesFor(deps, principal).includes(model)) throw new AppError('model_unknown', { model });
-  return Response.json(describes.card(knownOf(deps.state, principal.group, model)));
+  const first = firstOf(deps.state, principal, model);
+  return Response.json(describes.card(knownOf(deps.state, first.group, first.model)));
 }
 
 interface ModelListRequest {
@@ -70,13 +74,37 @@ interface ModelListRequest {
   readonly bodyLimit: number;
 }
 
-export function namesFor(
-  { state }: Pick<ListModelsDeps, 'state'>,
-  { group, token }: Pick<Principal, 'group' | 'token'>,
-): readonly string[] {
-  const served = state.models(group);
-  const limits = token?.modelLimits ?? null;
-  return (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
+export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: ListReader): readonly string[] {
+  const served = state.models(principal.group);
+  const limits = principal.token?.modelLimits ?? null;
+  const names = limits === null ? [...served] : served.filter((name) => limits.includes(name));
+  for (const chain of state.chains().values())
+    if (isOffered(state, chain, principal) && !names.includes(chain.name)) names.push(chain.name);
+  return names.sort();
+}
+
+type ListReader = Pick<Principal, 'group' | 'token' | 'user' | 'pinnedChannel'>;
+
+/** Targets of a virtual model that the caller may reach, in order. */
+function reachable(state: RelayState, { leaves }: Chain, { group, user, pinnedChannel }: ListReader): readonly Leaf[] {
+  const caller = { group, pinnedChannel, mayUse: (other: string) => mayUseGroup(state, user.group, other) };
+  return leaves.filter((leaf) => barrierTo(leaf, caller) === null);
+}
+
+/** Some target is served, and the key's list has all that can be reached. */
+function isOffered(state: RelayState, chain: Chain, principal: ListReader): boolean {
+  const limits = principal.token?.modelLimits ?? null;
+  const leaves = reachable(state, chain, principal);
+  if (limits !== null && ![chain.name, ...leaves.map(({ model }) => model)].every((name) => limits.includes(name)))
+    return false;
+  return leaves.some(({ model, group }) => state.candidates(group ?? principal.group, model).length > 0);
+}
+
+/** Where a request for a name goes first: itself, or the first target of a virtual model. */
+function firstOf(state: RelayState, principal: Principal, name: string): Pick<PlanKey, 'model' | 'group'> {
+  const chain = state.chain(name);
+  const leaf = chain === null ? undefined : reachable(state, chain, principal)[0];
+  return { model: leaf?.model ?? name, group: leaf?.group ?? principal.group };
 }
 
 /** In whose form models are listed. */
@@ -98,12 +126,15 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const names = namesFor(deps, principal);
   const shape = requester.models;
   const describes = shape.describes === true && deps.state.settings.agentSignIn;
-  const cardOf = (name: string) =>
-    shape.card(
-      name,
-      knownOf(deps.state, principal.group, name),
-      describes ? offerOf(deps.state, principal, name) : undefined,
-    );
+  const cardOf = (name: string) => {
+    const { model, group } = firstOf(deps.state, principal, name);
+    const offer = describes ? offerOf(deps.state, { ...principal, group }, model) : undefined;
+    const card = shape.card(name, knownOf(deps.state, group, model), offer);
+    const chain = deps.state.chain(name);
+    // A catalogue that its client keeps has no members of ours.
+    if (chain === null || shape.isKept === true) return card;
+    return { ...card, targets: targetsOf(deps.state, chain, principal) };
+  };
   const modelName = shape.named(path);
   if (modelName !== null && modelName !== '') {
     if (!names.includes(modelName)) throw new AppError('model_unknown', { model: modelName });
@@ -115,6 +146,13 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const text = JSON.stringify(list);
   return answerKept(request, text, tagOf(text));
 }
+
+/** What each target costs: a request for the name is charged at that of the one that serves it. */
+const targetsOf = (state: RelayState, chain: Chain, principal: Principal) =>
+  reachable(state, chain, principal).map(({ model, group: own }) => {
+    const group = own ?? principal.group;
+    return { model, group, price: offerOf(state, { ...principal, group }, model).price };
+  });
 
 const tagOf = (text: string): string => `"${Bun.hash(text).toString(16)}"`;
 
