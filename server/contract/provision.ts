@@ -100,6 +100,17 @@ const provisionedCode = z.strictObject({
 });
 export type ProvisionedCode = z.infer<typeof provisionedCode>;
 
+const provisionedVirtualModel = z.strictObject({
+  name: named,
+  enabled: optional(z.boolean()),
+  /** The group that no request leaves; '' = none. */
+  boundary: optional(text),
+  description: optional(text),
+  /** In order, each a model with its conditions. */
+  targets: z.array(z.record(z.string(), z.unknown())),
+});
+export type ProvisionedVirtualModel = z.infer<typeof provisionedVirtualModel>;
+
 export const provisionDocument = z.strictObject({
   version: z.literal(1),
   /** Whose objects these are; `--prune` removes only objects of the same label. */
@@ -110,6 +121,7 @@ export const provisionDocument = z.strictObject({
   /** Price map -> model -> ratio, merged. */
   ratios: optional(z.record(z.string(), z.record(z.string(), z.unknown()))),
   channels: optional(z.array(provisionedChannel)),
+  virtual_models: optional(z.array(provisionedVirtualModel)),
   users: optional(z.array(provisionedUser)),
   tokens: optional(z.array(provisionedToken)),
   codes: optional(z.array(provisionedCode)),
@@ -118,7 +130,7 @@ export type ProvisionDocument = z.infer<typeof provisionDocument>;
 
 export const provisionChange = z.object({
   action: z.enum(['create', 'update', 'delete', 'unchanged']),
-  kind: z.enum(['option', 'user', 'channel', 'token', 'code']),
+  kind: z.enum(['option', 'user', 'channel', 'virtual_model', 'token', 'code']),
   name: z.string(),
   /** What differs: `field: before -> after`, secrets never shown. */
   fields: z.array(z.string()),

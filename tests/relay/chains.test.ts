@@ -2,6 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import type { ChainTarget } from '../../server/contract/virtual-models.ts';
+import { often } from '../support/often.ts';
+import { randomOf } from '../support/random.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 import { completion, type Received, sendJson, sendStream } from '../support/upstream.ts';
 
@@ -367,4 +369,42 @@ test('tokens are counted for the first target', async () => {
   const body = { model: 'coder', messages: [{ role: 'user', content: 'one two three' }] };
   const response = await gateway.send(key, '/v1/messages/count_tokens', body);
   expect([response.status, await response.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
+});
+
+test('over random chains and failures the served model is charged, and nothing follows its first byte', async () => {
+  const next = randomOf(20_261_129);
+  const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;
+  const ratios: Readonly<Record<string, number>> = { [dear]: 3, [cheap]: 1, 'gpt-4.1': 5, 'gpt-4.1-mini': 2 };
+  const models = Object.keys(ratios);
+  const zero = Object.fromEntries(models.map((model) => [model, 1]));
+  await gateway.option('ModelRatio', JSON.stringify(ratios));
+  await gateway.option('CompletionRatio', JSON.stringify(zero));
+  await open(models);
+  const begun = new TextEncoder().encode(
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hel' } }] })}\n\n`,
+  );
+  const broken: Answer = (response) => sendStream(response, [begun]);
+  await chain([{ model: cheap }]);
+  const id = (await gateway.services.virtualModels.named('coder')).id;
+  for (let at = 0; at < often(25, 5000); at++) {
+    upstream.requests.length = 0;
+    const chosen = Array.from({ length: 1 + Math.floor(next() * 4) }, () => one(models));
+    await gateway.services.virtualModels.update(id, { targets: chosen.map((model) => ({ model })) });
+    await gateway.sync();
+    const fails = new Set(models.filter(() => next() < 0.5));
+    const isBroken = next() < 0.3;
+    for (const model of models) answers.set(model, fails.has(model) ? failing(404) : isBroken ? broken : good);
+    const { status } = await ask({ body: { stream: isBroken } });
+    const tried = called();
+    const log = await row();
+    const answered = tried.filter((model) => !fails.has(model));
+    if (status >= 400) {
+      expect([at, answered, log?.quota]).toEqual([at, [], 0]);
+      continue;
+    }
+    const served = tried.at(-1) ?? '';
+    expect([at, answered, log?.model_name]).toEqual([at, [served], served]);
+    expect(chosen).toContain(served);
+    if (!isBroken) expect([at, log?.quota]).toEqual([at, 220 * (ratios[served] ?? 0)]);
+  }
 });

@@ -4,9 +4,11 @@ import type { Database } from '../../../db/open.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
+import { targetsIn } from '../../contract/virtual-models.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import type { OptionsService } from '../options/service.ts';
 import { same } from './compare.ts';
@@ -68,6 +70,7 @@ export async function exportSite(
   const shownValue = (key: (typeof set)[number]['key'], value: string) =>
     ['ratios', 'json'].includes(optionRow(key).kind.name) ? objectOf(value) : value;
   const channels = (await createChannelsRepository(deps.database).all()).sort((a, b) => a.id - b.id);
+  const virtual = await createVirtualModelsRepository(deps.database).all();
   const users = await createUsersRepository(deps.database).all();
   const names = new Map(users.map((user) => [user.id, user.username]));
   const tokens = (await createTokensRepository(deps.database).all())
@@ -120,6 +123,16 @@ export async function exportSite(
         keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
       }),
     })),
+    ...(virtual.length === 0
+      ? {}
+      : {
+          virtual_models: virtual.map((row) => ({
+            name: row.name,
+            targets: targetsIn(row.targets),
+            ...(row.enabled === 1 ? {} : { enabled: false }),
+            ...nonDefault({ boundary: row.boundary, description: row.description }),
+          })),
+        }),
     tokens: tokens.map((row) => ({
       name: row.name,
       owner: names.get(row.user_id),

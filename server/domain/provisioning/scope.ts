@@ -17,6 +17,7 @@ const sections = {
   groups: 'option.set',
   ratios: 'option.set',
   channels: 'channel.update',
+  virtual_models: 'virtual_model.update',
   users: 'user.update',
   tokens: 'token.update',
   codes: 'redemption.create',

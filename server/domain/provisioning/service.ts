@@ -13,6 +13,7 @@ import type { TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/password.ts';
 import type { UsersService } from '../users/service.ts';
+import type { VirtualModelsService } from '../virtual-models/service.ts';
 import { applyChannels } from './channels.ts';
 import { applyCodes } from './codes.ts';
 import { exportSite } from './export.ts';
@@ -20,11 +21,13 @@ import { applyOptions } from './options.ts';
 import { preparePasswords } from './password.ts';
 import { applyTokens, applyUsers, type Grant } from './people.ts';
 import { checkScope, type ProvisionScope, withoutPasswords } from './scope.ts';
+import { applyVirtualModels } from './virtual-models.ts';
 
 /** Services on one database. */
 export interface ProvisionedServices {
   readonly options: OptionsService;
   readonly channels: ChannelsService;
+  readonly virtualModels: VirtualModelsService;
   readonly users: UsersService;
   readonly credentials: Credentials;
   readonly tokens: TokensService;
@@ -91,6 +94,7 @@ export function createProvisioning(deps: {
         const quotaPerUnit = services.options.get('QuotaPerUnit');
         const people = await applyUsers(all, expected.users ?? [], quotaPerUnit);
         const channels = await applyChannels(all, expected.channels ?? [], { label, prune, keyOwner });
+        const virtual = await applyVirtualModels(services.virtualModels, expected.virtual_models ?? []);
         const tokens = await applyTokens(all, expected.tokens ?? [], { label, prune, quotaPerUnit, now });
         const root = await services.users.firstWithRole(Role.root);
         const codes = await applyCodes(all, expected.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
@@ -103,7 +107,7 @@ export function createProvisioning(deps: {
           await database.commit();
           due = pending;
         }
-        return [...options, ...people.changes, ...channels, ...tokens, ...codes];
+        return [...options, ...people.changes, ...channels, ...virtual, ...tokens, ...codes];
       } finally {
         await database.close();
         if (!dryRun) {

@@ -83,10 +83,14 @@ export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: Li
   return names.sort();
 }
 
-type ListReader = Pick<Principal, 'group' | 'token' | 'user' | 'pinnedChannel'>;
+type ListReader = Pick<Principal, 'group' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
 
 /** Targets of a virtual model that the caller may reach, in order. */
-function reachable(state: RelayState, { leaves }: Chain, { group, user, pinnedChannel }: ListReader): readonly Leaf[] {
+function reachable(
+  state: RelayState,
+  { leaves }: Chain,
+  { group, user, pinnedChannel = null }: ListReader,
+): readonly Leaf[] {
   const caller = { group, pinnedChannel, mayUse: (other: string) => mayUseGroup(state, user.group, other) };
   return leaves.filter((leaf) => barrierTo(leaf, caller) === null);
 }
