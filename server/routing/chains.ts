@@ -201,6 +201,7 @@ export class ChainWalk {
   private lastFailed: Leaf | null = null;
   /** The one model of a turn that is signed; null = any. */
   private turnModel: string | null = null;
+  private hasBegun = false;
 
   /**
    * @param remembered `mark` of the leaf that served the conversation, which goes first. 0 = none.
@@ -236,11 +237,12 @@ export class ChainWalk {
     // No leaf is entered twice, whoever forgot to say what became of it.
     if (this.current !== null && this.isOpen(leaves.indexOf(this.current))) this.failed('unavailable');
     this.current = null;
-    if (this.failure === null && this.remembered !== 0) {
+    if (!this.hasBegun && this.remembered !== 0) {
       const at = leaves.findIndex(({ mark }, index) => mark === this.remembered && this.isOpen(index));
       const leaf = leaves[at];
       if (leaf !== undefined && (this.inTurn || meets(leaf, this.facts))) return this.enter(leaf, at);
     }
+    this.hasBegun = true;
     for (const [at, leaf] of leaves.entries()) {
       if (!this.isOpen(at)) continue;
       if (this.turnModel !== null && leaf.model !== this.turnModel) this.outcomes[at] = 'turn';
@@ -303,6 +305,7 @@ export class ChainWalk {
   }
 
   private enter(leaf: Leaf, at: number): Leaf {
+    this.hasBegun = true;
     this.current = leaf;
     this.outcomes[at] = null;
     if (this.inTurn) this.turnModel ??= leaf.model;

@@ -181,6 +181,30 @@ async function prices(context: Context): Promise<Finding> {
       );
 }
 
+/** Targets that nobody serves, and names that a channel has as well: a request for one goes over the chain. */
+async function chains(context: Context): Promise<readonly Finding[]> {
+  const client = await context.client();
+  const models = await client.call('virtual_model.list');
+  if (models.length === 0) return [];
+  const served = new Set(await client.call('channel.models_enabled'));
+  const names = new Set(models.map(({ name }) => name));
+  const shared = models.filter(({ name }) => served.has(name)).map(({ name }) => name);
+  const fix = 'gateway model chain list';
+  if (shared.length > 0) {
+    const words = context.say('渠道中有同名模型：', 'channels have models of the same name: ');
+    return [wrong('chains', 'fail', words + shared.join(', '), fix)];
+  }
+  const missing = models
+    .filter(({ enabled }) => enabled)
+    .flatMap(({ name, targets }) =>
+      targets.filter(({ model }) => !served.has(model) && !names.has(model)).map(({ model }) => `${name} → ${model}`),
+    );
+  if (missing.length === 0)
+    return [ok('chains', context.say(`${models.length} 个虚拟模型`, `${models.length} virtual models`))];
+  const words = context.say('没有渠道提供的目标：', 'targets that no channel serves: ');
+  return [wrong('chains', 'warn', words + missing.join(', '), fix)];
+}
+
 /** Whether bills are written; where no server runs there are none to write. The names of figures are those of `gateway status`. */
 async function storage(context: Context): Promise<Finding> {
   const found = await (await context.client()).call('status.overview');
@@ -270,6 +294,7 @@ const parts: readonly Part[] = [
   { name: 'channels', check: channels },
   { name: 'traffic', check: traffic },
   { name: 'prices', check: prices },
+  { name: 'chains', check: chains },
   { name: 'programs', check: programs },
   { name: 'backups', check: backups },
 ];
@@ -286,6 +311,7 @@ const chinese: Readonly<Record<string, string>> = {
   channels: '渠道',
   traffic: '流量',
   prices: '价格',
+  chains: '虚拟模型',
   programs: '程序登录',
   backups: '备份',
   ok: '正常',

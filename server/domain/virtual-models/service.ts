@@ -4,7 +4,6 @@ import type { Database } from '../../../db/open.ts';
 import type { ChannelRow } from '../../../db/repositories/channels.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createVirtualModelsRepository, type VirtualModelRow } from '../../../db/repositories/virtual-models.ts';
-import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import {
   type ChainTarget,
@@ -15,7 +14,7 @@ import {
   type VirtualModel,
   type VirtualModelFields,
 } from '../../contract/virtual-models.ts';
-import { chainProblems, compileChains } from '../../routing/chains.ts';
+import { chainProblems } from '../../routing/chains.ts';
 
 export interface VirtualModelView extends VirtualModelFields {
   readonly id: number;
@@ -115,24 +114,6 @@ export function createVirtualModels(deps: { readonly database: Database; readonl
       const { name } = await find(id);
       await isFree(name, id);
       await repository.remove(id);
-    },
-    /** Names that channels have as well, whoever wrote them: a request for one goes over the chain. */
-    async collisions(): Promise<readonly string[]> {
-      const names = new Set((await repository.all()).map(({ name }) => name));
-      if (names.size === 0) return [];
-      return [...new Set((await channels.all()).flatMap(modelsOf))].filter((name) => names.has(name)).sort();
-    },
-    /** Targets that no enabled channel serves, by the virtual models that have them. */
-    async unserved(): Promise<readonly { readonly name: string; readonly model: string }[]> {
-      const chains = compileChains((await repository.all()).map(virtualModelOf));
-      if (chains.size === 0) return [];
-      const enabled = (await channels.all()).filter(({ status }) => status === ChannelStatus.enabled);
-      const served = new Set(enabled.flatMap(modelsOf));
-      return [...chains.values()].flatMap(({ name, leaves }) =>
-        [...new Set(leaves.map(({ model }) => model))]
-          .filter((model) => !served.has(model))
-          .map((model) => ({ name, model })),
-      );
     },
   };
 

@@ -1,4 +1,4 @@
-/** Walks 5,000 random chains and failures, or as many as are asked for: node scripts/launch.mjs lab/chains [count] [seed] */
+/** Walks 5,000 random chains and failures, or as many as are asked for: node scripts/launch.mjs lab/chains/random [count] [seed] */
 import { chainCases, runChainCase } from './cases.ts';
 
 const count = Number(process.argv[2] ?? 5000);
