@@ -98,7 +98,7 @@ export const modelRows: readonly CommandRow[] = [
       group,
       { flag: '--token <name>', zh: '按此令牌的分组与模型列表', en: 'with the group and model list of this token' },
       { flag: '--prompt <tokens>', zh: '提示词长度', en: 'length of the prompt' },
-      { flag: '--images', zh: '带图片', en: 'with pictures' },
+      { flag: '--images', zh: '带图片', en: 'with images' },
       { flag: '--thinking', zh: '要求思考', en: 'asks to think' },
       { flag: '--class <word>', zh: requestClasses.join('、'), en: requestClasses.join(', ') },
       { flag: '--agent <name>', zh: '代理自称，如 Explore', en: 'what the agent calls itself, such as Explore' },

@@ -37,7 +37,7 @@ export const catalogueErrors = {
   channel_tests_running: business('测试已在运行中', 'The tests are running already', 6),
   channel_model_virtual: business(
     '模型 {model} 已是虚拟模型的名称，渠道不能使用同名模型',
-    'The name {model} belongs to a virtual model, so no channel may have it',
+    'A virtual model is called {model}. Choose another name for the model',
     6,
   ),
   virtual_model_invalid: business(
