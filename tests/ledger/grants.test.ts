@@ -2,7 +2,10 @@
 import { expect, test } from 'vitest';
 import { decideLeases } from '../../db/postgres/leases.ts';
 
-const granted = (left: number, { leased = 0, need = 10, use = 1000, floor = 0, nodes = 1, partial = false }): number => {
+const granted = (
+  left: number,
+  { leased = 0, need = 10, use = 1000, floor = 0, nodes = 1, partial = false },
+): number => {
   const funds = { left, bound: 'limit' as const, leased };
   const known = { leaseRows: [], leases: new Map(), accounts: new Map([[7, funds]]), tokens: new Map() };
   const move = { type: 'acquire', account: 7, token: 0, need, tokenNeed: 0, use, floor, nodes, partial } as const;
@@ -37,7 +40,16 @@ test('a dozen nodes that each lease a floor leave more than half of it free, and
   if (account === undefined || token === undefined) throw new Error('neither');
   const known = { leaseRows: [], leases: new Map(), accounts: new Map([[7, account]]), tokens: new Map([[9, token]]) };
   for (let epoch = 1; epoch <= 12; epoch++) {
-    const move = { type: 'acquire', account: 7, token: 9, need: 10, tokenNeed: 10, use: 0, floor: 1e9, nodes: 12 } as const;
+    const move = {
+      type: 'acquire',
+      account: 7,
+      token: 9,
+      need: 10,
+      tokenNeed: 10,
+      use: 0,
+      floor: 1e9,
+      nodes: 12,
+    } as const;
     decideLeases([move], known, epoch);
   }
   expect([account.leased, token.leased]).toEqual([39_989, 19_992]);

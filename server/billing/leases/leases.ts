@@ -185,7 +185,10 @@ export class Leases {
    * @param token 0 = of the account itself. @param done called once; null = the ledger does not answer.
    */
   prefetch(account: number, token: number, amount: number, done: (grant: Grant | null) => void): void {
-    if (this.#deps.unavailable()) return done(null);
+    if (this.#deps.unavailable()) {
+      done(null);
+      return;
+    }
     const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
     this.#moves.acquire(
       { type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: this.#deps.nodes() },
