@@ -305,9 +305,12 @@ const ollamaChat = (view: View): Work => ({
 });
 
 /** Dollars of one picture: OpenAI's two models by their own tables, all others flat. */
+const defaultPainter = 'dall-e-2';
 const pictures =
   (model: string) =>
   (view: View): Work => {
+    // What names no model is sent with the default of its path.
+    if (model !== defaultPainter && view.text('model') === defaultPainter) return pictures(defaultPainter)(view);
     const size = view.text('size') ?? '1024x1024';
     const quality = view.text('quality') ?? 'standard';
     const wide = size === '1792x1024' || size === '1024x1792';

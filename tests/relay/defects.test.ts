@@ -4,7 +4,9 @@ import type { StreamReader, StreamWriter } from '../../server/protocols/codec.ts
 import { codecFor } from '../../server/protocols/registry.ts';
 import { parseExact } from '../../server/protocols/shared/json.ts';
 import { Limits, unlimited } from '../../server/relay/admission/limits.ts';
+import { MoneyQueue } from '../../server/relay/admission/money-queue.ts';
 import { Reservation } from '../../server/relay/admission/reservation.ts';
+import { ResponseStream } from '../../server/relay/delivery/stream.ts';
 import { Turns } from '../../server/relay/endpoints/realtime/turns.ts';
 import { RelayRequest } from '../../server/relay/relay-request.ts';
 import { IntervalTimers } from '../../server/relay/shared/interval-timers.ts';
@@ -35,12 +37,28 @@ let gateway: TestGateway;
 let called: string[];
 let streamed: readonly string[];
 let answer: object;
+/** Each frame comes as a piece of its own. */
+let inPieces: boolean;
+
+function piecesOf(frames: readonly string[]): ReadableStream<Uint8Array> {
+  const left = [...frames];
+  return new ReadableStream({
+    async pull(controller) {
+      await new Promise((done) => setImmediate(done));
+      const frame = left.shift();
+      if (frame === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(frame));
+    },
+  });
+}
 
 const upstream = (async (url: string, init: { readonly body: Uint8Array | string }) => {
   called.push(new URL(url).host);
   const body = typeof init.body === 'string' ? init.body : Buffer.from(init.body).toString();
   return body.includes('"stream":true')
-    ? new Response(streamed.join(''), { headers: { 'content-type': 'text/event-stream' } })
+    ? new Response(inPieces ? piecesOf(streamed) : streamed.join(''), {
+        headers: { 'content-type': 'text/event-stream' },
+      })
     : Response.json(answer);
 }) as unknown as typeof fetch;
 
@@ -55,6 +73,7 @@ beforeEach(async () => {
   called = [];
   streamed = frames;
   answer = whole;
+  inPieces = false;
   await open();
 });
 afterEach(async () => {
@@ -326,6 +345,89 @@ test('a bill that trips before the money moves is none, and the hold comes back'
   const { response, text } = await ask('/v1/chat/completions', false);
   expect([response.status, text.includes('tripwire')]).toEqual([200, true]);
   await expectNothingHeld(0);
+});
+
+test.each(['finish', 'settle', 'entry', 'release'])(
+  'a request whose end cannot be put together has a row all the same: %s',
+  async (step) => {
+    vi.spyOn(Reservation.prototype as unknown as Record<string, () => never>, step).mockImplementation(trip);
+    await ask('/v1/chat/completions', false);
+    await expectNothingHeld(0);
+    const rows = await gateway.logs();
+    expect(rows).toMatchObject([{ quota: 0, end_reason: 'internal', model_name: 'gpt-4o-mini' }]);
+    expect(rows[0]).toMatchObject({ user_id: gateway.userId, prompt_tokens: 0, completion_tokens: 0 });
+    expect(rows[0]?.token_id).toBeGreaterThan(0);
+  },
+);
+
+test('an end whose waiting requests cannot be woken is charged and written down', async () => {
+  vi.spyOn(MoneyQueue.prototype, 'settled').mockImplementation(trip);
+  const { response, text } = await ask('/v1/chat/completions', false);
+  expect([response.status, text.includes('tripwire')]).toEqual([200, true]);
+  await expectNothingHeld(14);
+  expect(await gateway.logs()).toMatchObject([{ quota: 14, end_reason: 'completed' }]);
+});
+
+test('neither limits nor waiting requests that trip keep a request without its usual end from its row', async () => {
+  vi.spyOn(Reservation.prototype as unknown as Record<string, () => never>, 'settle').mockImplementation(trip);
+  vi.spyOn(MoneyQueue.prototype, 'settled').mockImplementation(trip);
+  vi.spyOn(unlimited, 'ended').mockImplementation(trip);
+  await ask('/v1/chat/completions', false);
+  await expectNothingHeld(0);
+  expect(await gateway.logs()).toMatchObject([{ quota: 0, end_reason: 'internal' }]);
+});
+
+/** What writes to the client, of a response that comes as a stream. */
+const tripWrites = (method: 'write' | 'emit', text: string, times: number) => {
+  const made = ResponseStream.prototype as unknown as Record<string, (part: string | Uint8Array) => unknown>;
+  const before = made[method];
+  let left = times;
+  vi.spyOn(made, method).mockImplementation(function (this: ResponseStream, part) {
+    const isMeant = (typeof part === 'string' ? part : new TextDecoder().decode(part)).includes(text);
+    return isMeant && left-- > 0 ? trip() : before?.call(this, part);
+  });
+};
+
+test('a stream whose first words trip on their way out costs nothing', async () => {
+  inPieces = true;
+  const { client } = codecFor('gemini-generate');
+  const { transform } = client;
+  vi.spyOn(client, 'transform').mockImplementation((url) => {
+    const made = transform?.(url) ?? null;
+    const push = (part: string) => (part.includes('one two') ? trip() : (made?.push(part) ?? part));
+    return made === null ? null : { ...made, push, end: () => made.end() };
+  });
+  const { key } = await gateway.token();
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const response = await gateway.send(key, '/v1beta/models/gpt-4o-mini:streamGenerateContent', { contents });
+  const text = await response.text().catch(() => 'broken off');
+  expect(text).not.toContain('one two');
+  await expectNothingHeld(0);
+  expect(await gateway.logs()).toMatchObject([{ quota: 0, end_reason: 'internal' }]);
+});
+
+test.each([
+  [1, 6, true],
+  [Number.POSITIVE_INFINITY, 4, false],
+])('words that cannot be written %d times are charged as far as they went out', async (times, tokens, isSent) => {
+  inPieces = true;
+  tripWrites('write', 'far near', times);
+  const { text } = await ask('/v1/messages', true);
+  const row = await expectOurs(text, 'internal');
+  expect([row?.completion_tokens, text.includes('far near')]).toEqual([tokens, isSent]);
+  expect([text.includes('red blue'), text.includes('tripwire')]).toEqual([true, false]);
+});
+
+test('an answer that is paid for and then cannot be written is refunded', async () => {
+  // The only frame waits for a report of usage that does not come.
+  streamed = [chunk({ content: 'one two' }, 'stop'), 'data: [DONE]\n\n'];
+  tripWrites('emit', 'one two', 1);
+  const { text } = await ask('/v1/chat/completions', true);
+  const quotas = (await gateway.logs()).map(({ quota }) => quota);
+  expect([quotas.length, Math.max(...quotas) > 0]).toEqual([2, true]);
+  expect([text.includes('one two'), text.includes('Internal server error')]).toEqual([false, true]);
+  await expectNothingHeld(0);
+  expect(await gateway.balance()).toBe(1_000_000_000);
 });
 
 test('a bill that trips once the money has moved is written down as it was charged, and the answer goes out', async () => {

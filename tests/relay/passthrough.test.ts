@@ -147,6 +147,41 @@ test('words behind the end of one choice are read: what was reported with it was
   expect(learnt.usage?.output).toBe(3);
 });
 
+test.each([
+  ['small ones', 'three', 'four'],
+  ['a large one', 'x'.repeat(5000), 'four'],
+  ['a small one behind a large one', 'three', 'x'.repeat(5000)],
+  ['two large ones', 'x'.repeat(5000), 'y'.repeat(6000)],
+])('words of frames that did not go out are taken back, of %s', (_, third, fourth) => {
+  const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
+  const splitter = new SseSplitter();
+  for (const one of splitter.push(encoder.encode(choice(0, 'one ', null)))) relay.pass(one);
+  const frames = ['two ', third, fourth].map((content) => encoder.encode(choice(0, content, null)));
+  for (const frame of frames) expect(relay.passUnread(splitter.advance(frame))).toBe(1);
+  const [, ...lost] = frames;
+  relay.takeBackFrame(0);
+  relay.takeBackFrame(lost.reduce((sum, { length }) => sum + length, 0));
+  expect(relay.words().texts).toEqual(['one ', 'two ']);
+  expect(relay.usage).toBe(null);
+});
+
+test('what a frame reported that did not go out is taken back, and what came before is not', () => {
+  const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
+  const splitter = new SseSplitter();
+  const usageOf = (output: number) =>
+    `data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":${output},"total_tokens":${output + 1}}}\n\n`;
+  const passAll = (text: string) => {
+    for (const one of splitter.push(encoder.encode(text))) relay.pass(one);
+  };
+  passAll(choice(0, 'one ', null) + usageOf(1));
+  passAll(choice(0, '', 'stop') + usageOf(9));
+  expect([relay.usage?.output, relay.billed]).toEqual([9, true]);
+  relay.takeBackFrame(usageOf(9).length);
+  expect([relay.usage?.output, relay.billed]).toEqual([1, false]);
+  relay.takeBackWaiting(0, 0);
+  expect(relay.usage).toBe(null);
+});
+
 test('a last event without its blank line is counted too', () => {
   const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
   const splitter = new SseSplitter();

@@ -86,13 +86,49 @@ def forms():
         yield muxer, codec, rate, 2, {}, {}, True
     for codec, film in [("mp2", False), ("libmp3lame", True), ("ac3", True)]:
         yield "mpeg", codec, 48000, 2, {}, {}, film
+    # Covers: tags of a hundred kilobytes, and a track of one picture.
+    for muxer, codec in [("mp3", "libmp3lame"), ("flac", "flac"), ("mp4", "aac")]:
+        yield muxer, codec, 48000, 2, {}, {"cover": "1"}, False
+    # Written to what cannot seek back: headers state no size and no length.
+    for muxer, codec in [("wav", "pcm_s16le"), ("matroska", "libopus"), ("webm", "libopus"), ("flac", "flac"), ("mp3", "libmp3lame"), ("aiff", "pcm_s16be"), ("ogg", "libopus")]:
+        yield muxer, codec, 48000, 2, {"live": "1"} if muxer in ("matroska", "webm") else {}, {"streamed": "1"}, False
     # Nothing here reads these: their bytes decide.
     for muxer, codec in [("caf", "pcm_s16be"), ("au", "pcm_s16be"), ("w64", "pcm_s16le"), ("avi", "libmp3lame"), ("flv", "libmp3lame"), ("asf", "wmav2"), ("mpegts", "mp2"), ("wv", "wavpack"), ("tta", "tta"), ("voc", "pcm_u8")]:
         yield muxer, codec, 44100, 2, {}, {}, False
 
 
+class Pipe:
+    """A file that cannot be sought in."""
+
+    def __init__(self, path):
+        self.file = open(path, "wb")
+
+    def write(self, data):
+        return self.file.write(data)
+
+    def close(self):
+        self.file.close()
+
+
+def picture_of(out):
+    """A cover of some hundred kilobytes."""
+    encoder = av.CodecContext.create("png", "w")
+    encoder.width, encoder.height, encoder.pix_fmt, encoder.time_base = 256, 256, "rgb24", Fraction(1, 1)
+    noise = numpy.random.default_rng(5).integers(0, 255, (256, 256, 3), dtype=numpy.uint8)
+    packets = encoder.encode(av.VideoFrame.from_ndarray(noise, format="rgb24"))
+    stream = out.add_stream("png", rate=1)
+    stream.width, stream.height, stream.pix_fmt = 256, 256, "rgb24"
+    stream.disposition = av.stream.Disposition.attached_pic
+    for packet in packets:
+        packet.stream, packet.pts, packet.dts = stream, 0, 0
+    return packets
+
+
 def write(path, seconds, muxer, codec, rate, channels, muxing, coding, film):
-    out = av.open(path, "w", format=muxer, options=muxing)
+    coding = dict(coding)
+    cover, streamed = coding.pop("cover", None), coding.pop("streamed", None)
+    target = Pipe(path) if streamed else path
+    out = av.open(target, "w", format=muxer, options=muxing)
     stream = out.add_stream(codec, rate=rate, options=coding)
     stream.layout = "stereo" if channels == 2 else "mono"
     picture = None
@@ -100,10 +136,13 @@ def write(path, seconds, muxer, codec, rate, channels, muxing, coding, film):
         picture = out.add_stream("theora" if muxer == "ogg" else "libvpx" if muxer == "webm" else "mpeg1video" if muxer == "mpeg" else "mpeg4", rate=25 if muxer == "mpeg" else 10)
         picture.width, picture.height, picture.pix_fmt, picture.bit_rate = 320, 240, "yuv420p", 2_000_000
     context = stream.codec_context
+    covers = picture_of(out) if cover else []
     if film:
         random = numpy.random.default_rng(3)
     context.open()
     resampler = av.AudioResampler(format=context.format, layout=context.layout, rate=rate, frame_size=context.frame_size or None)
+    for packet in covers:
+        out.mux(packet)
     data = sound(seconds, rate, channels)
     step = rate // (25 if muxer == "mpeg" else 10)
     for piece in range(0, data.shape[1] // channels, step):
@@ -121,6 +160,8 @@ def write(path, seconds, muxer, codec, rate, channels, muxing, coding, film):
     if picture is not None:
         out.mux(picture.encode(None))
     out.close()
+    if streamed:
+        target.close()
 
 
 class TooLong(Exception):
@@ -175,12 +216,15 @@ def main():
             name = "-".join(words).replace("+", "_").replace("/", "_")
             path = os.path.join(folder, f"{number:03d}-{name}")
             try:
-                write(path, seconds, muxer, codec, rate, channels, muxing, coding, film)
+                # A run that was ended goes on where it was.
+                if not os.path.exists(path):
+                    write(f"{path}.part", seconds, muxer, codec, rate, channels, muxing, coding, film)
+                    os.rename(f"{path}.part", path)
                 listed.append({"file": os.path.basename(path), "seconds": play(path), "read": muxer not in unread})
             except Exception as error:
                 print(f"{name}: {error}", file=sys.stderr)
-                if os.path.exists(path):
-                    os.remove(path)
+                if os.path.exists(f"{path}.part"):
+                    os.remove(f"{path}.part")
         with open(os.path.join(folder, "forms.json"), "w") as out:
             json.dump(listed, out, indent=1)
         print(f"{len(listed)} forms")

@@ -1,7 +1,7 @@
 /**
  * Are honest recordings charged right, and altered ones never below what a decoder plays? `node scripts/launch.mjs lab/fuzz/recordings FOLDER`
  * reads what `recordings.py write FOLDER` made (a developer's tool: Python with `pip install av numpy`).
- * `[--cases 20000] [--seed N] [--plays 1000] [--python PATH] [--readers FILE]`: headers altered by seed; those found shorter, and then others,
+ * `[--cases 20000] [--seed N] [--plays 1000] [--largest BYTES] [--python PATH] [--readers FILE]`: headers altered by seed; those found shorter, and then others,
  * up to so many, are played by the decoder; another build's `length.ts` can be asked instead of this one's.
  */
 import { spawn } from 'node:child_process';
@@ -45,7 +45,7 @@ const { audioSeconds } = (await import(readers)) as { audioSeconds: (file: Uint8
 const slack = 0.3;
 const most = 1.1;
 /** Larger files say nothing more. */
-const largest = 1_500_000;
+const largest = flag(args, '--largest', 1_500_000);
 
 const forms = JSON.parse(readFileSync(join(folder, 'forms.json'), 'utf8')) as Form[];
 const bytesOf = new Map<Form, Uint8Array>();

@@ -4,7 +4,8 @@
  * from a random visit on, once or always. `--root` looks at another checkout with its packages installed.
  *
  * Wanted of each: written down with its stack and the request's id; charged at most what was delivered; the channel's health as before,
- * no other channel asked; the client gets the error, or all of its answer; nothing stays held, and the next request is served.
+ * no other channel asked; the client gets the error, or all of its answer; nothing stays held or locked; a request that reached an
+ * upstream has its log row; and the next request is served.
  */
 import { join, resolve } from 'node:path';
 import { flag, numberFlag } from './planted/flags.ts';
@@ -60,6 +61,7 @@ const kinds = [
   'another channel',
   'client',
   'left open',
+  'no row',
   'died',
 ] as const;
 type Kind = (typeof kinds)[number];
@@ -79,6 +81,7 @@ function judged(name: string, ran: Ran, planted: Error, always: boolean): Kind[]
   // What writes to the client may be the defective part: then the connection breaks off.
   if (!whole && !ran.saysInternal && !(always && ran.text.endsWith('(broken off)'))) found.push('client');
   if (ran.trouble !== null) found.push('left open');
+  if (ran.rows === 0 && usual.rows !== 0) found.push('no row');
   if (uncaught.length > 0) found.push('died');
   return found;
 }

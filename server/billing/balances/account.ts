@@ -134,9 +134,14 @@ export class Account implements Owner {
 
   /** Runs the step under the lock: no other thread intervenes. It must not wait. */
   locked<T>(step: () => T): T {
+    return this.lockedWith(step);
+  }
+
+  /** The same without a closure. */
+  lockedWith<Given extends readonly unknown[], T>(step: (...given: Given) => T, ...given: Given): T {
     this.memory.lock(this.stripe);
     try {
-      return step();
+      return step(...given);
     } finally {
       this.memory.release(this.stripe);
     }

@@ -63,6 +63,23 @@ const sleepMs = 1;
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
 export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));
 
+/**
+ * Runs the step under the locks of a user and of a group: no other thread intervenes. It must not wait. The user's lock comes before that
+ * of the group, which everybody takes in this order. @param group slot; 0 = none.
+ */
+export function lockedBoth<T>(memory: Memory, user: number, group: number, step: () => T): T {
+  const first = userStripe(user);
+  const second = groupStripe(group);
+  memory.lock(first);
+  if (group !== 0) memory.lock(second);
+  try {
+    return step();
+  } finally {
+    if (group !== 0) memory.release(second);
+    memory.release(first);
+  }
+}
+
 /** Memory of the caller's own, which it may give to others. */
 export function createMemory(threads = 0): Memory {
   const cells = notesStart + (threads + 1) * notesSize;

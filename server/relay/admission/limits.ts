@@ -6,7 +6,7 @@
 import { createMoney, type Money } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import { createWindows, ringCells, type Windows } from '../../billing/balances/rate-windows.ts';
-import { groupStripe, type Memory, userStripe } from '../../billing/balances/shared-memory.ts';
+import { lockedBoth, type Memory } from '../../billing/balances/shared-memory.ts';
 import { RateSlot, UserSlot } from '../../billing/balances/slot.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { NodeCount, RateLimits, RateUse } from '../../contract/snapshot.ts';
@@ -229,8 +229,7 @@ class CountedAdmission implements Admission {
     const { memory, windows } = limits;
     const now = limits.monoNow();
     this.enteredMs = now;
-    this.lock();
-    try {
+    this.locked(() => {
       for (const scope of scopes) {
         this.checkConcurrency(scope);
         if (site === undefined) this.checkRates(scope, now);
@@ -243,73 +242,61 @@ class CountedAdmission implements Admission {
         memory.put(open.row + runs, 1);
         if (runs === Row.groupRuns) memory.put(open.row + Row.group, slot);
       }
-    } finally {
-      this.unlock();
-    }
+    });
   }
 
   reserve(requested: Requested): void {
     const now = this.limits.monoNow();
     const { windows, memory } = this.limits;
-    this.lock();
     try {
-      for (const scope of this.scopes) {
-        scope.taken = requested.tokens + (requested.output ?? 0);
-        if (this.site === undefined) this.fit(scope, requested.tokens, now);
-      }
-      for (const { tokens, slot, taken, cappedMs } of this.scopes) {
-        windows.add(tokens, taken, now);
-        if (cappedMs !== 0) memory.put(slot + RateSlot.cappedMs, cappedMs);
-      }
+      this.locked(() => {
+        for (const scope of this.scopes) {
+          scope.taken = requested.tokens + (requested.output ?? 0);
+          if (this.site === undefined) this.fit(scope, requested.tokens, now);
+        }
+        for (const { tokens, slot, taken, cappedMs } of this.scopes) {
+          windows.add(tokens, taken, now);
+          if (cappedMs !== 0) memory.put(slot + RateSlot.cappedMs, cappedMs);
+        }
+      });
     } catch (error) {
       for (const scope of this.scopes) {
         scope.taken = 0;
         scope.cappedMs = 0;
       }
       throw error;
-    } finally {
-      this.unlock();
     }
     this.reservedMs = now;
   }
 
   release(): void {
-    this.lock();
-    try {
+    this.locked(() => {
       for (const scope of this.scopes) this.correct(scope, 0, this.reservedMs);
-    } finally {
-      this.unlock();
-    }
+    });
   }
 
   turn(spent: number): void {
     const { windows, monoNow } = this.limits;
     const now = monoNow();
-    this.lock();
-    try {
+    this.locked(() => {
       for (const { tokens } of this.scopes) windows.add(tokens, spent, now);
       this.counted += spent;
       for (const scope of this.scopes) this.checkRates(scope, now);
       // Turns are admitted by the machine that carries the conversation.
       this.visit(now, false);
       for (const { requests } of this.scopes) windows.add(requests, 1, now);
-    } finally {
-      this.unlock();
-    }
+    });
   }
 
   ended(tokens: number, success: boolean): void {
     const now = this.limits.monoNow();
-    this.lock();
-    try {
+    this.locked(() => {
       for (const scope of this.scopes) {
         this.correct(scope, tokens - this.counted, now);
         this.leave(scope);
       }
       if (!success) for (const each of this.visits) each.failed();
-    } finally {
-      this.unlock();
-    }
+    });
     this.site?.ended(tokens, success);
   }
 
@@ -318,16 +305,13 @@ class CountedAdmission implements Admission {
     if (site !== undefined) return site.rates();
     if (visits.length === 0 && scopes.every(({ limits: { rpm, tpm } }) => rpm === 0 && tpm === 0)) return noRates;
     const now = limits.monoNow();
-    this.lock();
-    try {
+    return this.locked(() => {
       const uses = scopes.flatMap(({ requests, tokens, limits: { rpm, tpm } }) => [
         ...this.use('requests', rpm, requests, now),
         ...this.use('tokens', tpm, tokens, now),
       ]);
       return tightest([...uses, ...(visits.at(-1)?.uses(now) ?? noRates)]);
-    } finally {
-      this.unlock();
-    }
+    });
   }
 
   private use(kind: RateUse['kind'], limit: number, ring: number, now: number): readonly RateUse[] {
@@ -337,30 +321,19 @@ class CountedAdmission implements Admission {
 
   rollBack(): void {
     if (this.reservedMs !== 0) this.release();
-    this.lock();
-    try {
+    this.locked(() => {
       for (const scope of this.scopes) {
         this.leave(scope);
         this.limits.windows.take(scope.requests, 1, this.enteredMs);
       }
       for (const each of this.visits) each.rollBack();
-    } finally {
-      this.unlock();
-    }
+    });
     this.site?.rollBack();
   }
 
-  /** The user's lock comes before that of the group, which everybody takes in this order. */
-  private lock(): void {
-    const { memory } = this.limits;
-    memory.lock(userStripe(this.user.slot));
-    if (this.group !== 0) memory.lock(groupStripe(this.group));
-  }
-
-  private unlock(): void {
-    const { memory } = this.limits;
-    if (this.group !== 0) memory.release(groupStripe(this.group));
-    memory.release(userStripe(this.user.slot));
+  /** Nobody else changes what the user or the group has open meanwhile. */
+  private locked<T>(step: () => T): T {
+    return lockedBoth(this.limits.memory, this.user.slot, this.group, step);
   }
 
   /** @throws AppError limit_concurrency */

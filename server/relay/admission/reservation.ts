@@ -457,41 +457,24 @@ export class Reservation {
   }
 
   /**
-   * The last resort where `finish` failed; no step of the two is the same. What is held comes back, and nothing is charged that has not
-   * left the balance yet. Resolves when durable.
+   * The last resort where `finish` failed; no step of the two is the same. What is held comes back, nothing is charged that has not
+   * left the balance yet, and a row says so. Resolves when durable.
    */
   abandon(): Promise<void> {
     if (this.finished !== null) return this.finished;
-    const { core, account, admission, parsed, principal, plan, held, maxCost, open, epoch } = this;
+    const { core, account, held, maxCost, open, epoch } = this;
+    const { requestId } = this.currentRequest;
+    const { selfUse } = this.currentPlan;
     if (this.carried === null) {
       this.cost = null;
       this.settlement = null;
       this.carried = account.settle({
         ...{ reserved: held, charged: 0, max: maxCost, budget: maxCost },
-        ...{ selfUse: plan.selfUse, open, failed: true, epoch },
+        ...{ selfUse, open, failed: true, epoch },
       });
     }
-    if (!this.hasLeft) {
-      this.hasLeft = true;
-      account.locked(() => admission.ended(0, false));
-    }
-    core.moneyQueue.settled(account.userId);
     const amount = this.cost === null ? 0 : chargedOf(this.cost.whole, this.cost.rest, this.carried);
-    const settlement: Settlement = this.settlement ?? {
-      type: 'settle',
-      ref: parsed.requestId,
-      userId: principal.user.id,
-      tokenId: this.tokenId,
-      channelId: 0,
-      amount: 0,
-      at: Math.floor(core.now() / 1000),
-      house: plan.selfUse,
-      log: null,
-      tokens: 0,
-      model: parsed.model,
-      username: principal.user.username,
-      epoch: epoch === 0 ? undefined : epoch,
-    };
+    const settlement = this.settlement ?? this.plainEnd();
     settlement.amount = amount;
     const { log } = settlement;
     if (log !== null) {
@@ -501,9 +484,46 @@ export class Reservation {
     this.settled = this.cost === null ? null : amount;
     this.finished = core.ledger.execute(settlement).then(
       () => core.balances.money.open.over(open),
-      (error: unknown) => void core.report(error, parsed.requestId),
+      (error: unknown) => void core.report(error, requestId),
     );
+    this.notify();
     return this.finished;
+  }
+
+  /** What is sure of a request whose end could not be put together. */
+  private plainEnd(): Settlement {
+    const { core, tokenId, principal, epoch, free } = this;
+    const { requestId, model, stream, startedMs } = this.currentRequest;
+    const { user, token } = principal;
+    const endedMs = core.now();
+    const at = Math.floor(endedMs / 1000);
+    const log: Writable<LogEntry> = {
+      ...{ requestId, createdAt: at, type: LogType.error, model, isStream: stream, group: principal.group },
+      ...{ userId: user.id, username: user.username, tokenId, tokenName: free ? testLabel : (token?.name ?? '') },
+      ...{ channelId: 0, useTime: Math.round((endedMs - startedMs) / 1000), promptTokens: 0, completionTokens: 0 },
+      ...{ quota: 0, content: free ? testLabel : '', other: '{}', usageSource: 'none', endReason: 'internal' },
+    };
+    return {
+      ...{ type: 'settle', ref: requestId, userId: user.id, tokenId, channelId: 0, amount: 0, at, tokens: 0, log },
+      ...{ house: this.currentPlan.selfUse, model, username: user.username, epoch: epoch === 0 ? undefined : epoch },
+    };
+  }
+
+  /** Limits and waiting requests learn that the money has ended; what goes wrong with either stops nothing. */
+  private notify(): void {
+    const { core, account, admission } = this;
+    const { requestId } = this.currentRequest;
+    try {
+      if (!this.hasLeft) account.locked(() => admission.ended(0, false));
+    } catch (error) {
+      core.report(error, requestId);
+    }
+    this.hasLeft = true;
+    try {
+      core.moneyQueue.settled(account.userId);
+    } catch (error) {
+      core.report(error, requestId);
+    }
   }
 
   /** Gives back what was charged for a response that was never handed over. Resolves when durable. */
@@ -721,7 +741,6 @@ export class Reservation {
     this.settlement = settlement;
     this.cost = cost;
     this.carried = this.release(cost, input + output, usage === null);
-    core.moneyQueue.settled(this.account.userId);
     const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, this.carried);
     settlement.amount = amount;
     const { log } = settlement;
@@ -742,6 +761,7 @@ export class Reservation {
     // From here on nothing ends it again, whatever those who watch it do.
     this.finished = Number.isFinite(core.maxCommitWaitMs) ? withinCeiling(core, durable) : durable;
     try {
+      core.moneyQueue.settled(this.account.userId);
       this.ended(finish, { amount, input, output, endedMs });
     } catch (error) {
       core.report(error, parsed.requestId);

@@ -194,15 +194,7 @@ const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>
 
 /** What there is must not change between the look and the hold. @returns false where it does not fit and stays as it is. */
 function tryReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | Promise<boolean> {
-  const { memory } = core.balances.money;
-  const { stripe } = reservation.account;
-  let reserved: boolean | 'uncounted';
-  memory.lock(stripe);
-  try {
-    reserved = checkAndReserve(core, reservation, shortens);
-  } finally {
-    memory.release(stripe);
-  }
+  const reserved = reservation.account.lockedWith(checkAndReserve, core, reservation, shortens);
   return reserved === 'uncounted' ? countAndReserve(core, reservation, shortens) : reserved;
 }
 

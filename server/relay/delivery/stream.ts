@@ -16,7 +16,7 @@ import type { Reservation } from '../admission/reservation.ts';
 import { audioTokens } from '../shared/audio.ts';
 import type { Deadline } from '../shared/deadline.ts';
 import { asAppError } from '../shared/defect.ts';
-import { type DeliveredText, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
+import { type DeliveredText, hasMedia, nothingDelivered, textBefore } from '../shared/delivered-text.ts';
 import { failureError, isPermanent } from '../shared/failure.ts';
 import type { IntervalTimers, Looking } from '../shared/interval-timers.ts';
 import { shortage } from '../shared/quota-numbers.ts';
@@ -166,6 +166,10 @@ export class ResponseStream implements Looking {
   private checkMs = 0;
   /** Something of the answer has gone out. */
   private hasWritten = false;
+  /** Bytes of the upstream's frames whose words have gone out, or wait in `text` or `buffered`. */
+  private handedOver = 0;
+  /** Units of words that were read when the added text went out last. */
+  private putUnits = 0;
   /** The client has all of the answer. */
   private isDelivered = false;
   /** A defect of ours that a timer or an event met. */
@@ -324,10 +328,6 @@ export class ResponseStream implements Looking {
     else await this.end(left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
     try {
       if (isDefect) {
-        if (this.hasWritten) {
-          this.put();
-          this.release();
-        }
         if (!this.isDelivered) this.fail(clientError(asAppError(error), requestId));
       } else if (!left) {
         this.release();
@@ -347,9 +347,30 @@ export class ResponseStream implements Looking {
     const channel = this.channel ?? ('prepared' in Object(opening) ? (opening as Streamed).prepared.channel : null);
     if (outcome === null || channel === null || !this.hasWritten) {
       if (channel !== null) deps.health.released(channel, reservation.parsed.model);
-      return reservation.isFinished ? undefined : finishBroken(reservation, error);
+      // The answer was paid for before its one piece went out.
+      return reservation.isFinished ? reservation.refund() : finishBroken(reservation, error);
     }
+    const { frameRelay } = outcome.stream;
+    frameRelay.takeBackFrame(frameRelay.receivedBytes - this.handedOver);
+    // Before it is counted: what cannot even go out now was not delivered.
     try {
+      this.put();
+      this.release();
+    } catch (another) {
+      deps.report(another, requestId);
+    }
+    if (this.text !== '' || this.buffered.length > 0)
+      frameRelay.takeBackWaiting(
+        this.buffered.reduce((sum, part) => sum + part.length, 0),
+        this.putUnits,
+      );
+    try {
+      const owed = frameRelay.owed(true);
+      // Frames without anything in them are no answer.
+      if (owed.units === 0 && !hasMedia(owed) && !reservation.isFinished) {
+        deps.health.released(channel, reservation.parsed.model);
+        return await finishBroken(reservation, error);
+      }
       await this.end('internal');
       if (reservation.isFinished) return;
     } catch (another) {
@@ -357,7 +378,8 @@ export class ResponseStream implements Looking {
     }
     deps.health.released(channel, reservation.parsed.model);
     try {
-      await finishRoughly(reservation, channel, outcome.stream.frameRelay.owed(true).units);
+      const { units } = frameRelay.owed(true);
+      await finishRoughly(reservation, channel, units);
     } catch (another) {
       deps.report(another, requestId);
     }
@@ -434,12 +456,15 @@ export class ResponseStream implements Looking {
       if (await this.uncovered(frameRelay, bytes)) return true;
     }
     if (this.channel !== null) this.reservation.delivered(head.length, this.channel);
-    if (frameRelay.awaitsBill) this.buffered.push(...head);
-    else {
+    if (frameRelay.awaitsBill) {
+      this.buffered.push(...head);
+      this.handedOver = frameRelay.receivedBytes;
+    } else {
       for (const part of head) {
         if (typeof part === 'string') this.text += part;
         else this.write(part);
       }
+      this.handedOver = frameRelay.receivedBytes;
       if (this.text !== '') this.put();
       if (this.full !== null) await this.taken();
     }
@@ -478,15 +503,19 @@ export class ResponseStream implements Looking {
     const unread = this.watch === null ? frameRelay.passUnread(run) : 0;
     // The usual chunk; the rest of this class is for what is not usual.
     if (unread === run.count && this.transform === null && this.full === null && !this.disconnect.isDisconnected) {
-      this.hasWritten = true;
       const written = this.sink.write(run.bytes);
+      this.hasWritten = true;
+      this.handedOver = frameRelay.receivedBytes;
       if (!(written instanceof Promise)) {
         const flushed = this.sink.flush();
         this.lastWriteMs = this.lastByteMs;
         return flushed instanceof Promise ? flushed.then(() => this.goesOn()) : false;
       }
       this.full = written;
-    } else if (unread > 0) this.write(run.head(unread));
+    } else if (unread > 0) {
+      this.write(run.head(unread));
+      this.handedOver = frameRelay.receivedBytes;
+    }
     const chunk: Chunk = { frames: (unread === 0 ? run : run.from(unread)).frames(), next: 0, wrote: unread > 0 };
     const last = this.pass(frameRelay, chunk);
     return last !== undefined || this.full !== null ? this.deliverSlowly(stream, chunk, last) : this.sent(chunk.wrote);
@@ -516,16 +545,19 @@ export class ResponseStream implements Looking {
       if (!this.billOverdue && frameRelay.awaitsBill) {
         if (this.text !== '') this.put();
         if (part !== null) this.buffered.push(part);
+        this.handedOver = frameRelay.receivedBytes;
         continue;
       }
       if (this.buffered.length > 0) {
         chunk.wrote = true;
         this.release();
       }
-      if (part === null) continue;
-      chunk.wrote = true;
-      if (typeof part === 'string') this.text += part;
-      else this.write(part);
+      if (part !== null) {
+        chunk.wrote = true;
+        if (typeof part === 'string') this.text += part;
+        else this.write(part);
+      }
+      this.handedOver = frameRelay.receivedBytes;
     }
     if (this.text !== '') this.put();
     return undefined;
@@ -587,10 +619,10 @@ export class ResponseStream implements Looking {
 
   /** Sends the added text. */
   private put(): void {
-    const { text } = this;
-    if (text === '') return;
+    if (this.text === '') return;
+    this.write(this.text);
     this.text = '';
-    this.write(text);
+    this.putUnits = this.outcome?.stream.frameRelay.readUnits ?? 0;
   }
 
   /** Sends nothing to a client that has left, so that reading on for the bill is not disturbed. */
@@ -612,8 +644,8 @@ export class ResponseStream implements Looking {
 
   private write(part: Piece): void {
     if (this.disconnect.isDisconnected) return;
-    this.hasWritten = true;
     const written = this.transform === null ? this.sink.write(part) : this.emit(part);
+    this.hasWritten = true;
     if (written instanceof Promise) this.full = this.full === null ? written : Promise.all([this.full, written]);
   }
 
@@ -666,9 +698,11 @@ export class ResponseStream implements Looking {
   private release(): void {
     this.billDeadline?.end();
     this.billDeadline = null;
-    if (this.buffered.length === 0) return;
-    this.hasWritten = true;
-    for (const part of this.buffered.splice(0)) this.emit(part);
+    for (let part = this.buffered[0]; part !== undefined; part = this.buffered[0]) {
+      this.emit(part);
+      this.buffered.shift();
+      this.hasWritten = true;
+    }
   }
 
   private fail(error: ClientError): void {

@@ -160,6 +160,14 @@ export class DeliveredTextTally implements DeliveredText {
     this.sound?.mark();
   }
 
+  /** The last texts were not delivered: so many units of all were, and no part of a text. */
+  backToUnits(units: number): void {
+    while (this.units > units && this.texts.length > 0) {
+      this.units -= this.texts.pop()?.length ?? 0;
+      this.choices?.pop();
+    }
+  }
+
   /** What was taken since then was not delivered. */
   backToMark(): void {
     const { marked } = this;

@@ -39,6 +39,8 @@ export abstract class FrameRelay {
   /** Of our reader, in words that have gone out already; null = none. */
   defect: { readonly error: unknown } | null = null;
 
+  /** As it was before the last frame. */
+  protected usageBefore: Usage | null = null;
   protected content = false;
   protected reason: Finish | null = null;
   protected readonly reader: StreamReader;
@@ -78,6 +80,29 @@ export abstract class FrameRelay {
 
   /** All events, where they are gathered for an answer in one piece; else none. */
   abstract events(): readonly ChatEvent[];
+
+  /** Units of words that were read, without reading more. */
+  get readUnits(): number {
+    return this.delivered.units;
+  }
+
+  /** The last frames did not go out: neither their words nor what they reported counts. @param bytes of them. */
+  takeBackFrame(bytes: number): void {
+    if (bytes <= 0) return;
+    this.usage = this.usageBefore;
+    this.billed = false;
+    this.forgetFrame(bytes);
+  }
+
+  /** Nor did what waited behind them: what was reported counts it too. @param bytes that waited. @param units of words that did go out. */
+  takeBackWaiting(bytes: number, units: number): void {
+    this.usage = null;
+    this.billed = false;
+    this.forgetWaiting(bytes, units);
+  }
+
+  protected abstract forgetFrame(bytes: number): void;
+  protected abstract forgetWaiting(bytes: number, units: number): void;
 
   /** How many frames at the beginning of a run may pass unread; their text is read on demand. */
   passUnread(_run: FrameRun): number {
@@ -209,6 +234,7 @@ export class PassthroughRelay extends FrameRelay {
   override passUnread({ bytes, ends, count }: FrameRun): number {
     const { markers } = this.upstream;
     if (markers === null || this.readsEach) return 0;
+    this.usageBefore = this.usage;
     const at = markers.firstIn(bytes);
     if (at < 0) {
       this.keepUnread(bytes);
@@ -223,6 +249,7 @@ export class PassthroughRelay extends FrameRelay {
   pass(frame: RawFrame): Piece | null {
     const { upstream, reader } = this;
     const { bytes } = frame;
+    this.usageBefore = this.usage;
     if (!this.proven) this.proven = this.proves?.(frame.text) === true;
     let kind: FrameKind = 'plain';
     let isStopped = false;
@@ -297,6 +324,26 @@ export class PassthroughRelay extends FrameRelay {
 
   events(): readonly ChatEvent[] {
     return [];
+  }
+
+  protected forgetWaiting(bytes: number): void {
+    this.forgetFrame(bytes);
+  }
+
+  /** As far as they were not read. */
+  protected forgetFrame(bytes: number): void {
+    let left = Math.min(bytes, this.unreadBytes);
+    this.unreadBytes -= left;
+    const small = Math.min(left, this.unreadSize);
+    this.unreadSize -= small;
+    left -= small;
+    const chunks = this.unreadChunks ?? [];
+    while (left > 0) {
+      const last = chunks.pop() ?? noBytes;
+      if (last.length > left) chunks.push(last.subarray(0, last.length - left));
+      left -= Math.min(left, last.length);
+      if (last.length === 0) return;
+    }
   }
 
   /** Frames that were not read may have stated what the last one leaves out. */
@@ -396,8 +443,18 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   pass(frame: RawFrame): string | null {
+    this.usageBefore = this.usage;
+    this.delivered.mark();
     this.receivedBytes += frame.size;
     return this.write(this.reader.feed(frame));
+  }
+
+  protected forgetFrame(): void {
+    this.delivered.backToMark();
+  }
+
+  protected forgetWaiting(_bytes: number, units: number): void {
+    this.delivered.backToUnits(units);
   }
 
   nearEnd(): boolean {
@@ -405,7 +462,9 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   close(rest: Uint8Array): string | null {
-    const before = rest.length > 0 ? this.write(this.reader.feed(rawFrame(rest))) : null;
+    const before = rest.length > 0 ? this.pass(rawFrame(rest)) : null;
+    this.usageBefore = this.usage;
+    this.delivered.mark();
     const after = this.write(this.reader.end());
     return before === null ? after : before + (after ?? '');
   }
@@ -423,14 +482,12 @@ export class TranslatingRelay extends FrameRelay {
   }
 
   private write(events: readonly ChatEvent[]): string | null {
-    const { delivered, usage } = this;
-    delivered.mark();
     try {
       return this.writeAll(events);
     } catch (error) {
       // The client gets nothing of this frame.
-      delivered.backToMark();
-      this.usage = usage;
+      this.delivered.backToMark();
+      this.usage = this.usageBefore;
       throw error;
     }
   }

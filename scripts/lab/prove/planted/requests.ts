@@ -18,6 +18,8 @@ export interface Ran {
   readonly prompt: number;
   readonly reported: readonly { readonly error: unknown; readonly requestId: string }[];
   readonly requestIds: readonly string[];
+  /** Log rows of a request that came as far as an upstream; what is refused before is bounded in its rows. */
+  readonly rows: number | null;
   /** A channel is thought worse of. */
   readonly harmed: boolean;
   /** Calls of channels beyond the first. */
@@ -303,7 +305,8 @@ export async function openRequests(root: string) {
     const all = [...Object.values(models).map(({ model }) => model), 'text-embedding-3-small', 'gpt-image-1', 'tts-1'];
     await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(all.map((name) => [name, 1]))));
     await gateway.option('CompletionRatio', JSON.stringify(Object.fromEntries(all.map((name) => [name, 1]))));
-    return { gateway, key: (await gateway.token()).key };
+    const { key } = await gateway.token();
+    return { gateway, key, firstChannel: [...gateway.state.channels()][0]?.id ?? 0 };
   };
   let current = await open();
   let turn = 0;
@@ -393,7 +396,9 @@ export async function openRequests(root: string) {
               ? 'open'
               : back !== 0
                 ? `held ${-back}`
-                : null;
+                : isLocked(gateway)
+                  ? 'locked'
+                  : null;
       return {
         status: got?.response?.status ?? 0,
         text: answer,
@@ -414,6 +419,7 @@ export async function openRequests(root: string) {
         prompt: promptLimit,
         reported: [...reportedNow, ...reported.slice(reportedNow.length)],
         requestIds,
+        rows: callsNow.length === 0 ? null : rows.length,
         harmed: harmed || failures > 0,
         otherCalls: Math.max(0, callsNow.filter((url) => url.includes('second')).length),
         trouble,
@@ -421,10 +427,18 @@ export async function openRequests(root: string) {
     },
   };
 
+  /** What it locks is free again, whatever came between. */
+  function isLocked({ balances, userId }: Gateway): boolean {
+    const { memory } = balances.money;
+    const { stripe } = balances.account(userId, 0);
+    if (!memory.tryLock(stripe, 20)) return true;
+    memory.release(stripe);
+    return false;
+  }
+
   async function testChannel(gateway: Gateway): Promise<{ response: Response | null; text: string }> {
-    const [channel] = gateway.state.channels();
     const result = await gateway.services.channels
-      .test(channel?.id ?? 0, '', false)
+      .test(current.firstChannel, '', false)
       .catch((error: unknown) => ({ ok: false, message: String(error) }));
     return { response: null, text: JSON.stringify(result) };
   }
