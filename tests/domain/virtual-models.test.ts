@@ -135,3 +135,16 @@ test('a declarative file brings them, once, and an export has them', async () =>
   expect(exported).toEqual([{ name: 'coder', targets: stored, boundary: 'default' }]);
   expect(await apply(exported as object[])).toMatchObject([{ action: 'unchanged' }]);
 });
+
+test('the price list has each name with what its targets cost, and lists of models to choose from have the name', async () => {
+  await gateway.option('UserUsableGroups', '{"default":"d"}');
+  await add('coder', [{ model: 'gpt-4o' }, { model: 'gpt-4o-mini', group: 'vip' }, { model: 'nobody' }]);
+  await add('off', [{ model: 'gpt-4o' }], { enabled: false });
+  await add('empty', [{ model: 'nobody' }]);
+  const price = { input: 2.5, output: 10, call: null };
+  expect(await gateway.call('pricing.get', {})).toMatchObject({
+    virtual_models: [{ name: 'coder', targets: [{ model: 'gpt-4o', group: 'default', price }] }],
+  });
+  const names = (await gateway.call('user.models', {})) as string[];
+  expect([names.includes('coder'), names.includes('off')]).toEqual([true, false]);
+});

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { number, text } from './fields.ts';
+import { pricedChainShape } from './virtual-model.ts';
 
 const range = { start_timestamp: number, end_timestamp: number, default_time: text };
 const hours = z.array(
@@ -55,6 +56,8 @@ export const usageEndpoints = [
       data: z.array(pricingItem),
       group_ratio: z.record(z.string(), z.number()),
       usable_group: z.record(z.string(), z.string()),
+      /** Each is charged as the target that serves; absent = there are none. */
+      virtual_models: z.optional(z.array(pricedChainShape)),
     }),
     envelope: 'raw',
     summary: { zh: '模型价格', en: 'Models and their prices' },

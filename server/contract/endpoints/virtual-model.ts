@@ -46,6 +46,12 @@ const priceShape = z.object({
   call: z.nullable(z.number()),
 });
 
+/** What a caller of one group may reach by a name, and at what price. */
+export const pricedChainShape = z.object({
+  name: z.string(),
+  targets: z.array(z.object({ model: z.string(), group: z.string(), price: priceShape })),
+});
+
 export const explainedChainShape = z.object({
   name: z.string(),
   group: z.string(),

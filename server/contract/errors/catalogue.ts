@@ -54,7 +54,7 @@ export const catalogueErrors = {
   ),
   virtual_model_used: business(
     '虚拟模型 {by} 的目标使用了 {name}，请先修改它',
-    'The virtual model {by} leads to {name}. Change that one first',
+    '{name} is a target of the virtual model {by}. Change that one first',
     6,
   ),
   virtual_model_cycle: business('虚拟模型形成循环：{path}', 'These virtual models lead back to themselves: {path}', 2),

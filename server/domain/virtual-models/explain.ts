@@ -6,7 +6,7 @@ import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.t
 import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { TargetFailure, VirtualModel } from '../../contract/virtual-models.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
-import { type Chain, ChainWalk, compileChains, type Leaf, type RequestFacts } from '../../routing/chains.ts';
+import { barrierTo, type Chain, ChainWalk, compileChains, type Leaf, type RequestFacts } from '../../routing/chains.ts';
 
 export interface ChainExplanationDeps {
   readonly channels: Pick<ReturnType<typeof createChannelsRepository>, 'all'>;
@@ -43,45 +43,78 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
   const chainNamed = async (name: string): Promise<Chain | null> =>
     compileChains(await deps.virtualModels()).get(name) ?? null;
 
+  /** What enabled channels serve, and at what price for users of a group. */
+  const marketFor = async (userGroup: string) => {
+    const rows = (await deps.channels.all()).filter(({ status }) => status === ChannelStatus.enabled);
+    const tables = deps.priceTables();
+    const servingOf = (leaf: Leaf, used: string) =>
+      rows.filter(
+        (row) =>
+          (leaf.channel === null || row.id === leaf.channel) &&
+          listed(row.models).includes(leaf.model) &&
+          listed(row.group_name).includes(used),
+      );
+    const pricesOf = (leaf: Leaf, used: string) => {
+      const types = servingOf(leaf, used).map(({ type }) => type);
+      const prefixes = servingPrefix(leaf.model, types);
+      return resolvePrices(tables, leaf.model, {
+        group: used,
+        userGroup,
+        prefixes,
+        acceptUnset: deps.acceptsUnset(),
+      });
+    };
+    const priceOf = (leaf: Leaf, used: string): TargetPrice => {
+      const prices = pricesOf(leaf, used);
+      if (prices === null) return noPrice;
+      const ratio = prices.userGroupRatio ?? prices.groupRatio;
+      if (prices.modelPrice !== null) return { ...noPrice, call: prices.modelPrice * ratio };
+      const { modelRatio, completionRatio } = prices;
+      return {
+        ...noPrice,
+        input: priceOfRatio(modelRatio, ratio),
+        output: completionPriceOf(modelRatio, completionRatio, ratio),
+      };
+    };
+    return { servingOf, pricesOf, priceOf };
+  };
+  const callerIn = (group: string, userGroup: string) => ({
+    group,
+    mayUse: (other: string) => deps.mayUse(userGroup, other),
+    pinnedChannel: null,
+  });
+
   return {
     chainNamed,
+    /** Of those that are enabled. */
+    names: async (): Promise<readonly string[]> => [...compileChains(await deps.virtualModels()).keys()],
+    /** What a user may reach by each name; those that nobody serves are left out. @param userGroup '' = not logged in. */
+    async priced(userGroup: string) {
+      const chains = [...compileChains(await deps.virtualModels()).values()];
+      const group = userGroup || 'default';
+      if (chains.length === 0 || !deps.mayUse(userGroup, group)) return [];
+      const { servingOf, priceOf } = await marketFor(group);
+      const caller = callerIn(group, group);
+      return chains.flatMap(({ name, leaves }) => {
+        const targets = leaves
+          .filter((leaf) => barrierTo(leaf, caller) === null)
+          .map((leaf) => ({ leaf, group: leaf.group ?? group }))
+          .filter((target) => servingOf(target.leaf, target.group).length > 0)
+          .map((target) => ({
+            model: target.leaf.model,
+            group: target.group,
+            price: priceOf(target.leaf, target.group),
+          }));
+        return targets.length === 0 ? [] : [{ name, targets }];
+      });
+    },
     /** @throws AppError not_found */
     async explain(requested: ThoughtRequest) {
       const { name, group, userGroup, models, failure, signedTurn } = requested;
       const chain = await chainNamed(name);
       if (chain === null) throw new AppError('not_found', { what: `virtual model ${name}` });
-      const rows = (await deps.channels.all()).filter(({ status }) => status === ChannelStatus.enabled);
-      const tables = deps.priceTables();
-      const caller = { group, mayUse: (other: string) => deps.mayUse(userGroup, other), pinnedChannel: null };
-      const servingOf = (leaf: Leaf, used: string) =>
-        rows.filter(
-          (row) =>
-            (leaf.channel === null || row.id === leaf.channel) &&
-            listed(row.models).includes(leaf.model) &&
-            listed(row.group_name).includes(used),
-        );
-      const pricesOf = (leaf: Leaf, used: string) => {
-        const types = servingOf(leaf, used).map(({ type }) => type);
-        const prefixes = servingPrefix(leaf.model, types);
-        return resolvePrices(tables, leaf.model, {
-          group: used,
-          userGroup,
-          prefixes,
-          acceptUnset: deps.acceptsUnset(),
-        });
-      };
-      const priceOf = (leaf: Leaf, used: string): TargetPrice => {
-        const prices = pricesOf(leaf, used);
-        if (prices === null) return noPrice;
-        const ratio = prices.userGroupRatio ?? prices.groupRatio;
-        if (prices.modelPrice !== null) return { ...noPrice, call: prices.modelPrice * ratio };
-        const { modelRatio, completionRatio } = prices;
-        return {
-          ...noPrice,
-          input: priceOfRatio(modelRatio, ratio),
-          output: completionPriceOf(modelRatio, completionRatio, ratio),
-        };
-      };
+      const { servingOf, pricesOf, priceOf } = await marketFor(userGroup);
+      const caller = callerIn(group, userGroup);
       const walk = new ChainWalk(chain, caller, requested, 0, signedTurn);
       const order = new Map<Leaf, number>();
       for (let leaf = walk.next(); leaf !== null; leaf = walk.next()) {

@@ -67,7 +67,8 @@ export const sessionHandlers: HandlersOf<
     if (user === undefined) throw new AppError('not_found', { what: 'user' });
     return userView(user);
   },
-  'user.models': ({ services }) => services.channels.enabledModels(),
+  'user.models': async ({ services }) =>
+    [...(await services.channels.enabledModels()), ...(await services.chains.names())].sort(),
   'user.groups': usableGroups,
   'group.usable': usableGroups,
   'user.access_token': ({ services, actor }) => services.users.newAccessToken(actor.userId),

@@ -24,7 +24,11 @@ async function counted<Item>(
 export const usageHandlers: HandlersOf<
   'pricing.get' | 'usage.all' | 'usage.self' | 'drawing.list' | 'drawing.self' | 'task.list' | 'task.self'
 > = {
-  'pricing.get': ({ services, actor }) => services.priceList.read(actor.group),
+  'pricing.get': async ({ services, actor }) => {
+    const list = await services.priceList.read(actor.group);
+    const chains = await services.chains.priced(actor.group);
+    return chains.length === 0 ? list : { ...list, virtual_models: chains };
+  },
   'usage.all': ({ services, input }) => services.usage.all(input, input.username ?? ''),
   'usage.self': ({ services, input, actor }) => services.usage.self(input, actor.userId),
   'drawing.list': (call) =>
