@@ -264,3 +264,14 @@ test('nothing is under way on a machine that is gone, and its minute still count
   };
   expect([admitted({ concurrency: 6 }), admitted({ concurrency: 7 }), admitted({ rpm: 7 })]).toEqual([2, 2, 1]);
 });
+
+test('a request that goes to another target takes its tokens anew, and gives back those of the one before it', async () => {
+  const { rates } = await machine();
+  const who = principal({ tpm: 100 });
+  const first = await rates.enter(who);
+  await first?.reserve(60, 0);
+  await first?.reserve(90, 0);
+  const second = await rates.enter(who);
+  await second?.reserve(10, 0);
+  expect(second?.rates().map(({ remaining }) => remaining)).toEqual([0]);
+});

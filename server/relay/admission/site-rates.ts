@@ -9,7 +9,7 @@ import type { RelaySettings } from '../state/settings.ts';
 
 /** A request that was counted; `ended` is called once with its outcome. */
 export interface SiteVisit {
-  /** Takes what it may use of the tokens per minute. @returns null where no shared counter has to be asked. @throws AppError limit_tpm */
+  /** Takes what it may use of the tokens per minute, instead of what it took before. @returns null where no shared counter has to be asked. @throws AppError limit_tpm */
   reserve(prompt: number, output: number): Promise<void> | null;
   ended(tokens: number, success: boolean): void;
   /** How the limits stood when it was counted. */
@@ -273,6 +273,9 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
           const windows = scopes.map(({ name, key, limits }) =>
             tokenWindow(name, key, limits.tpm, prompt + output, Math.max(1, prompt)),
           );
+          // Another target is asked for: what was taken for the one before it comes back.
+          change(tokens, ({ amount }) => -amount);
+          tokens = noTokens();
           return counted(windows).then((taken) => {
             tokens = taken ?? noTokens();
           });
