@@ -172,6 +172,18 @@ const shared: readonly SharedMigration[] = [
       ...followNew('virtual_models', 'id', 'name, enabled, boundary, targets'),
     ],
   },
+  {
+    // Who wanted exact reservations keeps them; who lent balances lends up to what was lent before it ended.
+    name: '0016-hold-allowance',
+    statements: () => [
+      `INSERT INTO options (key, value, updated_at)
+  SELECT 'HoldAllowance',
+    CASE WHEN CAST(value AS REAL) > 1
+      THEN coalesce((SELECT line.value FROM options AS line WHERE line.key = 'OverrunLine'), '500000') ELSE '0' END,
+    updated_at
+  FROM options WHERE key = 'HoldOvercommit'`,
+    ],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

@@ -7,6 +7,7 @@ import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
+import { Evidence } from './admission/evidence.ts';
 import { Gate } from './admission/gate.ts';
 import { KeyBudgets } from './admission/key-budgets.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
@@ -73,6 +74,7 @@ export class RelayCore implements Reporter {
   readonly limits: Limits;
   readonly gate: Gate;
   readonly counter: TokenCounter;
+  readonly evidence: Evidence;
 
   // Channels.
   readonly health: Health;
@@ -150,6 +152,7 @@ export class RelayCore implements Reporter {
     this.limits = new Limits({ monoNow, state, money, nodes: state.nodes });
     this.gate = new Gate(this);
     this.counter = deps.counter;
+    this.evidence = new Evidence(monoNow);
     const wait = (ms: number, done: () => void) =>
       timers
         .set(() => {

@@ -16,7 +16,7 @@ import type { LimitMembers, ProtocolDefinition } from '../protocols/definition.t
 import { allCodecs, codecFor, commonProtocol } from '../protocols/registry.ts';
 import { guardedLookup, record } from '../protocols/shared/json.ts';
 import { anyAsks, looseName, readingsOf, shownName } from '../protocols/shared/member-name.ts';
-import type { ApartThought } from '../protocols/target.ts';
+import type { ApartThought, Target as ModelInfo } from '../protocols/target.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.ts';
 import { modelRows } from '../providers/knowledge/models.ts';
@@ -200,6 +200,25 @@ export function requestsThinking(body: Members): boolean {
     } else if (guardedLookup(thoughtMembers, loose)?.(body[name]) === true) return true;
   }
   return false;
+}
+
+/** Where a chat is sent. */
+export interface ChatTarget {
+  readonly channel: ChannelSnapshot;
+  readonly upstreamModel: string;
+  /** Rules of that model. */
+  readonly known: ModelInfo;
+  /** A suffix of the model's name requests thinking. */
+  readonly settings: boolean;
+}
+
+/** Whether the upstream thinks before it answers, as far as the rows and the request say. */
+export function expectsThinking(body: Members, { channel, upstreamModel, known, settings }: ChatTarget): boolean {
+  if (known.thinking === 'none') return false;
+  if (known.thinkingRequired || known.thinkingByDefault || settings) return true;
+  if (requestsThinking(body) || requestsThinking(channel.paramOverride)) return true;
+  // No row says whether thinking must be requested.
+  return known.thinking === null && modelLimits(upstreamModel).thinking;
 }
 
 /** What follows from a channel's settings alone; the same object for channels whose settings are alike. */

@@ -25,6 +25,12 @@ test('the members that a channel allows can be set, and other settings stay', as
     expect(JSON.parse(await setting())).toEqual({ cache_marks: true, unknown_ids: 'refuse' });
     await runner.run(['channel', 'edit', 'one', '--unknown-ids', 'default', '--cache-marks', 'off']);
     expect(await setting()).toBe('');
+    await runner.run(['channel', 'edit', 'one', '--trusted-usage', 'off']);
+    expect(JSON.parse(await setting())).toEqual({ trusted_usage: false });
+    await runner.run(['channel', 'edit', 'one', '--trusted-usage', 'on']);
+    expect(JSON.parse(await setting())).toEqual({ trusted_usage: true });
+    await runner.run(['channel', 'edit', 'one', '--trusted-usage', 'default']);
+    expect(await setting()).toBe('');
     await runner.run(['channel', 'edit', 'one', '--system-messages', 'first']);
     expect(JSON.parse(await setting())).toEqual({ system_messages: 'first' });
     await runner.run(['channel', 'edit', 'one', '--system-messages', 'default', '--streams', 'never']);
@@ -64,6 +70,7 @@ test('the members that a channel allows can be set, and other settings stay', as
       ['--streams', 'maybe'],
       ['--cache-marks', 'maybe'],
       ['--unknown-ids', 'maybe'],
+      ['--trusted-usage', 'maybe'],
     ])
       await expect(runner.run(['channel', 'edit', 'one', ...flags])).rejects.toMatchObject({ code: 'usage' });
     await expect(runner.run(['channel', 'edit', 'one', '--allow-tiers', 'maybe'])).rejects.toMatchObject({

@@ -182,6 +182,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'price_list.address': [100, address],
   'price_list.every_hours': [100, address],
   GroupRatio: [10, prices],
+  HoldAllowance: [10, relay],
   HoldOvercommit: [10, relay],
   OverrunLine: [10, relay],
   GroupGroupRatio: [10, prices],

@@ -135,8 +135,8 @@ function proveOpening(parsed: ParsedRequest): void {
   if (opening === null) return;
   const evidence = new PrefixEvidence(() => 0);
   const origin = { userId: 1, channelId: 1, keyHash: '', conversation: '' };
-  evidence.answered(origin, opening, { tokens: 1e9, sentMs: 0, lifeMs: 300_000 });
-  evidence.tokensRead(origin, { ...opening, parts: [...opening.parts.slice(0, -1), { text: '', most: 0 }] });
+  evidence.answered(origin, opening, { tokens: 1e9, all: 1e9, sentMs: 0, lifeMs: 300_000 });
+  evidence.proven(origin, { ...opening, parts: [...opening.parts.slice(0, -1), { text: '', most: 0 }] });
 }
 
 /** What a request goes through, in order. */

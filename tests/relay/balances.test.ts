@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { noAllowance } from '../../server/billing/balances/allowance.ts';
 import { Balances } from '../../server/billing/balances/money.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
@@ -166,18 +167,20 @@ test('a user or key that is removed and comes back while requests run has not go
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([20, 10]);
 });
 
-test('what open requests may cost together stays within the balance, or so many times the balance', () => {
+const share = { most: 300, nodes: 1 };
+
+test('what open requests may cost together stays within the balance, or so far beyond it as its owner ever paid in', () => {
   const balances = new Balances();
-  balances.money.accounts.observeUser(user(1, 100));
+  balances.money.accounts.observeUser({ ...user(1, 100), paidIn: 1000 });
   expect(balances.account(1, 0).reserve(10, { max: 60 }).ok).toBe(true);
   expect(balances.account(1, 0).reserve(10, { max: 60 })).toEqual({ ok: false, scope: 'user', remain: 40 });
   expect([
-    balances.account(1, 0).availableWith(1, false),
-    balances.account(1, 0).availableWith(4, false),
+    balances.account(1, 0).availableWith(noAllowance, false),
+    balances.account(1, 0).availableWith(share, false),
     balances.account(1, 0).available(),
   ]).toEqual([40, 340, 90]);
-  for (let n = 0; n < 5; n++) expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 }).ok).toBe(true);
-  expect(balances.account(1, 0).reserve(10, { max: 60, overcommit: 4 })).toEqual({
+  for (let n = 0; n < 5; n++) expect(balances.account(1, 0).reserve(10, { max: 60, share }).ok).toBe(true);
+  expect(balances.account(1, 0).reserve(10, { max: 60, share })).toEqual({
     ok: false,
     scope: 'user',
     remain: 40,
@@ -187,15 +190,40 @@ test('what open requests may cost together stays within the balance, or so many 
   expect(balances.account(1, 0).reserve(1, { max: 0 }).ok).toBe(false);
   for (let n = 0; n < 6; n++) balances.account(1, 0).settle({ reserved: 10, charged: 0, max: 60 });
   balances.account(1, 0).settle({ reserved: 40, charged: 0, max: 0 });
-  expect([balances.account(1, 0).availableWith(1, false), balances.account(1, 0).available()]).toEqual([100, 100]);
+  expect([balances.account(1, 0).availableWith(noAllowance, false), balances.account(1, 0).available()]).toEqual([
+    100, 100,
+  ]);
+});
+
+test('a key has no allowance, and neither has who owes, who paid in nothing or who has nothing left', () => {
+  const balances = new Balances();
+  const { accounts } = balances.money;
+  accounts.observeUser({ ...user(1, 100), paidIn: 1000 });
+  accounts.observeToken(token(7, 50));
+  expect(balances.account(1, 7).availableWith(share, false)).toBe(50);
+  expect(balances.account(1, 7).availableUnheld(share, false, null)).toBe(50);
+  expect(balances.account(1, 7).reserve(10, { max: 51, share })).toEqual({ ok: false, scope: 'token', remain: 50 });
+  expect(balances.account(1, 0).availableUnheld(share, false, null)).toBe(400);
+  expect(balances.account(1, 0).availableWith({ ...share, nodes: 3 }, false)).toBe(200);
+  expect(balances.account(1, 0).reserve(10, { max: 201, share: { ...share, nodes: 3 } }).ok).toBe(false);
+  // Found out between the look and the hold.
+  accounts.credit({ kind: 'balance', userId: 1, delta: 0, overrun: 1, version: 1 });
+  expect(balances.account(1, 0).availableWith(share, false)).toBe(100);
+  expect(balances.account(1, 0).reserve(10, { max: 101, share }).ok).toBe(false);
+  accounts.observeUser(user(2, 100));
+  expect(balances.account(2, 0).availableWith(share, false)).toBe(100);
+  accounts.observeUser({ ...user(3, 0), paidIn: 1000 });
+  expect(balances.account(3, 0).availableWith(share, false)).toBe(0);
+  expect(balances.account(3, 0).availableUnheld(share, false, null)).toBe(0);
+  expect(balances.account(3, 0).reserve(0, { max: 10, share })).toEqual({ ok: false, scope: 'user', remain: 0 });
 });
 
 test('the house pays whatever the balance is; the key’s limit holds', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser(user(1, 0));
   balances.money.accounts.observeToken(token(7, 90));
-  expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true }).ok).toBe(true);
-  expect(balances.account(1, 7).reserve(80, { max: 80, overcommit: 1, selfUse: true })).toEqual({
+  expect(balances.account(1, 7).reserve(80, { max: 80, selfUse: true }).ok).toBe(true);
+  expect(balances.account(1, 7).reserve(80, { max: 80, selfUse: true })).toEqual({
     ok: false,
     scope: 'token',
     remain: 10,
@@ -204,7 +232,7 @@ test('the house pays whatever the balance is; the key’s limit holds', () => {
   expect(balances.account(1, 0).limits()).toEqual({ limit: 70, used: 70 });
   expect([
     balances.account(1, 7).available(true),
-    balances.account(1, 7).availableWith(1, true),
+    balances.account(1, 7).availableWith(noAllowance, true),
     balances.account(1, 7).available(),
   ]).toEqual([20, 20, 0]);
 });

@@ -1,5 +1,7 @@
 /** Streams whose hold grows ahead of what is delivered. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { UserSlot } from '../../server/billing/balances/slot.ts';
+import { Evidence } from '../../server/relay/admission/evidence.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -31,18 +33,32 @@ const script = (frames: number) => {
 
 beforeEach(async () => {
   upstream = await startUpstream(() => undefined);
+  // Evidence of the dearest prompt: what is held grows with the answer alone.
+  vi.spyOn(Evidence.prototype, 'likely').mockImplementation(({ plan, parsed }) => {
+    const channel = plan.candidates.at(0);
+    if (channel === undefined) return null;
+    const { answer } = plan.estimate;
+    const mayGrow = parsed.stream && plan.route.offers.stopOnCancel && answer?.model.thinking === false;
+    return { size: plan.estimate, channel, key: channel.keys[0] ?? '', mayGrow };
+  });
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
   await upstream.stop();
 });
 
 const ask = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
-const open = async (quota: number, overcommit: string, setting = '') => {
+/** Top-ups so far, as this machine knows them. */
+const payIn = (quota: number) =>
+  gateway.balances.money.memory.set(gateway.balances.account(gateway.userId, 0).user + UserSlot.paidIn, quota);
+/** @param beyond so many balances may be missing. */
+const open = async (quota: number, beyond: number, setting = '') => {
   gateway = await createTestGateway({ quota });
   await gateway.channel(upstream.url, { setting });
-  await gateway.option('HoldOvercommit', overcommit);
+  await gateway.option('HoldAllowance', String(beyond * quota));
+  payIn(beyond * quota);
   return (await gateway.token()).key;
 };
 /** @returns requests at the upstream, once there are so many and no more come. */
@@ -54,13 +70,13 @@ const admitted = async (whole: number): Promise<number> => {
 };
 const received = (text: string) => text.split(words).length - 1;
 
-test('overcommitted, a balance for one longest answer admits four streams unedited; exact, it admits one', async () => {
+test('with an allowance of three balances, a balance for one longest answer admits four streams unedited; exact, it admits one', async () => {
   // 16,384 tokens at 0.3 and a prompt of some 8.
-  for (const [overcommit, whole] of [
-    ['1', 1],
-    ['4', 4],
+  for (const [beyond, whole] of [
+    [0, 1],
+    [3, 4],
   ] as const) {
-    const key = await open(5000, overcommit);
+    const key = await open(5000, beyond);
     script(1);
     upstream.requests.length = 0;
     const body = JSON.stringify(ask);
@@ -70,13 +86,13 @@ test('overcommitted, a balance for one longest answer admits four streams unedit
     await Promise.all(requested);
     // What comes free is for those that wait: exact, it is no longer enough for a longest answer.
     const unedited = upstream.requests.filter((request) => !request.body.includes('max_tokens'));
-    expect([upstream.requests.length, unedited.length]).toEqual([6, overcommit === '1' ? 1 : 6]);
-    if (overcommit === '1') await gateway.close();
+    expect([upstream.requests.length, unedited.length]).toEqual([6, beyond === 0 ? 1 : 6]);
+    if (beyond === 0) await gateway.close();
   }
 });
 
 test('a stream that outgrows its stake is held for ahead, up to the most it may cost', async () => {
-  const key = await open(20_000, '4');
+  const key = await open(20_000, 3);
   script(8);
   const response = await gateway.chat(key, ask);
   // 4,096 tokens at the start, the most is 16,384.
@@ -87,7 +103,7 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
 });
 
 test('where there is plenty the whole is held at once, and what is left is never all held', async () => {
-  const key = await open(400_000, '4');
+  const key = await open(400_000, 3);
   script(1);
   const held: number[] = [];
   const answers: Response[] = [];
@@ -109,7 +125,7 @@ test.each([
   ['{"drain":true}', true],
   ['{"drain":false}', false],
 ])('a stream is held for whole where it is read on when its client has left: %s, %s', async (setting, whole) => {
-  const key = await open(20_000, '4', setting);
+  const key = await open(20_000, 3, setting);
   script(1);
   const response = await gateway.chat(key, ask);
   expect(20_000 - gateway.balances.account(gateway.userId, 0).available() > 4900).toBe(whole);
@@ -118,7 +134,7 @@ test.each([
 });
 
 test('what cannot be reserved is not delivered: the stream is cut, and no debt remains', async () => {
-  const key = await open(1500, '4');
+  const key = await open(1500, 3);
   script(8);
   release();
   const response = await gateway.chat(key, { ...ask, max_tokens: 16_000 });
@@ -149,32 +165,29 @@ test.each([
   ['thinks without showing it', 'gpt-5-mini', {}],
   ['is read to its end when its client has gone', 'gpt-4o-mini', { setting: '{"drain":true}' }],
   ['comes in one piece', 'gpt-4o-mini', { setting: '{"upstream_streams":"never"}' }],
-])(
-  'a stream whose model %s is held for whole from the start, however often balances are lent',
-  async (_what, model, fields) => {
-    const held: number[] = [];
-    for (const overcommit of ['1', '4']) {
-      gateway = await createTestGateway({ quota: 1_000_000 });
-      await gateway.channel(upstream.url, { models: model, ...fields });
-      await gateway.option('HoldOvercommit', overcommit);
-      script(1);
-      const response = await gateway.chat((await gateway.token()).key, { ...ask, model });
-      held.push(1_000_000 - gateway.balances.account(gateway.userId, 0).available());
-      release();
-      await response.text();
-      if (overcommit === '1') await gateway.close();
-    }
-    expect(held[0]).toBeGreaterThan(4000);
-    expect(held[1]).toBe(held[0]);
-  },
-);
+])('a stream whose model %s is held for whole from the start, whatever the allowance', async (_what, model, fields) => {
+  const held: number[] = [];
+  for (const allowance of ['0', '1000000']) {
+    gateway = await createTestGateway({ quota: 1_000_000 });
+    await gateway.channel(upstream.url, { models: model, ...fields });
+    await gateway.option('HoldAllowance', allowance);
+    payIn(1_000_000);
+    script(1);
+    const response = await gateway.chat((await gateway.token()).key, { ...ask, model });
+    held.push(1_000_000 - gateway.balances.account(gateway.userId, 0).available());
+    release();
+    await response.text();
+    if (allowance === '0') await gateway.close();
+  }
+  expect(held[0]).toBeGreaterThan(4000);
+  expect(held[1]).toBe(held[0]);
+});
 
 test.each([
-  [99, 4],
-  [100, 1],
-])('who owes overrun of %d of 100 has %d streams at once for one balance', async (pending, whole) => {
-  const key = await open(5000, '4');
-  await gateway.option('OverrunLine', '100');
+  [0, 4],
+  [1, 1],
+])('who owes overrun of %d has %d streams at once for one balance', async (pending, whole) => {
+  const key = await open(5000, 3);
   // Another machine has found that the money had been lent; here some is left of it.
   const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: pending, version: 1000 } as const;
   gateway.balances.money.accounts.credit(event);

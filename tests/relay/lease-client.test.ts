@@ -1,8 +1,10 @@
 /** What this machine may spend is leased to it: no request is refused, shortened or cut because the balance lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { UserSlot } from '../../server/billing/balances/slot.ts';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
+import { Evidence } from '../../server/relay/admission/evidence.ts';
 import {
   createLeaseClient,
   type LeaseOutcome,
@@ -79,6 +81,10 @@ const answers = (tokens = 5) =>
   });
 const ask = { model: 'gpt-4o-mini', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }] };
 const left = () => gateway.balances.account(gateway.userId, 0).available();
+
+/** Top-ups so far, as this machine knows them. */
+const payIn = (quota: number) =>
+  gateway.balances.money.memory.set(gateway.balances.account(gateway.userId, 0).user + UserSlot.paidIn, quota);
 
 test('a first request waits for its lease and is sent unchanged; the rest of the lease serves the next', async () => {
   answers();
@@ -326,7 +332,11 @@ test('a key that is used up is refused as that, also when the leased balance was
 });
 
 test('a stream that outgrows what lies here waits for more and loses nothing', async () => {
-  await gateway.option('HoldOvercommit', '4');
+  vi.spyOn(Evidence.prototype, 'likely').mockImplementation(({ plan }) => {
+    const channel = plan.candidates.at(0);
+    return channel === undefined ? null : { size: plan.estimate, channel, key: channel.keys[0] ?? '', mayGrow: true };
+  });
+  payIn(1_000_000);
   const { key } = await gateway.token();
   const words = 'y'.repeat(2000);
   const frame = (content: string, finish: string | null = null) =>

@@ -67,7 +67,10 @@ test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
 test('exactness 14: when no sign of life was confirmed for too long, nothing is let in and nothing grows', () => {
   expect(balances.account(1, 7).reserve(10).ok).toBe(true);
   clock += 12_000;
-  expect([balances.account(1, 7).available(), balances.account(1, 7).availableWith(4, false)]).toEqual([0, 0]);
+  expect([
+    balances.account(1, 7).available(),
+    balances.account(1, 7).availableWith({ most: 400, nodes: 1 }, false),
+  ]).toEqual([0, 0]);
   expect([balances.account(1, 7).reserve(10).ok, balances.account(1, 7).reserve(10, { epoch: 1 }).ok]).toEqual([
     false,
     false,

@@ -19,8 +19,8 @@ function begin() {
   const clock = { ms: 1_000_000 };
   const evidence = new PrefixEvidence(() => clock.ms, 3);
   const answered = (turn: Opening, tokens: number, of: Partial<Origin> = {}, lifeMs = 5 * minute) =>
-    evidence.answered({ ...origin, ...of }, turn, { tokens, sentMs: clock.ms, lifeMs });
-  const read = (turn: Opening, of: Partial<Origin> = {}) => evidence.tokensRead({ ...origin, ...of }, turn);
+    evidence.answered({ ...origin, ...of }, turn, { tokens, all: tokens, sentMs: clock.ms, lifeMs });
+  const read = (turn: Opening, of: Partial<Origin> = {}) => evidence.proven({ ...origin, ...of }, turn)?.read ?? 0;
   return { clock, evidence, answered, read };
 }
 
@@ -131,7 +131,7 @@ test('after the life of the cache, and shortly before its end, nothing is proven
 
 test('a turn that was sent long ago proves nothing when its answer ends', () => {
   const { clock, evidence, read } = begin();
-  evidence.answered(origin, opening('a'), { tokens: 900, sentMs: clock.ms - 6 * minute, lifeMs: 5 * minute });
+  evidence.answered(origin, opening('a'), { tokens: 900, all: 900, sentMs: clock.ms - 6 * minute, lifeMs: 5 * minute });
   expect(read(opening('a'))).toBe(0);
   expect(evidence.conversations).toBe(0);
 });

@@ -44,6 +44,11 @@ const fields: readonly Flag[] = [
     en: 'ids of unknown owners: allow, refuse, default',
   },
   {
+    flag: '--trusted-usage <mode>',
+    zh: '上游上报的用量可作为少预扣的依据：on、off、default',
+    en: 'what it reports of usage lets requests hold less: on, off, default',
+  },
+  {
     flag: '--region <name>',
     zh: '价格区域，留空则删除',
     en: 'region whose price factor holds; empty removes it',

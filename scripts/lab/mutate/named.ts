@@ -597,8 +597,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'what open requests may cost exceeds the balance',
       'server/billing/balances/account.ts',
-      'const available = Math.floor(total * overcommit) - maxOverall;',
-      'const available = Math.floor(total * overcommit) - reserved;',
+      'total + this.allowance(share) - maxOverall;',
+      'total + this.allowance(share) - reserved;',
       'relay/balances',
     ],
     [
@@ -616,10 +616,10 @@ export const namedMutants: readonly NamedMutant[] = [
       'relay/cover',
     ],
     [
-      'a user with overrun is overcommitted',
-      'server/relay/admission/reserve.ts',
-      'overcommit === 1 || reservation.account.overrun() >= overrunLine',
-      'overcommit === 1 || overrunLine < 0',
+      'a user with overrun has an allowance',
+      'server/billing/balances/allowance.ts',
+      'overrun > 0 || most <= 0',
+      'most <= 0',
       'relay/cover',
     ],
   ]),

@@ -8,6 +8,7 @@ import { nextPeriod, type Period, periodStart } from '../../contract/period.ts';
 import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
+import { type AllowanceShare, allowanceOf, noAllowance } from './allowance.ts';
 import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
@@ -29,8 +30,8 @@ export interface ReserveOptions {
   readonly budget?: number;
   /** Of the key; absent or null = no budget bounds it. */
   readonly limits?: TokenLimits | null;
-  /** With 1, the default, all that open requests may cost together stays within the balance. */
-  readonly overcommit?: number;
+  /** How far all that the user's open requests may cost together goes beyond the balance; default: not at all. */
+  readonly share?: AllowanceShare;
   /** The balance is left alone; the key's limit is not. */
   readonly selfUse?: boolean;
   readonly open?: OpenRequest;
@@ -160,37 +161,38 @@ export class Account implements Owner {
   }
 
   /** The most that a request may cost to be admitted now. Exact under the lock, a hint without it. */
-  availableWith(overcommit: number, selfUse: boolean): number {
+  availableWith(share: AllowanceShare, selfUse: boolean): number {
     const { balance, key } = this;
     if (!this.maySpend(selfUse)) return 0;
-    const own = selfUse
-      ? unbounded
-      : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit) - (balance[UserSlot.maxCost] ?? 0);
+    const total = balance[UserSlot.balance] ?? 0;
+    const own = selfUse ? unbounded : total <= 0 ? 0 : total + this.allowance(share) - (balance[UserSlot.maxCost] ?? 0);
     const ofKey =
       this.token === 0 || key[KeySlot.unlimited] === 1
         ? unbounded
-        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit) - (key[KeySlot.maxCost] ?? 0);
+        : (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0) - (key[KeySlot.maxCost] ?? 0);
     return Math.max(0, Math.min(own, ofKey));
   }
 
   /** The same of the balance alone, whatever the key may use; also what could be held. */
-  availableOfBalance(overcommit: number, selfUse: boolean): number {
+  availableOfBalance(share: AllowanceShare, selfUse: boolean): number {
     if (!this.maySpend(selfUse)) return 0;
     if (selfUse) return unbounded;
     const total = this.balance[UserSlot.balance] ?? 0;
     const held = total - (this.balance[UserSlot.held] ?? 0);
-    return Math.max(0, Math.min(held, Math.floor(total * overcommit) - (this.balance[UserSlot.maxCost] ?? 0)));
+    const all = total <= 0 ? 0 : total + this.allowance(share) - (this.balance[UserSlot.maxCost] ?? 0);
+    return Math.max(0, Math.min(held, all));
   }
 
   /** What a request could hold if no other request held anything; on one of several machines, of what this one has leased. Exact under the lock, a hint without it. */
-  availableUnheld(overcommit: number, selfUse: boolean, limits: TokenLimits | null): number {
+  availableUnheld(share: AllowanceShare, selfUse: boolean, limits: TokenLimits | null): number {
     const { balance, key } = this;
     if (!this.maySpend(selfUse)) return 0;
-    const own = selfUse ? unbounded : Math.floor((balance[UserSlot.balance] ?? 0) * overcommit);
+    const total = balance[UserSlot.balance] ?? 0;
+    const own = selfUse ? unbounded : total <= 0 ? 0 : total + this.allowance(share);
     const ofKey =
       this.token === 0 || key[KeySlot.unlimited] === 1
         ? unbounded
-        : Math.floor(((key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0)) * overcommit);
+        : (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
     return Math.max(0, Math.min(own, ofKey, this.budgetBeyond(limits, 0)));
   }
 
@@ -340,6 +342,12 @@ export class Account implements Owner {
     return this.balance[UserSlot.paidIn] ?? 0;
   }
 
+  /** How far the user's open requests may go beyond the balance now. Exact under the lock, a hint without it. */
+  allowance({ most, nodes }: AllowanceShare): number {
+    if (most === 0) return 0;
+    return allowanceOf({ most, nodes, paidIn: this.paidIn(), overrun: this.overrun() });
+  }
+
   private budgetBeyond(limits: TokenLimits | null, held: number): number {
     if (!this.hasBudget(limits)) return Number.POSITIVE_INFINITY;
     const { dayBudget, monthBudget } = limits;
@@ -373,7 +381,15 @@ export class Account implements Owner {
 
   /** Under the lock. */
   private take(amount: number, options: ReserveOptions): ReserveResult {
-    const { max = amount, budget = 0, limits = null, overcommit = 1, selfUse = false, open = noRow, epoch } = options;
+    const {
+      max = amount,
+      budget = 0,
+      limits = null,
+      share = noAllowance,
+      selfUse = false,
+      open = noRow,
+      epoch,
+    } = options;
     const { memory, balance, key, token, nodeLease } = this;
     if (this.user === 0 || balance[UserSlot.gone] === 1) return rejected('user', 0);
     if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
@@ -385,7 +401,7 @@ export class Account implements Owner {
         const left = (key[KeySlot.limit] ?? 0) - (key[KeySlot.used] ?? 0);
         const room = left - (key[KeySlot.held] ?? 0);
         if (room < amount) return rejected('token', room);
-        const available = Math.floor(left * overcommit) - (key[KeySlot.maxCost] ?? 0);
+        const available = left - (key[KeySlot.maxCost] ?? 0);
         if (max > 0 && available < max) return rejected('token', available);
       }
     }
@@ -394,7 +410,7 @@ export class Account implements Owner {
       const reserved = balance[UserSlot.held] ?? 0;
       const maxOverall = balance[UserSlot.maxCost] ?? 0;
       if (total - reserved < amount || (amount > 0 && total <= 0)) return rejected('user', total - reserved);
-      const available = Math.floor(total * overcommit) - maxOverall;
+      const available = total <= 0 ? 0 : total + this.allowance(share) - maxOverall;
       if (max > 0 && available < max) return rejected('user', available);
       memory.note(this.user, userMoney);
       balance[UserSlot.held] = reserved + amount;

@@ -16,6 +16,11 @@ export interface AllowanceTerms {
   readonly nodes: number;
 }
 
+/** What is the same for all users of this machine. */
+export type AllowanceShare = Pick<AllowanceTerms, 'most' | 'nodes'>;
+/** Everybody holds exactly. */
+export const noAllowance: AllowanceShare = { most: 0, nodes: 1 };
+
 /** What may be missing for a user's open requests on this machine. Who owes holds exactly, until it is paid back. */
 export function allowanceOf({ most, paidIn, overrun, nodes }: AllowanceTerms): number {
   if (overrun > 0 || most <= 0) return 0;

@@ -1,5 +1,5 @@
 /** Kept for clients that still ask for them. */
-import { integer, link } from '../option-kinds.ts';
+import { decimal, integer, link } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const legacyOptions = {
@@ -22,6 +22,22 @@ export const legacyOptions = {
     help: { zh: '在站点状态中公布，供旧版客户端使用。', en: "Part of the site's status, for older clients." },
     role: 100,
     publicAs: 'chat_link2',
+  }),
+  HoldOvercommit: option({
+    kind: decimal(1, 100),
+    fallback: '1',
+    tab: 'legacy',
+    panel: 'legacy',
+    label: { zh: '预扣超额倍数（旧版）', en: 'Reservation overcommit (older builds)' },
+    help: { zh: '由 HoldAllowance 取代，本版本不使用。', en: 'HoldAllowance takes its place; not used here.' },
+  }),
+  OverrunLine: option({
+    kind: integer(0),
+    fallback: '500000',
+    tab: 'legacy',
+    panel: 'legacy',
+    label: { zh: '未付超支上限（旧版）', en: 'Unpaid overrun that ends it (older builds)' },
+    help: { zh: '由 HoldAllowance 取代，本版本不使用。', en: 'HoldAllowance takes its place; not used here.' },
   }),
   FileUploadPermission: option({
     kind: integer(0),

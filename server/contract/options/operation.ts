@@ -367,30 +367,19 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '请求预扣额度（Tokens）', en: 'Tokens a stream holds ahead' },
     help: {
-      zh: '超额预扣时，流式回答按此 Token 数提前预扣，至少 4096。',
-      en: 'Output tokens a stream holds ahead where holds are overcommitted; at least 4,096.',
+      zh: '用户有预扣宽限时，流式回答按此 Token 数提前预扣，至少 4096。',
+      en: 'Output tokens a stream holds ahead of users who have an allowance; at least 4,096.',
     },
   }),
-  HoldOvercommit: option({
-    kind: decimal(1, 100),
-    fallback: '1',
-    tab: 'operation',
-    panel: 'quota',
-    label: { zh: '预扣超额倍数', en: 'Reservation overcommit' },
-    help: {
-      zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
-      en: 'Requests may reserve up to this many times a balance. 1 is exact; 4 suits prepaid users. Most to lose: (n - 1) times.',
-    },
-  }),
-  OverrunLine: option({
+  HoldAllowance: option({
     kind: integer(0),
-    fallback: '500000',
+    fallback: '1000000',
     tab: 'operation',
     panel: 'quota',
-    label: { zh: '未付超支上限', en: 'Unpaid overrun that ends it' },
+    label: { zh: '预扣宽限额度', en: 'Allowance for reservations' },
     help: {
-      zh: '用户尚未补回的超支达到此额度后，不再享受超额倍数。',
-      en: 'Who owes this much quota of overrun is not overcommitted any more.',
+      zh: '用户进行中请求的最高费用之和最多超出余额这么多，且不超过其累计充值；赠送不计，欠有超支时没有宽限。0 为精确预扣。',
+      en: 'Open requests may cost this much quota more than the balance, and no more than the user ever paid in. 0: exact.',
     },
   }),
   QuotaForInviter: option({

@@ -19,3 +19,14 @@ const searchers: ReadonlySet<string> = new Set(['openai', 'anthropic']);
 
 /** @param baseUrl that the operator gave the channel; '' = the provider's own. */
 export const limitsSearches = ({ slug }: Provider, baseUrl: string): boolean => baseUrl === '' && searchers.has(slug);
+
+/**
+ * Whether what an upstream reports of its usage is evidence. It settles what a response costs in any case; as evidence it lets the
+ * next request hold less than it may cost.
+ * @param baseUrl that the operator gave the channel; '' = the provider's own. @param chosen by the operator; else the provider's own address over TLS is trusted.
+ */
+export function trustsUsage(provider: Provider, baseUrl: string, chosen: unknown): boolean {
+  if (typeof chosen === 'boolean') return chosen;
+  const own = provider.baseUrl.replace(/\/+$/, '');
+  return own.startsWith('https://') && (baseUrl === '' || baseUrl.replace(/\/+$/, '') === own);
+}

@@ -51,21 +51,27 @@ export const leastThought = ({ thought, thoughtMember }: AnswerLimit): number =>
 /**
  * The same request with a limit that can be paid for: what half of the free quota affords, so that the next request finds
  * some as well; down to the shortest answer of worth.
+ * @param available quota the request may cost at most. @param held what it is likely to cost, and quota for that; null = all is held.
  * @returns null when no limit can be written, or not enough is left for an answer.
  */
 export function shorten(
   parsed: ParsedRequest,
   plan: Plan,
   available: number,
+  held: { readonly estimate: Estimate; readonly available: number } | null = null,
 ): { readonly parsed: ParsedRequest; readonly plan: Plan } | null {
   const { estimate } = plan;
   const { answer } = estimate;
   if (answer === null) return null;
   const min = minWorth(estimate, parsed.body);
   const least = leastThought(answer);
-  if (reserveFor(estimate, (min + least) * answer.choices) > available) return null;
+  const shortest = (min + least) * answer.choices;
+  if (reserveFor(estimate, shortest) > available) return null;
+  if (held !== null && reserveFor(held.estimate, shortest) > held.available) return null;
   const requested = answer.model.known ? Math.min(answer.tokens, answer.model.output) : answer.tokens;
-  const half = Math.floor(affordableOutput(estimate, available / 2) / answer.choices);
+  const most = affordableOutput(estimate, available / 2);
+  const mostHeld = held === null ? most : affordableOutput(held.estimate, held.available / 2);
+  const half = Math.floor(Math.min(most, mostHeld) / answer.choices);
   const thought = Math.min(answer.thought, Math.max(least, Math.min(Math.floor(half / 2), half - min)));
   const limit = Math.max(min, Math.min(half - thought, requested));
   const { route } = plan;

@@ -6,7 +6,7 @@
  */
 
 /** Where nothing is known. No model is taken to make more, for beyond it the most that a request may cost is exact. */
-const mostPerCounted = 1.5;
+export const mostPerCounted = 1.5;
 const leastAnswers = 200;
 const leastUsers = 5;
 const percentile = 0.999;

@@ -83,7 +83,6 @@ export function makePlan(
     reserveAmount: size.reserveAmount,
     max: size.reserveAmount,
     reserved: size.maxTokens,
-    overcommit: 1,
     selfUse: isFreeSelfUse(settings, principal),
     ownerId: user.id,
     conversation,
@@ -230,8 +229,6 @@ export interface Plan {
   readonly estimate: Estimate;
   /** Output tokens that are held for. */
   readonly reserved: number;
-  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
-  readonly overcommit: number;
   /** Paid by the house. */
   readonly selfUse: boolean;
   /** As usual text has them; the bound of the hold is larger. */

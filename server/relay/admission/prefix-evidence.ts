@@ -37,6 +37,8 @@ export interface Origin {
 export interface ReportedCache {
   /** Read and written together. */
   readonly tokens: number;
+  /** All of the prompt: the most that any beginning of it has. */
+  readonly all: number;
   /** When the turn was sent: by the monotonic clock. */
   readonly sentMs: number;
   /** How long the shortest-lived part of it stays. */
@@ -51,10 +53,22 @@ interface Point {
   readonly behind: number;
 }
 
+/** What is known of a prompt's beginning. */
+export interface Proven {
+  /** Tokens that the provider still has, at least. */
+  readonly read: number;
+  /** Tokens of the beginning, at most. */
+  readonly most: number;
+  /** Parts of the prompt that the beginning has. */
+  readonly parts: number;
+}
+
 interface Turn {
   /** The longest first. */
   readonly points: readonly Point[];
   readonly tokens: number;
+  /** Of the beginning up to any of the points, at most. */
+  readonly most: number;
   readonly untilMs: number;
 }
 
@@ -84,19 +98,25 @@ export class PrefixEvidence {
     return this.turns.size;
   }
 
-  /** @returns tokens of the prompt's beginning that the provider still has, as far as is proven. Reads no text where nothing is known. */
-  tokensRead(origin: Origin, opening: Opening): number {
+  /** @returns what of the prompt's beginning the provider still has, as far as is proven; null = nothing. Reads no text where nothing is known. */
+  proven(origin: Origin, opening: Opening): Proven | null {
     const turns = this.turns.get(keyOf(origin));
-    if (turns === undefined) return 0;
+    if (turns === undefined) return null;
     const now = this.now() + marginMs;
     const living = turns.filter(({ untilMs }) => untilMs > now);
-    if (living.length === 0) return 0;
+    if (living.length === 0) return null;
     const hashes = hashesAt(opening, countsIn(living));
-    return living.reduce((most, turn) => Math.max(most, provenBy(turn, hashes, opening.marks)), 0);
+    let best: Proven | null = null;
+    for (const turn of living) {
+      const proven = provenBy(turn, hashes, opening.marks);
+      if (proven !== null && proven.read > (best?.read ?? 0)) best = proven;
+    }
+    return best;
   }
 
   /** A turn was answered, and its upstream is trusted. What it refutes is forgotten. */
-  answered(origin: Origin, opening: Opening, { tokens, sentMs, lifeMs }: ReportedCache): void {
+  answered(origin: Origin, opening: Opening, reported: ReportedCache): void {
+    const { tokens, sentMs, lifeMs } = reported;
     const key = keyOf(origin);
     const known = this.turns.get(key) ?? [];
     const now = this.now();
@@ -104,10 +124,12 @@ export class PrefixEvidence {
     const hashes = hashesAt(opening, new Set([...own, ...countsIn(known)]));
     const kept = known.filter(
       // A turn that this one goes on from is part of it.
-      (turn) => turn.untilMs > now && !isPartOf(turn, hashes, own) && provenBy(turn, hashes, opening.marks) <= tokens,
+      (turn) =>
+        turn.untilMs > now &&
+        !isPartOf(turn, hashes, own) &&
+        (provenBy(turn, hashes, opening.marks)?.read ?? 0) <= tokens,
     );
-    if (tokens > 0 && own.length > 0 && sentMs + lifeMs > now)
-      kept.push(turnOf(opening, own, hashes, { tokens, sentMs, lifeMs }));
+    if (tokens > 0 && own.length > 0 && sentMs + lifeMs > now) kept.push(turnOf(opening, own, hashes, reported));
     this.turns.delete(key);
     if (kept.length === 0) return;
     this.turns.set(key, kept.slice(-turnsOfConversation));
@@ -137,10 +159,10 @@ function cachedCounts({ parts: { length }, marks }: Opening): readonly number[] 
 }
 
 function turnOf(
-  { parts }: Opening,
+  { parts, marks }: Opening,
   counts: readonly number[],
   hashes: ReadonlyMap<number, string>,
-  { tokens, sentMs, lifeMs }: ReportedCache,
+  { tokens, all, sentMs, lifeMs }: ReportedCache,
 ): Turn {
   let behind = 0;
   let end = counts[0] ?? 0;
@@ -148,7 +170,8 @@ function turnOf(
     while (end > count) behind += parts[--end]?.most ?? 0;
     return { count, hash: hashes.get(count) ?? '', behind };
   });
-  return { points, tokens, untilMs: sentMs + lifeMs };
+  // A provider that is asked has all up to the last mark; one that is not may report less than that.
+  return { points, tokens, most: marks === null ? all : tokens, untilMs: sentMs + lifeMs };
 }
 
 const isSame = ({ count, hash }: Point, hashes: ReadonlyMap<number, string>): boolean => hashes.get(count) === hash;
@@ -160,11 +183,12 @@ const isPartOf = (
   [longest = -1]: readonly number[],
 ): boolean => whole !== undefined && whole.count <= longest && isSame(whole, hashes);
 
-/** Tokens that a prompt with these hashes has in common with the turn, where its provider looks for them. */
-function provenBy({ points, tokens }: Turn, hashes: ReadonlyMap<number, string>, marks: Opening['marks']): number {
+/** What a prompt with these hashes has in common with the turn, where its provider looks for it. */
+function provenBy({ points, tokens, most }: Turn, hashes: ReadonlyMap<number, string>, marks: Opening['marks']) {
   for (const point of points)
-    if (isSame(point, hashes) && isInReach(point, marks)) return Math.max(0, tokens - point.behind);
-  return 0;
+    if (isSame(point, hashes) && isInReach(point, marks))
+      return { read: Math.max(0, tokens - point.behind), most, parts: point.count };
+  return null;
 }
 
 const isInReach = ({ count }: Point, marks: Opening['marks']): boolean =>

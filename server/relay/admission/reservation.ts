@@ -1,6 +1,7 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
 import type { Account, ReserveRefusal, ReserveResult } from '../../billing/balances/account.ts';
+import { type AllowanceShare, noAllowance } from '../../billing/balances/allowance.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import {
@@ -40,6 +41,7 @@ import { type AttemptSummary, attemptSummary, type UpstreamFailure } from '../sh
 import { shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
+import type { Likely, PromptCounts } from './evidence.ts';
 import { type LeaseClient, type Lessee, lesseeOf, whenReserved } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
 import { type Estimate, reserveFor } from './meter.ts';
@@ -83,6 +85,8 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** A settlement whose amount is known once the money has moved. */
 type Settlement = Writable<Omit<Settle, 'log'>> & { readonly log: Writable<LogEntry> | null };
 
+/** A hold that grows takes this part of what there is at once: others that run beside it grow as well. */
+export const smallShare = 1 / 16;
 /** What the provider channels' tests are called in a log row. */
 const testLabel = storedText('channelTest');
 /** Not worth a word in a log row. */
@@ -152,10 +156,13 @@ export class Reservation {
   private held: number;
   private maxCost: number;
   private coveredTokens: number;
-  private times = 1;
-  private isStaged = false;
+  private allowanceShare = noAllowance;
   private isGrowing = false;
-  private isCounted = false;
+  private promptCounts: PromptCounts | null = null;
+  /** By evidence; null = there is none, or what it may cost at most is held by now. */
+  private likelyCost: Likely | null = null;
+  /** When the attempt under way was sent: by the monotonic clock. */
+  private attemptMs = 0;
   /** For recovery when this thread ends. */
   private open: OpenRequest = noRow;
   /** Number of the node's lease under which it was let in; 0 = nothing is leased. */
@@ -237,14 +244,19 @@ export class Reservation {
     return this.coveredTokens;
   }
 
-  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
-  get overcommit(): number {
-    return this.times;
+  /** How far all that open requests may cost goes beyond the balance. */
+  get share(): AllowanceShare {
+    return this.allowanceShare;
+  }
+
+  /** What it will cost by evidence: less than `max`; null = all of that is held. */
+  get likely(): Likely | null {
+    return this.likelyCost;
   }
 
   /** What is held may grow with what is delivered. */
   get staged(): boolean {
-    return this.isStaged;
+    return this.likelyCost?.mayGrow === true;
   }
 
   /** Begins with less than it may cost at most: the hold grows ahead of what is delivered. */
@@ -254,7 +266,22 @@ export class Reservation {
 
   /** The prompt was counted since it was planned. */
   get counted(): boolean {
-    return this.isCounted;
+    return this.promptCounts !== null;
+  }
+
+  /** null = the prompt was not counted. */
+  get counts(): PromptCounts | null {
+    return this.promptCounts;
+  }
+
+  /** When the attempt under way was sent: by the monotonic clock. */
+  get sentMs(): number {
+    return this.attemptMs;
+  }
+
+  /** Bytes of the upstream's response; 0 = they were not counted. */
+  get responseBytes(): number {
+    return this.receivedBytes;
   }
 
   /** Items of the answer that was made here, which its client may name later; null = none can be named. */
@@ -282,10 +309,14 @@ export class Reservation {
     return this.finished !== null;
   }
 
-  /** @param overcommit how often all that open requests may cost must fit into the balance. @param staged what is held may grow with what is delivered. */
-  reserveUnder(overcommit: number, staged: boolean): void {
-    this.times = overcommit;
-    this.isStaged = staged;
+  /** @param share how far all that open requests may cost goes beyond the balance. */
+  reserveUnder(share: AllowanceShare): void {
+    this.allowanceShare = share;
+  }
+
+  /** Before anything is held. @param likely null = there is no evidence. */
+  expect(likely: Likely | null): void {
+    this.likelyCost = likely;
   }
 
   /** From the beginning, before anything is held. */
@@ -296,7 +327,16 @@ export class Reservation {
     this.maxCost = plan.max;
     this.coveredTokens = plan.reserved;
     this.isGrowing = false;
-    this.isCounted = false;
+    this.promptCounts = null;
+    this.likelyCost = null;
+  }
+
+  /** With a shorter answer: what was counted stays. */
+  planShorter(parsed: ParsedRequest, plan: Plan, likely: Likely | null): void {
+    const { promptCounts } = this;
+    this.planAgain(parsed, plan);
+    this.promptCounts = promptCounts;
+    this.likelyCost = likely;
   }
 
   /**
@@ -305,14 +345,14 @@ export class Reservation {
    */
   async retarget({ parsed, principal, plan }: ChainTargetRequest): Promise<boolean> {
     // A stream that held a part of what it may cost holds all of it from here on: it was not let in for this target.
-    if ((await this.coverTarget(plan.max)) !== null || !(this.free || this.reserveUpTo(plan.max))) return false;
+    if ((await this.coverTarget(plan.max, null)) !== null || !(this.free || this.reserveUpTo(plan.max))) return false;
     if (this.finished !== null) return false;
     this.currentRequest = parsed;
     this.currentPrincipal = principal;
     this.currentPlan = plan;
     this.coveredTokens = plan.estimate.maxTokens;
     this.isGrowing = false;
-    this.isCounted = false;
+    this.promptCounts = null;
     const { promptTokens, selfUse } = plan;
     const { model, stream: streams } = parsed;
     const { group } = principal;
@@ -321,8 +361,8 @@ export class Reservation {
   }
 
   /** The prompt was counted: before anything is held, it may cost less. */
-  recount(estimate: Estimate): void {
-    this.isCounted = true;
+  recount(estimate: Estimate, counts: PromptCounts): void {
+    this.promptCounts = counts;
     if (estimate.reserveAmount >= this.maxCost) return;
     this.currentPlan = { ...this.currentPlan, estimate };
     this.held = estimate.reserveAmount;
@@ -334,24 +374,25 @@ export class Reservation {
     this.held = amount;
     this.maxCost = amount;
     this.coveredTokens = this.currentPlan.estimate.maxTokens;
+    this.likelyCost = null;
   }
 
   /** Begins with a hold for so many output tokens. */
   startWith(outputTokens: number, quota: number): void {
     this.coveredTokens = outputTokens;
     this.held = quota;
-    this.isGrowing = quota !== this.maxCost;
+    this.isGrowing = this.staged && quota !== this.maxCost;
   }
 
   /** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted, storage_unavailable. */
   take(): void {
-    const { core, principal, admission, maxCost: max, times: overcommit, account } = this;
+    const { core, principal, admission, maxCost: max, share, account } = this;
     const { promptTokens, estimate, selfUse } = this.currentPlan;
     this.open = this.openRow();
     try {
       admission.reserve({ tokens: promptTokens, output: estimate.maxTokens });
       const limits = principal.token?.limits ?? null;
-      this.hold = account.reserve(this.held, { max, budget: max, limits, overcommit, selfUse, open: this.open });
+      this.hold = account.reserve(this.held, { max, budget: max, limits, share, selfUse, open: this.open });
       if (this.hold.ok) return;
       admission.release();
       throw this.refusal(this.hold);
@@ -368,24 +409,37 @@ export class Reservation {
 
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean {
-    const { estimate } = this.plan;
-    return this.reserveUpTo(Math.min(this.maxCost, reserveFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
+    return this.reserveUpTo(this.quotaFor(outputTokens));
+  }
+
+  /** Whether a hold for so many output tokens takes but a small part of what there is. */
+  hasPlentyFor(outputTokens: number): boolean {
+    return this.quotaFor(outputTokens) - this.held <= this.available() * smallShare;
   }
 
   /**
-   * Before an attempt at a target that may cost more than what the request was let in with: holds for all of it, and asks for what
-   * lies on other machines. Nothing is given back where a target costs less.
-   * @param max quota that the request may cost at most there.
+   * Before an attempt at a target that may cost more than what the request was let in with, or than what evidence says of another
+   * one: holds for all of it, and asks for what lies on other machines. Nothing is given back where a target costs less.
+   * @param max quota that the request may cost at most there. @param target of which there may be evidence; null = it is sent otherwise.
    * @returns null = it is covered; else why it is not, and nothing has changed.
    */
-  coverTarget(max: number): AppError | null | Promise<AppError | null> {
-    if (this.free || max <= this.maxCost || this.reserveUpTo(max)) return null;
-    if (this.core.leaseClient === null) return this.uncovered(max);
+  coverTarget(
+    max: number,
+    target: { readonly channel: ChannelSnapshot; readonly key: string } | null,
+  ): AppError | null | Promise<AppError | null> {
+    if (this.free) return null;
+    const { likelyCost: likely, maxCost } = this;
+    if (likely === null && max <= maxCost) return null;
+    const isProven = target !== null && likely?.channel === target.channel && likely.key === target.key;
+    if (isProven && max <= maxCost) return null;
+    const total = Math.max(max, maxCost);
+    if (this.reserveAll(total)) return null;
+    if (this.core.leaseClient === null) return this.uncovered(total);
     return whenReserved(
-      () => this.reserveUpTo(max),
+      () => this.reserveAll(total),
       () => this.ensureLease(),
     ).then(
-      (isCovered) => (isCovered ? null : this.uncovered(max)),
+      (isCovered) => (isCovered ? null : this.uncovered(total)),
       (error: unknown) => {
         if (error instanceof AppError) return error;
         throw error;
@@ -393,9 +447,23 @@ export class Reservation {
     );
   }
 
+  /** @param nowMs by the monotonic clock. */
+  sent(nowMs: number): void {
+    this.attemptMs = nowMs;
+  }
+
+  /** Tokens of the prompt as they are likely to be billed: of usual text, without what evidence says to be read from a cache. */
+  get likelyPrompt(): Pick<Usage, 'input' | 'cacheRead'> {
+    const all = Math.ceil(this.plan.promptTokens);
+    const cacheRead = Math.min(all, this.likelyCost?.size.cached ?? 0);
+    return { input: all - cacheRead, cacheRead };
+  }
+
   /** The target is not tried: for the trace and the log row. */
   noteSkipped({ id, name }: ChannelSnapshot, max: number, error: AppError): void {
     this.skippedTargets ??= [];
+    // The list of channels may go round.
+    if (this.skippedTargets.some(({ channelId }) => channelId === id)) return;
     this.skippedTargets.push({ channelId: id, name, max, error });
   }
 
@@ -596,6 +664,11 @@ export class Reservation {
     this.core.report(error, this.parsed.requestId);
   };
 
+  private quotaFor(outputTokens: number): number {
+    const size = this.likelyCost?.size ?? this.plan.estimate;
+    return Math.min(this.maxCost, reserveFor(size, Math.min(outputTokens, size.maxTokens)));
+  }
+
   private lessee(): Lessee {
     return lesseeOf(this.principal, this.plan.selfUse);
   }
@@ -651,8 +724,15 @@ export class Reservation {
     });
   }
 
+  /** From here on no evidence counts. */
+  private reserveAll(total: number): boolean {
+    if (!this.reserveUpTo(total)) return false;
+    this.likelyCost = null;
+    return true;
+  }
+
   private reserveUpTo(total: number): boolean {
-    const { core, principal, plan, open, epoch, times: overcommit } = this;
+    const { core, principal, plan, open, epoch, share } = this;
     const more = total - this.held;
     if (more <= 0) return true;
     this.refusedAmount = 0;
@@ -661,7 +741,7 @@ export class Reservation {
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.maxCost);
     const limits = beyond === 0 ? null : (principal.token?.limits ?? null);
-    const options = { max: beyond, budget: beyond, limits, overcommit, selfUse: plan.selfUse, open, epoch };
+    const options = { max: beyond, budget: beyond, limits, share, selfUse: plan.selfUse, open, epoch };
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
       // Of all that is there for the request, what it holds is a part.

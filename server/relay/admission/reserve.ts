@@ -1,13 +1,14 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
+import { noAllowance } from '../../billing/balances/allowance.ts';
 import { AppError } from '../../contract/errors.ts';
-import { Feature } from '../../routing/features.ts';
-import { requestsThinking } from '../../routing/offers.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/quota-numbers.ts';
+import type { RelayState } from '../state/state.ts';
 import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import type { Evidence, Likely } from './evidence.ts';
 import { checkStorage } from './gate.ts';
 import {
   elsewhere,
@@ -22,12 +23,14 @@ import type { Limits } from './limits.ts';
 import { type Estimate, estimate, reserveFor } from './meter.ts';
 import type { Lack } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
-import type { Reservation, ReservationCore } from './reservation.ts';
+import { type Reservation, type ReservationCore, smallShare } from './reservation.ts';
 import { fewestSearches, withFewerSearches } from './search-limit.ts';
 
 export interface ReserveCore extends ReservationCore {
+  readonly state: Pick<RelayState, 'settings' | 'nodes'>;
   readonly limits: Limits;
   readonly counter: TokenCounter;
+  readonly evidence: Evidence;
   readonly planDeps: PlanDeps;
   readonly authorize: Pick<Authorize, 'allowModel'>;
   /** Milliseconds of a monotonic clock. */
@@ -68,13 +71,24 @@ type Shortens = 'no' | 'unlessHeld' | 'yes';
  * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
  */
 export function reserve(core: ReserveCore, reservation: Reservation): void | Promise<void> {
-  const { overcommit, overrunLine } = reservation.plan.settings;
-  const exact = overcommit === 1 || reservation.account.overrun() >= overrunLine;
-  const times = exact ? 1 : overcommit;
-  reservation.reserveUnder(times, times > 1 && mayGrow(reservation));
+  const { allowance } = reservation.plan.settings;
+  const share = allowance === 0 ? noAllowance : { most: allowance, nodes: core.state.nodes().recent };
+  reservation.reserveUnder(share);
+  findEvidence(core, reservation);
   const { plan, admission } = reservation;
   const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
   return counted === null ? reserveHere(core, reservation) : counted.then(() => reserveHere(core, reservation));
+}
+
+/** All that the request may cost is so much of what there is that it matters whether less can be held. */
+export function isTight({ account, plan, share }: Reservation): boolean {
+  return account.allowance(share) > 0 && plan.max * plenty > account.available(plan.selfUse);
+}
+
+/** What the request will cost by evidence. It reads the prompt: never under the lock. */
+function findEvidence(core: ReserveCore, reservation: Reservation): void {
+  if (isTight(reservation)) reservation.expect(core.evidence.likely(reservation));
+  else reservation.expect(null);
 }
 
 function reserveHere(core: ReserveCore, reservation: Reservation): void | Promise<void> {
@@ -128,9 +142,14 @@ const askAgainMs = 200;
 /** No request is refused or shortened because balance lies on other nodes that can still lend it, or that comes free there or here. */
 async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, reservation: Reservation): Promise<void> {
   const { principal, parsed, plan, account } = reservation;
-  // What is leased counts as often in what requests may cost together, and once in what they hold.
-  const times = reservation.staged ? reservation.overcommit : 1;
-  const available = () => Math.floor(availableBalance(reservation) / times);
+  // What it begins with must lie here, whatever all of it may cost.
+  const available = () =>
+    reservation.likely !== null
+      ? Math.min(
+          availableBalance(reservation),
+          account.available(plan.selfUse) + reservation.max - leastFor(reservation),
+        )
+      : availableBalance(reservation);
   const lessee = lesseeOf(principal, plan.selfUse);
   /** Milliseconds that the ledger took before it was waited in line: counting a prompt is no wait for money. */
   let askedMs = 0;
@@ -148,9 +167,10 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
     for (let leases = 1; leases < maxLeases; ) {
       if (turn === 'gone') throw clientGone(core, reservation);
       reservation.planAgain(parsed, plan);
+      findEvidence(core, reservation);
       if (turn !== 'late' || outcome === null) {
         const startMs = core.monoNow();
-        const asked = leaseClient.acquire(lessee, Math.ceil(reservation.max / times), available);
+        const asked = leaseClient.acquire(lessee, reservation.max, available);
         const answer = place === null || turn === 'late' ? await asked : await place.within(asked);
         outcome = answer ?? outcome ?? 'elsewhere';
         askedMs += core.monoNow() - startMs;
@@ -181,12 +201,14 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
 /** Budgets of a period are part of what is leased of the key: of them only what this machine's requests hold is known. */
 const unheldOn = (
   leaseClient: LeaseClient,
-  { principal, plan, account, staged, overcommit }: Reservation,
+  { principal, plan, account, likely, share }: Reservation,
   outcome: LeaseOutcome,
 ): number | Promise<number> =>
   outcome === 'exhausted' || outcome === 'token-exhausted'
-    ? leaseClient.total(lesseeOf(principal, plan.selfUse)).then((all) => (staged ? Math.floor(all * overcommit) : all))
-    : account.availableUnheld(staged ? overcommit : 1, plan.selfUse, null);
+    ? leaseClient
+        .total(lesseeOf(principal, plan.selfUse))
+        .then((all) => (likely !== null && all > 0 ? all + account.allowance(share) : all))
+    : account.availableUnheld(likely === null ? noAllowance : share, plan.selfUse, null);
 
 /** Nobody reads it. */
 const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>
@@ -203,33 +225,50 @@ function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: 
   const available = availableFor(reservation);
   const isAffordable = reservation.max <= available;
   const isStartable = canStart(reservation);
-  if (!(isAffordable && isStartable) && !reservation.counted) {
+  // Where the attempt goes elsewhere, all of it is held.
+  const isCovered = isStartable && reservation.max <= reservation.account.available(plan.selfUse);
+  if (!(isAffordable && isCovered) && !reservation.counted) {
     const { texts, objects } = parsed.prompt;
     const countable = texts.length + objects.length > 0 && plan.estimate.promptTokens > 1;
     const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(reservation) > available;
-    if (countable && (tight || !isStartable)) return 'uncounted';
+    if (countable && (tight || !isCovered)) return 'uncounted';
   }
-  if (!isAffordable) return reserveLess(core, reservation, available, shortens);
+  // What cannot grow begins with all that it is likely to cost: the answer is made shorter where that is too much.
+  if (!isAffordable || !(isStartable || reservation.staged)) return reserveLess(core, reservation, available, shortens);
   if (!isStartable && shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation)))
     return false;
   reserveNow(core, reservation);
   return true;
 }
 
-/** A stream that may cost more than there is begins with what there is. */
-const canStart = ({ staged, account, plan, max, parsed }: Reservation): boolean =>
-  !staged || leastOf(plan.estimate, max, parsed) <= account.available(plan.selfUse);
+/** What may cost more than there is begins with what it is likely to cost. */
+const canStart = (reservation: Reservation): boolean =>
+  reservation.likely === null || leastFor(reservation) <= reservation.account.available(reservation.plan.selfUse);
+
+/** Quota that it begins with at least: a stream that grows with the shortest answer that is worth asking for. */
+const leastFor = (reservation: Reservation): number => {
+  const { likely, max, staged } = reservation;
+  return likely === null ? max : staged ? shortestOf(reservation) : likely.size.reserveAmount;
+};
+
+/** Likely quota of the shortest answer that is worth asking for. */
+const shortestOf = ({ likely, plan, max, parsed }: Reservation): number =>
+  leastOf(likely?.size ?? plan.estimate, max, parsed);
 
 async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): Promise<boolean> {
   const { parsed, plan } = reservation;
   const texts = countedTexts(parsed.prompt);
-  const tokens = sumOf(await core.counter.count(parsed.model, texts));
+  const rest = isTight(reservation) ? core.evidence.restOf(reservation) : null;
+  const all = await core.counter.count(parsed.model, rest === null ? texts : [...texts, rest]);
+  const tokens = sumOf(all.slice(0, texts.length));
   const counted =
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
-  reservation.recount(estimate(parsed, plan, counted));
+  reservation.recount(estimate(parsed, plan, counted), { all: tokens, rest: all[texts.length] ?? null });
+  findEvidence(core, reservation);
   return reservation.account.locked(() => {
     const available = availableFor(reservation);
-    if (reservation.max > available) return reserveLess(core, reservation, available, shortens);
+    if (reservation.max > available || !(canStart(reservation) || reservation.staged))
+      return reserveLess(core, reservation, available, shortens);
     reserveNow(core, reservation);
     return true;
   });
@@ -252,29 +291,53 @@ function isDecided(reservation: Reservation, available: number, unheld: number):
   if (max <= available) return canStart(reservation);
   if (max <= unheld) return false;
   const min = minFor(reservation);
-  return min > unheld || available >= Math.max(min, unheld * freeShare);
+  if (min > unheld) return true;
+  return available >= Math.max(min, unheld * freeShare) && canBegin(reservation);
 }
+
+/** Whether the shortest answer that is worth asking for is likely to be paid for. */
+const canBegin = (reservation: Reservation): boolean =>
+  reservation.likely === null || shortestOf(reservation) <= reservation.account.available(reservation.plan.selfUse);
 
 /** What a request waits for; null = nothing, as `isDecided` has it. */
 function lackOf(reservation: Reservation, unheld: number): Lack {
   if (isDecided(reservation, availableFor(reservation), unheld)) return null;
-  const { account, plan, max, overcommit, tokenId } = reservation;
-  return tokenId !== 0 && max <= account.availableOfBalance(overcommit, plan.selfUse) ? 'key' : 'balance';
+  const { account, plan, max, share, tokenId } = reservation;
+  return tokenId !== 0 && max <= account.availableOfBalance(share, plan.selfUse) ? 'key' : 'balance';
 }
 
 /** With the longest answer that can be paid for. @returns true. @throws AppError where none is worth asking for. */
 function reserveShorter(core: ReserveCore, reservation: Reservation, available: number): true {
   const { passThrough } = core.state.settings;
-  const shorter = passThrough ? null : shortened(reservation, available);
-  if (shorter === null) {
+  if (passThrough || !(shortenLikely(core, reservation, available) || shortenExactly(reservation))) {
     // The account or key with too little decides the error, which names the least that would do.
     const min = minFor(reservation);
-    reservation.require(!passThrough && min > available ? min : reservation.max);
-  } else {
-    reservation.planAgain(shorter.parsed, shorter.plan);
+    reservation.require(!passThrough && min > availableFor(reservation) ? min : reservation.max);
   }
   reserveNow(core, reservation);
   return true;
+}
+
+/** With all that it may cost held. @returns false where not even the shortest answer can be paid for so. */
+function shortenExactly(reservation: Reservation): boolean {
+  reservation.expect(null);
+  const shorter = shortened(reservation, availableFor(reservation));
+  if (shorter !== null) reservation.planShorter(shorter.parsed, shorter.plan, null);
+  return shorter !== null;
+}
+
+/** By evidence. @returns false where there is none, or none of a shorter one. */
+function shortenLikely(core: ReserveCore, reservation: Reservation, available: number): boolean {
+  const { likely, parsed, plan, account, staged } = reservation;
+  if (likely === null) return false;
+  const room = account.available(plan.selfUse);
+  const held = staged ? null : { estimate: likely.size, available: room };
+  const shorter = shorten(parsed, plan, available, held);
+  if (shorter === null) return false;
+  const shorterLikely = core.evidence.shortened(likely, parsed, shorter);
+  if (shorterLikely === null || (!staged && shorterLikely.size.reserveAmount > room)) return false;
+  reservation.planShorter(shorter.parsed, shorter.plan, shorterLikely);
+  return canStart(reservation);
 }
 
 /** @returns the same request with a shorter answer, and fewer searches where that is not enough; null = even that cannot be paid for. */
@@ -288,17 +351,26 @@ function shortened({ parsed, plan }: Reservation, available: number): Pick<Reser
 
 /** @throws AppError limit_tpm, token_budget_*, *_exhausted. */
 function reserveNow(core: ReserveCore, reservation: Reservation): void {
-  if (reservation.staged) reservePart(core, reservation);
+  const { likely } = reservation;
+  if (likely !== null) reserveLikely(core, reservation, likely);
   reservation.take();
 }
 
-/** Begins with a modest hold, unless there is plenty: then nothing has to be read along to see what it costs so far. */
-function reservePart(core: ReserveCore, reservation: Reservation): void {
-  const { account, plan, max } = reservation;
+/** Begins with less than it may cost, unless there is plenty: then nothing has to be read along to see what it costs so far. */
+function reserveLikely(core: ReserveCore, reservation: Reservation, { size }: Likely): void {
+  const { account, plan, max, staged } = reservation;
   const available = account.available(plan.selfUse);
   if (max * plenty <= available) return;
-  const { estimate: size } = plan;
-  const modest = Math.min(size.maxTokens, core.state.settings.aheadTokens * (size.answer?.choices ?? 1));
+  if (!staged) {
+    reservation.startWith(size.maxTokens, size.reserveAmount);
+    return;
+  }
+  const ahead = Math.min(size.maxTokens, core.state.settings.aheadTokens * (size.answer?.choices ?? 1));
+  // Answers that run together each begin with little where there is little.
+  const isLittle = reserveFor(size, ahead) > available * smallShare;
+  const modest = isLittle
+    ? Math.min(ahead, minWorth(size, reservation.parsed.body) * (size.answer?.choices ?? 1))
+    : ahead;
   const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
   // Nothing left to begin with: the balance refuses it.
@@ -307,9 +379,9 @@ function reservePart(core: ReserveCore, reservation: Reservation): void {
 }
 
 /** What a request may cost at most for the balance, and the key's limit, to let it in. */
-function availableBalance({ account, plan, overcommit, staged }: Reservation): number {
-  const spare = account.availableWith(overcommit, plan.selfUse);
-  return staged ? spare : Math.min(spare, account.available(plan.selfUse));
+function availableBalance({ account, plan, share, likely }: Reservation): number {
+  const spare = account.availableWith(share, plan.selfUse);
+  return likely !== null ? spare : Math.min(spare, account.available(plan.selfUse));
 }
 
 function availableFor(reservation: Reservation): number {
@@ -319,8 +391,8 @@ function availableFor(reservation: Reservation): number {
 }
 
 /** The same, if no other request held anything. */
-function unheldFor({ account, plan, principal, staged, overcommit }: Reservation): number {
-  return account.availableUnheld(staged ? overcommit : 1, plan.selfUse, principal.token?.limits ?? null);
+function unheldFor({ account, plan, principal, likely, share }: Reservation): number {
+  return account.availableUnheld(likely === null ? noAllowance : share, plan.selfUse, principal.token?.limits ?? null);
 }
 
 /** Quota of the shortest answer that is worth asking for, with as few searches as can be asked for. */
@@ -329,16 +401,4 @@ const minFor = ({ plan, max, parsed }: Reservation): number => leastOf(fewestSea
 function leastOf(size: Estimate, max: number, { body }: ParsedRequest): number {
   const { answer } = size;
   return answer === null ? max : reserveFor(size, (minWorth(size, body) + leastThought(answer)) * answer.choices);
-}
-
-/** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
-function mayGrow({ parsed, plan: { estimate: size, route } }: Reservation): boolean {
-  const { answer } = size;
-  return (
-    parsed.stream &&
-    answer !== null &&
-    !answer.model.thinking &&
-    route.offers.stopOnCancel &&
-    !((parsed.prompt.features & Feature.thought) !== 0 && requestsThinking(parsed.body))
-  );
 }

@@ -11,9 +11,11 @@ import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
+import type { Evidence } from '../admission/evidence.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
+import { isTight } from '../admission/reserve.ts';
 import { callerOf } from '../routing/health.ts';
 import { audioTokens } from '../shared/audio.ts';
 import { isOurs, type Reporter } from '../shared/defect.ts';
@@ -39,6 +41,7 @@ export interface SettleCore extends Reporter {
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'settings'>;
   readonly items: ResponseItems;
+  readonly evidence: Evidence;
 }
 
 export interface SettleInput {
@@ -80,6 +83,8 @@ export function closeRequest(
       ? finish(reservation, input, end, isReported ? end.usage : null, null)
       : finishCounted(core, reservation, input, end);
   keepItems(core, reservation);
+  if (isReported && end.endReason === 'completed' && end.usage !== null)
+    noteEvidence(core, reservation, input, end.usage);
   return settled.then(() => endOf(core, reservation));
 }
 
@@ -90,6 +95,18 @@ export function endOf(core: Reporter, reservation: Reservation): void {
   } catch (error) {
     core.report(error, reservation.parsed.requestId);
     reservation.owner?.leave();
+  }
+}
+
+/** Only where a request like it would hold so much of what there is that it matters. */
+function noteEvidence(core: SettleCore, reservation: Reservation, { prepared }: SettleInput, usage: Usage): void {
+  if (!isTight(reservation)) return;
+  try {
+    const { channel, key, upstreamModel } = prepared;
+    const { sentMs, responseBytes: received } = reservation;
+    core.evidence.answered(reservation, { channel, key, upstreamModel, sentMs, received }, usage);
+  } catch (error) {
+    core.report(error, reservation.parsed.requestId);
   }
 }
 

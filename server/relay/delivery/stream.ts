@@ -768,11 +768,18 @@ export class ResponseStream implements Looking {
     if (coveredText.maxTokens + bytes > this.covered && this.covered < this.reservation.plan.estimate.maxTokens) {
       coveredText.count(frameRelay.owed(false));
       const needed = coveredText.maxTokens + bytes;
-      const ahead = needed + this.deps.state.settings.aheadTokens;
-      if (needed > this.covered && !this.reserve(ahead) && !this.reserve(needed)) return false;
+      if (needed > this.covered && !this.reserveAhead(needed) && !this.reserve(needed)) return false;
     }
     coveredText.unread += bytes;
     return true;
+  }
+
+  /** No more than leaves most of what there is to answers that run beside it. */
+  private reserveAhead(needed: number): boolean {
+    const { aheadTokens } = this.deps.state.settings;
+    for (const more of [aheadTokens, aheadTokens / 16])
+      if (this.reservation.hasPlentyFor(needed + more)) return this.reserve(needed + more);
+    return false;
   }
 
   private reserve(tokens: number): boolean {
@@ -815,7 +822,7 @@ export class ResponseStream implements Looking {
     if (defect !== null) throw defect.error;
     const guess: Usage = {
       ...emptyUsage,
-      input: Math.ceil(reservation.plan.promptTokens),
+      ...reservation.likelyPrompt,
       output:
         Math.ceil(units / 2) + fileTokens + (pictures === 0 ? 0 : pictures * writtenPicture(reservation.parsed.model)),
       audioOutput: audioTokens(audioSeconds),

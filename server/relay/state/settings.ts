@@ -32,10 +32,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly retryTimes: number;
   /** Output tokens that a stream holds for ahead of what is delivered. */
   readonly aheadTokens: number;
-  /** How often all that a user's open requests may cost must fit into the balance; 1 = at least once. */
-  readonly overcommit: number;
-  /** Unpaid overrun from which on it is 1. */
-  readonly overrunLine: number;
+  /** Quota by which all that a user's open requests may cost goes beyond the balance at most; 0 = not at all. */
+  readonly allowance: number;
   readonly logConsumption: boolean;
   /** Of upstreams' errors, lower case: their key is in trouble whatever the status. */
   readonly disableKeywords: readonly string[];
@@ -111,8 +109,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
     aheadTokens: Math.max(minHoldAhead, optionValue(stored, 'PreConsumedQuota')),
-    overcommit: optionValue(stored, 'HoldOvercommit'),
-    overrunLine: optionValue(stored, 'OverrunLine'),
+    allowance: optionValue(stored, 'HoldAllowance'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
     disableKeywords: optionValue(stored, 'AutomaticDisableKeywords').flatMap((word) =>
       word.trim() === '' ? [] : [word.trim().toLowerCase()],

@@ -183,7 +183,10 @@ export abstract class Sender<T extends { readonly kind: string }> {
         }
         const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
         const max = this.maxAt(channel, key);
-        const covering = reservation.coverTarget(max);
+        const variant = this.variantFor(channel);
+        // Evidence is of what this channel is usually sent.
+        const isWhole = !variant.unsigned && !variant.summary && this.trial === null;
+        const covering = reservation.coverTarget(max, isWhole ? { channel, key: key.key } : null);
         let uncovered: AppError | null;
         try {
           uncovered = covering instanceof Promise ? await covering : covering;
@@ -197,12 +200,13 @@ export abstract class Sender<T extends { readonly kind: string }> {
         }
         // It may have waited for what lies on other machines.
         if (!this.mayGoOn()) break;
-        const prepared = prepare(parsed, channel, key, plan.settings, this.variantFor(channel));
+        const prepared = prepare(parsed, channel, key, plan.settings, variant);
         if (prepared instanceof AppError) return this.failed(prepared);
         if (prepared === null) break;
         this.attempts.push({ channelId: channel.id, name: channel.name, failed: null });
         this.last = channel;
         const requestedMs = core.now();
+        reservation.sent(core.timers.monoNow());
         const call = disconnect.begin(channel);
         core.health.begin(channel, parsed.model, key.index);
         let reached: T | FailedAttempt;

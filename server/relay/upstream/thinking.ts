@@ -1,10 +1,9 @@
 /** Thoughts that need not be seen: which requests may have them, and what they count for where the upstream never reports them. */
 
-import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, highestQuotaOf } from '../../contract/pricing/charge.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { unknownTarget } from '../../protocols/target.ts';
-import { requestsThinking } from '../../routing/offers.ts';
+import { expectsThinking, requestsThinking } from '../../routing/offers.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Thinking } from './frame-relay.ts';
@@ -34,15 +33,8 @@ const observedMs = 1000;
 type Requested = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'settings'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function isThinkingExpected({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean {
-  if (parsed.operation !== 'chat') return false;
-  const target = requested.known;
-  if (target.thinking === 'none') return false;
-  if (target.thinkingRequired || target.thinkingByDefault || requested.settings) return true;
-  if (requestsThinking(parsed.body) || requestsThinking(requested.channel.paramOverride)) return true;
-  // No row says whether thinking must be requested.
-  return target.thinking === null && modelLimits(requested.upstreamModel).thinking;
-}
+export const isThinkingExpected = ({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean =>
+  parsed.operation === 'chat' && expectsThinking(parsed.body, requested);
 
 /** Whether the upstream may have thought something that the client does not see. */
 export function hasHiddenThinking(

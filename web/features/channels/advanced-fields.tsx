@@ -105,6 +105,28 @@ function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider
   );
 }
 
+function TrustedUsageField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const selected = setting?.trusted_usage;
+  return (
+    <SelectField
+      label={t('channels.trustedUsage')}
+      help={t('channels.trustedUsageHelp')}
+      value={typeof selected === 'boolean' ? String(selected) : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.trustedUsageUsual')],
+        ['true', t('channels.trustedUsageYes')],
+        ['false', t('channels.trustedUsageNo')],
+      ]}
+      onChange={(value) =>
+        onChange({ setting: withSetting(form.setting, 'trusted_usage', value === '' ? '' : value === 'true', true) })
+      }
+    />
+  );
+}
+
 function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
@@ -298,6 +320,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <SystemMessagesField {...both} />
         <StreamsField {...both} />
         <UnknownIdsField {...both} />
+        <TrustedUsageField {...both} />
       </Part>
       <Part title={t('channels.partUpstream')}>
         {provider?.organization || form.openai_organization !== ''

@@ -114,9 +114,15 @@ function isRulePartial(setting: string): boolean {
 }
 
 /** One member changed, the others as they were. @param value undefined, false and '' remove it. */
-export function withSetting(text: string, name: string, value: string | boolean | number | object | undefined): string {
+export function withSetting(
+  text: string,
+  name: string,
+  value: string | boolean | number | object | undefined,
+  keepsFalse = false,
+): string {
   const { [name]: _, ...rest } = settingIn(text) ?? {};
-  const next = value === undefined || value === false || value === '' ? rest : { ...rest, [name]: value };
+  const isUnset = value === undefined || value === '' || (value === false && !keepsFalse);
+  const next = isUnset ? rest : { ...rest, [name]: value };
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2);
 }
 

@@ -17,7 +17,7 @@ import { type FailedAttempt, type SendCore, Sender } from '../../upstream/send.t
 import { type Conversation, type ConversationCore, RealtimeConversation } from './conversation.ts';
 
 export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
-  readonly state: ConversationCore['state'];
+  readonly state: ConversationCore['state'] & ReserveCore['state'];
   readonly authorize: Authorize;
   readonly gate: Gate;
   readonly connect: Connect;
