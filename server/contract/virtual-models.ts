@@ -69,7 +69,7 @@ export interface VirtualModel extends Omit<VirtualModelFields, 'description'> {
 
 /** Virtual models within each other, the outermost among them. */
 export const maxChainDepth = 5;
-export const maxTargets = 16;
+const maxTargets = 16;
 /** Of a chain with all chains inside of it. */
 export const maxLeaves = 64;
 /** Calls of upstreams for one request. */

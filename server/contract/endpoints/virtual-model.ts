@@ -6,7 +6,7 @@ import { id, nothing, number, oneOf, text, toggle } from './fields.ts';
 
 const names = z.array(z.string());
 
-export const chainTargetShape = z.object({
+const chainTargetShape = z.object({
   model: z.string(),
   channel: z.optional(z.int()),
   group: z.optional(z.string()),
