@@ -137,7 +137,6 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['model', 'chain', 'get', 'nothing'],
     ['model', 'chain', 'try', 'coder', '--failure', 'rate_limited', '--prompt', '10'],
     ['model', 'chain', 'try', 'coder', '--token', 'ci'],
-    ['route', 'explain', 'coder'],
     ['model', 'chain', 'disable', 'outer'],
     ['model', 'chain', 'enable', 'outer'],
     ['model', 'chain', 'rm', 'coder', '--yes'],
