@@ -1,4 +1,5 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import type { BackupHeader } from '../../db/backup-file.ts';
 import { createJobLock } from '../../db/create-job-lock.ts';
@@ -11,6 +12,7 @@ import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
+import { resolvePrices } from '../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../contract/storage.ts';
 import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
@@ -29,6 +31,7 @@ import { type CapabilityService, createCapabilities } from '../domain/channels/c
 import { type ChannelFactsService, createChannelFacts } from '../domain/channels/facts.ts';
 import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
+import { createUpstreamProbe, type UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { createNotify } from '../domain/notifications/delivery.ts';
@@ -122,6 +125,7 @@ export interface Services {
   readonly channelFacts: ChannelFactsService;
   readonly virtualModels: VirtualModelsService;
   readonly chains: ChainExplanation;
+  readonly upstreamProbe: UpstreamProbeService;
   readonly bulkTests: BulkTests;
   readonly routes: RoutesService;
   readonly capabilities: CapabilityService;
@@ -266,6 +270,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const users = createUsers(deps);
   const logs = createLogs(deps);
   const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
+  const channelFacts = createChannelFacts({ database: deps.database, now: deps.now });
   const channels = createChannels({
     ...deps,
     keyHealth:
@@ -336,7 +341,14 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     backups,
     ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
     channels,
-    channelFacts: createChannelFacts({ database: deps.database, now: deps.now }),
+    channelFacts,
+    upstreamProbe: createUpstreamProbe({
+      repository: createChannelsRepository(deps.database),
+      facts: channelFacts,
+      relayTest: deps.relayTest,
+      ownRules: () => options.get('model_rules'),
+      prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
+    }),
     bulkTests: createBulkTests({
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),
@@ -348,6 +360,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
       chains,
+      facts: channelFacts,
       statusOf: deps.statusOf ?? null,
       weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
       callerOfToken: async (name, userId) => {

@@ -14,7 +14,12 @@ export interface ChannelTestOrder {
   readonly channelId: number;
   readonly model: string;
   readonly stream: boolean;
+  /** Instead of the question that suits the model; its answer is given back. */
+  readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
 }
+
+/** Characters of an answer that are given back. */
+const maxAnswer = 64 * 1024;
 
 /** Operations of works that take minutes and cost money for each try. */
 const untestable = new Set(['drawing', 'music']);
@@ -55,7 +60,7 @@ async function runTest(
   if (provider === undefined || provider.operations.some((operation) => untestable.has(operation)))
     return result(false, `${provider?.label.en ?? channel.type} channel test is not supported`);
   const { model, stream } = order;
-  const probe = probeFor(provider, { model, stream, upstream: mapModel(channel.modelMapping, model) });
+  const probe = order.request ?? probeFor(provider, { model, stream, upstream: mapModel(channel.modelMapping, model) });
   if (probe === null) return result(false, storedText('untestable', { model }));
   const { path, body } = probe;
   const response = await relay.test({ channelId: order.channelId, path, body: JSON.stringify(body) });
@@ -66,8 +71,9 @@ async function runTest(
     chunks.push(read.value);
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  if (response.ok) return result(true, '');
-  return result(false, errorMessage(text) ?? `HTTP ${response.status}`);
+  const given = order.request === undefined ? {} : { status: response.status, answer: text.slice(0, maxAnswer) };
+  if (response.ok) return { ...result(true, ''), ...given };
+  return { ...result(false, errorMessage(text) ?? `HTTP ${response.status}`), ...given };
 }
 
 const over = { done: true } as const;

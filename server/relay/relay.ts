@@ -171,7 +171,12 @@ function relayOver(core: RelayCore): Relay {
     },
     open: () => core.open,
     unbilled: () => ({ ...core.unbilled }),
-    stats: () => ({ ...core.stats.read(), open: core.open, defects: core.defectsMet }),
+    stats: () => ({
+      ...core.stats.read(),
+      open: core.open,
+      defects: core.defectsMet,
+      withoutMember: { ...core.learnt.counts },
+    }),
     takeTraffic: core.stats.takeTraffic,
     close(reason) {
       core.closed = reason;

@@ -125,7 +125,7 @@ const relay: Relay = {
   open: () => 0,
   isOutOfLeases: () => false,
   unbilled: () => core.unbilled,
-  stats: () => ({ ...core.stats.read(), open: 0, defects: 0 }),
+  stats: () => ({ ...core.stats.read(), open: 0, defects: 0, withoutMember: { tried: 0, answered: 0 } }),
   healthToKeep: () => null,
   takeTraffic: core.stats.takeTraffic,
   close: () => undefined,

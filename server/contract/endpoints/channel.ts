@@ -1,5 +1,6 @@
 /** Upstream channels, tags of them, and how requests are routed to them. */
 import * as z from 'zod/mini';
+import { factSources } from '../channel-facts.ts';
 import { endpoint } from '../endpoint.ts';
 import { channelShape } from '../entities.ts';
 import { commaList, figure, id, jsonText, nothing, number, text, toggle } from './fields.ts';
@@ -36,6 +37,34 @@ const keyShape = z.object({
   error_time: z.int(),
   used_time: z.int(),
 });
+
+const factShape = z.object({
+  /** As the upstream calls it. */
+  model: z.string(),
+  /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
+  member: z.string(),
+  /** `absent`, or `function` for a type of tools. */
+  demand: z.string(),
+  source: z.enum(factSources),
+  count: z.int(),
+  /** Users who met it, two at most. */
+  users: z.int(),
+  /** It is left out of every request; else of the conversations that met it. */
+  for_all: z.boolean(),
+  /** Epoch seconds; 0 = it stays. */
+  expires_time: z.int(),
+  first_time: z.int(),
+  last_time: z.int(),
+});
+
+const probePlan = {
+  model: z.string(),
+  upstream_model: z.string(),
+  dialect: z.string(),
+  calls: z.int(),
+  /** Dollars at most, at the site's own prices; null = the model has none. */
+  dollars: z.nullable(z.number()),
+};
 
 const channelFields = {
   type: number,
@@ -378,6 +407,82 @@ export const channelEndpoints = [
     envelope: 'raw',
   }),
   endpoint({
+    id: 'channel.facts',
+    method: 'GET',
+    path: '/api/channel/facts/:id',
+    access: 'admin',
+    input: z.object({ id }),
+    output: z.array(factShape),
+    summary: { zh: '渠道上游不接受的参数', en: 'Members that the upstream of a channel does not take' },
+  }),
+  endpoint({
+    id: 'channel.fact_store',
+    method: 'POST',
+    path: '/api/channel/facts/:id',
+    access: 'admin',
+    /** `probe`: found by asking the upstream. */
+    input: z.object({
+      id,
+      source: z.optional(z.enum(['hand', 'probe'])),
+      facts: z.array(z.object({ model: z.string(), member: z.string() })),
+    }),
+    output: z.array(factShape),
+    summary: { zh: '记录渠道上游不接受的参数', en: 'Store members that the upstream of a channel does not take' },
+  }),
+  endpoint({
+    id: 'channel.fact_confirm',
+    method: 'PUT',
+    path: '/api/channel/facts/:id',
+    access: 'admin',
+    /** It holds for every request from now on, and stays. */
+    input: z.object({ id, model: z.string(), member: z.string() }),
+    output: factShape,
+    summary: { zh: '确认渠道上游不接受的参数', en: 'Confirm a member that the upstream of a channel does not take' },
+  }),
+  endpoint({
+    id: 'channel.fact_delete',
+    method: 'POST',
+    path: '/api/channel/facts/:id/delete',
+    access: 'admin',
+    input: z.object({ id, model: z.string(), member: z.string() }),
+    output: nothing,
+    summary: { zh: '删除渠道上游不接受的参数', en: 'Delete a member that the upstream of a channel does not take' },
+  }),
+  endpoint({
+    id: 'channel.probe_plan',
+    method: 'GET',
+    path: '/api/channel/probe/:id',
+    access: 'admin',
+    input: z.object({ id, model: text }),
+    output: z.object(probePlan),
+    summary: { zh: '探测渠道上游的费用', en: 'What probing the upstream of a channel costs' },
+  }),
+  endpoint({
+    id: 'channel.probe',
+    method: 'POST',
+    path: '/api/channel/probe/:id',
+    access: 'admin',
+    input: z.object({ id, model: text }),
+    output: z.object({
+      ...probePlan,
+      lines: z.array(
+        z.object({
+          question: z.string(),
+          upstream: z.enum(['taken', 'refused', 'unclear']),
+          rows: z.enum(['taken', 'left out']),
+          differs: z.boolean(),
+          /** What can be stored of it; '' = nothing. */
+          member: z.string(),
+          /** What the upstream said; '' = it took it. */
+          words: z.string(),
+        }),
+      ),
+      /** Dollars that the answers' usage comes to; null = the model has no price. */
+      spent: z.nullable(z.number()),
+    }),
+    summary: { zh: '探测渠道上游接受什么', en: 'Ask the upstream of a channel what it takes' },
+  }),
+  endpoint({
     id: 'channel.practice',
     method: 'POST',
     path: '/api/channel/practice',
@@ -425,6 +530,8 @@ export const channelEndpoints = [
           condition: z.string(),
           wait_ms: z.number(),
           upstream_model: z.string(),
+          /** Members that are left out of every request. */
+          not_sent: z.array(z.string()),
         }),
       ),
       left_out: z.array(z.object({ channel_id: z.int(), name: z.string(), reason: z.string() })),

@@ -28,6 +28,8 @@ export function createChannelFacts({ database, now }: { readonly database: Datab
   const repository = createChannelFactsRepository(database);
   const seconds = () => Math.floor(now() / 1000);
 
+  const isCurrent = ({ expires_at: at }: ChannelFactRow): boolean => at === 0 || at > seconds();
+
   /** Of a model at a channel there is room for so many, and for so many at the site; what one user alone met makes room. */
   const makeRoom = async ({ channel_id, model }: FactKey): Promise<boolean> => {
     const pair = { channel_id, model };
@@ -71,6 +73,11 @@ export function createChannelFacts({ database, now }: { readonly database: Datab
 
   return {
     list: (channelId?: number): Promise<ChannelFactRow[]> => repository.list(channelId),
+    /** What is left out of every request at these channels. */
+    holding: async (channelIds: readonly number[]): Promise<ChannelFactRow[]> =>
+      channelIds.length === 0 ? [] : (await repository.forAll(channelIds)).filter(isCurrent),
+    /** As people read them. */
+    views: async (channelId: number) => (await repository.list(channelId)).filter(isCurrent).map(factView),
     /** An upstream refused members to a user and took the request without them. */
     note(report: FactReport): Promise<void> {
       const done = last.then(() => noteOne(report));
@@ -113,6 +120,16 @@ export function createChannelFacts({ database, now }: { readonly database: Datab
     deleteExpired: (): Promise<void> => repository.removeExpired(seconds()),
   };
 }
+
+export const factView = (row: ChannelFactRow) => {
+  const users = usersOf(row).length;
+  return {
+    ...{ model: row.model, member: row.member, demand: row.demand, source: row.source as FactSource, count: row.count },
+    users,
+    for_all: row.source !== 'learnt' || users >= usersForAll,
+    ...{ first_time: row.first_at, last_time: row.last_at, expires_time: row.expires_at },
+  };
+};
 
 export type ChannelFactsService = ReturnType<typeof createChannelFacts>;
 

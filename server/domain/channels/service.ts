@@ -62,6 +62,10 @@ export interface ChannelTestResult {
   readonly message: string;
   /** Until the first byte of the answer; null when none came. */
   readonly firstTokenMs?: number | null;
+  /** Of a request that was given. */
+  readonly status?: number;
+  /** The beginning of its answer. */
+  readonly answer?: string;
 }
 
 /** `owner`: of the data directory, who could read every key anyway. */
@@ -72,6 +76,8 @@ export type RelayTest = (order: {
   readonly channelId: number;
   readonly model: string;
   readonly stream: boolean;
+  /** Instead of the question that suits the model. */
+  readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
 }) => Promise<ChannelTestResult>;
 
 export function createChannels(deps: {

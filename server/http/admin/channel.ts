@@ -2,6 +2,7 @@
 import { deferredChanges, deferredChangesText, type SavedChannel } from '../../contract/deferred-changes.ts';
 import { ChannelStatus, type Language } from '../../contract/enum.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
+import { factView } from '../../domain/channels/facts.ts';
 import type { KeyOwner } from '../../domain/channels/service.ts';
 import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
 import { keyStarts } from '../../providers/key-starts.ts';
@@ -57,6 +58,12 @@ export const channelHandlers: HandlersOf<
   | 'channel.key_update'
   | 'channel.key_test'
   | 'channel.practice'
+  | 'channel.facts'
+  | 'channel.fact_store'
+  | 'channel.fact_confirm'
+  | 'channel.fact_delete'
+  | 'channel.probe_plan'
+  | 'channel.probe'
   | 'model.by_type'
   | 'model.explain'
   | 'model.takes'
@@ -127,6 +134,24 @@ export const channelHandlers: HandlersOf<
     const { id, key_id: key, model = '', stream = false } = input;
     const result = await services.channels.testKey(id, key, model, stream);
     return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
+  },
+  'channel.facts': async ({ services, input }) => {
+    await services.channels.get(input.id);
+    return services.channelFacts.views(input.id);
+  },
+  'channel.fact_store': async ({ services, input: { id, facts, source = 'hand' } }) => {
+    await services.channels.get(id);
+    await services.channelFacts.store(id, source, facts);
+    return services.channelFacts.views(id);
+  },
+  'channel.fact_confirm': async ({ services, input: { id, model, member } }) =>
+    factView(await services.channelFacts.confirm({ channel_id: id, model, member })),
+  'channel.fact_delete': ({ services, input: { id, model, member } }) =>
+    services.channelFacts.remove({ channel_id: id, model, member }),
+  'channel.probe_plan': ({ services, input: { id, model = '' } }) => services.upstreamProbe.plan(id, model),
+  'channel.probe': async ({ services, input: { id, model = '' } }) => {
+    const report = await services.upstreamProbe.run(id, model);
+    return { ...report, lines: [...report.lines] };
   },
   'channel.practice': async ({ services }) => {
     const base_url = await services.practice.open();

@@ -56,6 +56,7 @@ export const metricNames = [
   'gateway_settlements_late_total',
   'gateway_settlements_refused_total',
   'gateway_defects_total',
+  'gateway_refused_member_attempts_total',
   'gateway_storage_up',
   'gateway_lease_seconds',
 ] as const;
@@ -179,6 +180,14 @@ function condition({ relayThreads, status, stalls, oldestPendingMs, version, lea
       'counter',
       'Requests that met a defect of the program; the stack is in the log under the id of the request.',
       by(({ defects }) => one(defects)),
+    ),
+    family(
+      'gateway_refused_member_attempts_total',
+      'counter',
+      'Further attempts without a member that an upstream refused; `answered` are those of them that it answered.',
+      by(({ withoutMember }) =>
+        Object.entries(withoutMember).map(([result, value]) => ({ labels: { result }, value })),
+      ),
     ),
     family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(status.failure === '' ? 1 : 0)),
     family(

@@ -43,6 +43,8 @@ export interface RelayStats {
   readonly open: number;
   /** Defects of ours that requests met. */
   readonly defects: number;
+  /** Further attempts without a member that an upstream refused, and those of them that it answered. */
+  readonly withoutMember: { readonly tried: number; readonly answered: number };
 }
 
 export interface Stats {
@@ -53,7 +55,7 @@ export interface Stats {
   seen(tokenId: number, peer: { ip(): string }): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
-  read(): Omit<RelayStats, 'open' | 'defects'>;
+  read(): Omit<RelayStats, 'open' | 'defects' | 'withoutMember'>;
   /** Traffic since the last call, to be stored. */
   takeTraffic(): readonly TrafficWindow[];
 }

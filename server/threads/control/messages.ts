@@ -66,6 +66,7 @@ export type FromControl =
       readonly channelId: number;
       readonly model: string;
       readonly stream: boolean;
+      readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
     }
   | ({ readonly kind: 'channelHealth'; readonly id: number } & HealthQuestion)
   /** Asks every relay of this machine for its traffic. */

@@ -1,0 +1,233 @@
+/** Asks the upstream of a channel what it takes, by some twenty small paid requests, and compares that with what our rows say. */
+import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enum.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { ModelRule } from '../../contract/model-rules.ts';
+import { highestQuotaOf } from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
+import { safeLine } from '../../contract/safe-text.ts';
+import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
+import { codecFor, isProtocol } from '../../protocols/registry.ts';
+import { parseJson, record, text } from '../../protocols/shared/json.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
+import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
+import { ownRows } from '../../providers/knowledge/own.ts';
+import { type ProbeQuestion, plainTokens, probeForms } from '../../providers/knowledge/probe-questions.ts';
+import { targetFor } from '../../providers/knowledge/target.ts';
+import { probeInput } from '../../providers/probe.ts';
+import { mapModel } from '../../routing/candidates.ts';
+import type { ChannelFactsService } from './facts.ts';
+import type { RelayTest } from './service.ts';
+
+export interface ProbePlan {
+  readonly model: string;
+  readonly upstream_model: string;
+  readonly dialect: string;
+  readonly calls: number;
+  /** At most, at the site's own prices; null = the model has none. */
+  readonly dollars: number | null;
+}
+
+export type Found = 'taken' | 'refused' | 'unclear';
+
+export interface ProbeLine {
+  readonly question: string;
+  readonly upstream: Found;
+  /** `left out`: our rows say that it is not taken. */
+  readonly rows: 'taken' | 'left out';
+  readonly differs: boolean;
+  /** What the channel's own rows can say of it; '' = nothing. */
+  readonly member: string;
+  /** What the upstream said, cut and escaped; '' = it took it. */
+  readonly words: string;
+}
+
+export interface ProbeReport extends ProbePlan {
+  readonly lines: readonly ProbeLine[];
+  /** What the answers say of their usage, at the site's own prices; null = the model has none. */
+  readonly spent: number | null;
+}
+
+export interface UpstreamProbeDeps {
+  readonly repository: ReturnType<typeof createChannelsRepository>;
+  readonly facts: Pick<ChannelFactsService, 'list'>;
+  readonly relayTest: RelayTest;
+  readonly ownRules: () => readonly ModelRule[];
+  /** null = it has none. */
+  readonly prices: (model: string) => Prices | null;
+}
+
+/** Who thinks unasked needs room for it. */
+const [shortLimit, thoughtLimit] = [16, 256];
+const maxWords = 200;
+const refusals: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 501]);
+
+interface Subject {
+  readonly row: ChannelRow;
+  readonly model: string;
+  readonly upstreamModel: string;
+  readonly provider: string;
+  readonly dialect: ProtocolId;
+  /** Other dialects that the provider serves. */
+  readonly others: readonly ProtocolId[];
+  readonly questions: readonly ProbeQuestion[];
+  readonly limit: number;
+  readonly limitMember: string;
+}
+
+export function createUpstreamProbe(deps: UpstreamProbeDeps) {
+  const subjectOf = async (id: number, wanted: string): Promise<Subject> => {
+    const row = await deps.repository.find(id);
+    if (row === undefined) throw new AppError('not_found', { what: `channel ${id}` });
+    const provider = providerByType(row.type);
+    const model = wanted || row.test_model || (row.models.split(',')[0] ?? '').trim();
+    const setting = record(parseJson(row.setting)) ?? {};
+    const offered = provider === undefined ? [] : dialectsOf(operationsOf(provider)).dialects;
+    const named = text(setting.dialect) ?? provider?.protocol ?? '';
+    const dialect = isProtocol(named) ? named : offered[0];
+    const form = dialect === undefined ? undefined : probeForms[dialect];
+    if (provider === undefined || dialect === undefined || form === undefined || model === '')
+      throw new AppError('params_invalid', { detail: `probe: ${model} ${named}`.trim() });
+    const mapping = (record(parseJson(row.model_mapping)) ?? {}) as Readonly<Record<string, unknown>>;
+    const upstreamModel = mapModel(mapping, model);
+    const { kind, thinking, limitMember } = probeInput(provider, upstreamModel);
+    if (kind !== 'chat' && kind !== 'responses') throw new AppError('params_invalid', { detail: `probe: ${model}` });
+    return {
+      ...{ row, model, upstreamModel, provider: provider.slug, dialect, limitMember },
+      others: offered.filter((one) => one !== dialect && probeForms[one] !== undefined),
+      questions: form.questions,
+      limit: thinking ? thoughtLimit : shortLimit,
+    };
+  };
+
+  /** At most: the dearest count of each prompt, and whole answers. */
+  const costOf = ({ model, questions, others, limit }: Subject): number | null => {
+    const prices = deps.prices(model);
+    if (prices === null) return null;
+    const quotas = questions.map(({ tokens = 0, answers = 1 }) =>
+      highestQuotaOf({ ...emptyUsage, input: plainTokens + tokens, output: limit * answers }, prices),
+    );
+    const plain = highestQuotaOf({ ...emptyUsage, input: plainTokens, output: limit }, prices);
+    return quotas.reduce((sum, quota) => sum + quota, plain * others.length) / prices.quotaPerUnit;
+  };
+
+  const planOf = (subject: Subject): ProbePlan => ({
+    model: subject.model,
+    upstream_model: subject.upstreamModel,
+    dialect: subject.dialect,
+    calls: subject.questions.length + subject.others.length,
+    dollars: costOf(subject),
+  });
+
+  /** The channel as it is, but that bodies pass untouched: what our rows would leave out is asked, too. */
+  const untouched = async <Of>(
+    subject: Subject,
+    dialect: ProtocolId,
+    work: (id: number) => Promise<Of>,
+  ): Promise<Of> => {
+    const { id: _, ...row } = subject.row;
+    const setting = { ...record(parseJson(row.setting)), pass_through: true, dialect };
+    const [made] = await deps.repository.create([
+      {
+        ...row,
+        ...{ models: subject.model, status: ChannelStatus.disabled, other_info: '', managed_by: '', tag: '' },
+        ...{ param_override: '', setting: JSON.stringify(setting) },
+      },
+    ]);
+    if (made === undefined) throw new AppError('not_found', { what: 'channel' });
+    try {
+      return await work(made.id);
+    } finally {
+      await deps.repository.remove(made.id);
+    }
+  };
+
+  interface Answer {
+    readonly found: Found;
+    readonly words: string;
+    readonly usage: Usage | null;
+  }
+
+  const ask = async (channelId: number, subject: Subject, dialect: ProtocolId, members: object): Promise<Answer> => {
+    const form = probeForms[dialect];
+    const { model, limit, limitMember } = subject;
+    if (form === undefined) return { found: 'unclear', words: '', usage: null };
+    const body: Record<string, unknown> = { ...form.body(model, limit, limitMember), ...members };
+    const stream = body.stream === true;
+    const request = { path: form.path(model, stream), body };
+    const result = await deps.relayTest({ channelId, model, stream, request });
+    const answer = parseJson(result.answer ?? '');
+    const usage = result.ok ? codecFor(dialect).upstream.readUsage(answer) : null;
+    if (result.ok) return { found: 'taken', words: '', usage };
+    const words = safeLine(text(record(record(answer)?.error)?.message) ?? result.message).slice(0, maxWords);
+    return { found: refusals.has(result.status ?? 0) ? 'refused' : 'unclear', words, usage };
+  };
+
+  const rowsOf = (subject: Subject, { members, fact, parameter }: ProbeQuestion, known: ReadonlySet<string>) => {
+    const { provider, dialect, upstreamModel: model } = subject;
+    if (fact !== undefined && known.has(fact)) return 'left out';
+    const target = targetFor(provider, model, ownRows(deps.ownRules()));
+    if (parameter !== undefined && target.unsupported.has(parameter)) return 'left out';
+    if (fact?.includes('effort=') === true && (target.thinking === 'none' || target.efforts?.includes('low') === false))
+      return 'left out';
+    const dropped: string[] = [];
+    withinRules(members, rulesFor(provider, dialect, false, model), dropped);
+    return dropped.length > 0 ? 'left out' : 'taken';
+  };
+
+  return {
+    /** What a probe would do and cost. @param model '' = the one that tests ask. @throws AppError not_found, params_invalid */
+    plan: async (id: number, model: string): Promise<ProbePlan> => planOf(await subjectOf(id, model)),
+    /** @throws AppError check_failed where even a plain question is not answered */
+    async run(id: number, model: string): Promise<ProbeReport> {
+      const subject = await subjectOf(id, model);
+      const { dialect, others, questions, upstreamModel } = subject;
+      const plan = planOf(subject);
+      const prices = deps.prices(subject.model);
+      const rows = await deps.facts.list(id);
+      const known = new Set(rows.filter((one) => one.model === upstreamModel).map(({ member }) => member));
+      let quota = 0;
+      const paid = ({ usage }: Answer) => {
+        if (usage !== null && prices !== null) quota += highestQuotaOf(usage, prices);
+      };
+      const lines = await untouched(subject, dialect, async (channelId) => {
+        const found: ProbeLine[] = [];
+        for (const question of questions) {
+          const answer = await ask(channelId, subject, dialect, question.members);
+          paid(answer);
+          if (question.id === 'plain' && answer.found !== 'taken')
+            throw new AppError('check_failed', { detail: answer.words });
+          found.push(lineOf(question, answer, rowsOf(subject, question, known)));
+        }
+        return found;
+      });
+      for (const other of others) {
+        const answer = await untouched(subject, other, (channelId) => ask(channelId, subject, other, {}));
+        paid(answer);
+        const { found: upstream, words } = answer;
+        lines.push({ question: other, upstream, rows: 'taken', differs: upstream === 'refused', member: '', words });
+      }
+      return { ...plan, lines, spent: prices === null ? null : quota / prices.quotaPerUnit };
+    },
+  };
+}
+
+export type UpstreamProbeService = ReturnType<typeof createUpstreamProbe>;
+
+function lineOf(
+  { id, fact }: ProbeQuestion,
+  { found: upstream, words }: Pick<ProbeLine, 'words'> & { readonly found: Found },
+  rows: ProbeLine['rows'],
+): ProbeLine {
+  const differs = (upstream === 'refused' && rows === 'taken') || (upstream === 'taken' && rows === 'left out');
+  return {
+    question: id,
+    upstream,
+    rows,
+    differs,
+    member: differs && upstream === 'refused' ? (fact ?? '') : '',
+    words,
+  };
+}

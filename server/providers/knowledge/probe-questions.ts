@@ -1,0 +1,259 @@
+/** What an administrator may ask an upstream to learn what it takes: each question is a small chat with one thing more. */
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { ModelParameter } from '../../protocols/target.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface ProbeQuestion {
+  readonly id: string;
+  /** What stands in the body besides, or instead. */
+  readonly members: Members;
+  /** Fact of a channel that says that it is not taken; absent = no row of a channel can say it. */
+  readonly fact?: string;
+  /** What rows of models call it. */
+  readonly parameter?: ModelParameter;
+  /** Answers that are paid. */
+  readonly answers?: number;
+  /** Tokens that its prompt takes at most. */
+  readonly tokens?: number;
+}
+
+/** Tokens of a plain question, and of what pictures, pages and tools add, by the dearest count of the makers. */
+export const plainTokens = 200;
+const [pictureTokens, pageTokens, toolTokens] = [1800, 4000, 800];
+
+const words = 'Reply with the word ok.';
+const picture =
+  'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItiNKMZ1Qi+hcEKLNXzWgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgui/wEPZWzwqQAAAABJRU5ErkJggg==';
+const page =
+  'JVBERi0xLjQKMSAwIG9iago8PCAvVHlwZSAvQ2F0YWxvZyAvUGFnZXMgMiAwIFIgPj4KZW5kb2JqCjIgMCBvYmoKPDwgL1R5cGUgL1BhZ2VzIC9LaWRzIFszIDAgUl0gL0NvdW50IDEgPj4KZW5kb2JqCjMgMCBvYmoKPDwgL1R5cGUgL1BhZ2UgL1BhcmVudCAyIDAgUiAvTWVkaWFCb3ggWzAgMCAyMDAgMTAwXSAvQ29udGVudHMgNCAwIFIgL1Jlc291cmNlcyA8PCAvRm9udCA8PCAvRjEgNSAwIFIgPj4gPj4gPj4KZW5kb2JqCjQgMCBvYmoKPDwgL0xlbmd0aCAzMiA+PgpzdHJlYW0KQlQgL0YxIDE4IFRmIDIwIDUwIFRkIChvaykgVGogRVQKZW5kc3RyZWFtCmVuZG9iago1IDAgb2JqCjw8IC9UeXBlIC9Gb250IC9TdWJ0eXBlIC9UeXBlMSAvQmFzZUZvbnQgL0hlbHZldGljYSA+PgplbmRvYmoKeHJlZgowIDYKMDAwMDAwMDAwMCA2NTUzNSBmIAowMDAwMDAwMDA5IDAwMDAwIG4gCjAwMDAwMDAwNTggMDAwMDAgbiAKMDAwMDAwMDExNSAwMDAwMCBuIAowMDAwMDAwMjQxIDAwMDAwIG4gCjAwMDAwMDAzMjMgMDAwMDAgbiAKdHJhaWxlcgo8PCAvU2l6ZSA2IC9Sb290IDEgMCBSID4+CnN0YXJ0eHJlZgozOTMKJSVFT0YK';
+const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+const user = { role: 'user', content: words };
+const middle = [
+  { role: 'user', content: 'hello' },
+  { role: 'assistant', content: 'hello' },
+];
+
+const chatTool = (more: Members = {}) => ({
+  type: 'function',
+  function: { name: 'noop', description: 'Does nothing.', parameters: schema, ...more },
+});
+const chatParts = (part: Members) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: words }, part] }] });
+
+const chat: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: { stream: true } },
+  { id: 'tools', members: { tools: [chatTool()] }, tokens: toolTokens },
+  {
+    id: 'strict tools',
+    members: { tools: [chatTool({ strict: true })] },
+    fact: 'openai-chat:tools[].function.strict',
+    tokens: toolTokens,
+  },
+  {
+    id: 'parallel tools',
+    members: { tools: [chatTool()], parallel_tool_calls: true },
+    parameter: 'parallelToolCalls',
+    tokens: toolTokens,
+  },
+  { id: 'system in the middle', members: { messages: [...middle, { role: 'system', content: 'Be brief.' }, user] } },
+  {
+    id: 'picture',
+    members: chatParts({ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }),
+    tokens: pictureTokens,
+  },
+  {
+    id: 'PDF',
+    members: chatParts({
+      type: 'file',
+      file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${page}` },
+    }),
+    tokens: pageTokens,
+  },
+  {
+    id: 'JSON schema',
+    members: { response_format: { type: 'json_schema', json_schema: { name: 'a', strict: true, schema } } },
+    tokens: toolTokens,
+  },
+  { id: 'thinking', members: { reasoning_effort: 'low' }, fact: 'openai-chat:reasoning_effort=low' },
+  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, fact: 'openai-chat:prompt_cache_key' },
+  { id: 'n', members: { n: 2 }, parameter: 'candidates', answers: 2 },
+  { id: 'logprobs', members: { logprobs: true } },
+  { id: 'temperature', members: { temperature: 0.5 }, fact: 'openai-chat:temperature', parameter: 'temperature' },
+  { id: 'top_p', members: { top_p: 0.9 }, fact: 'openai-chat:top_p', parameter: 'topP' },
+  { id: 'seed', members: { seed: 1 }, fact: 'openai-chat:seed', parameter: 'seed' },
+  {
+    id: 'presence_penalty',
+    members: { presence_penalty: 0.1 },
+    fact: 'openai-chat:presence_penalty',
+    parameter: 'presencePenalty',
+  },
+  {
+    id: 'frequency_penalty',
+    members: { frequency_penalty: 0.1 },
+    fact: 'openai-chat:frequency_penalty',
+    parameter: 'frequencyPenalty',
+  },
+  { id: 'verbosity', members: { verbosity: 'low' }, fact: 'openai-chat:verbosity=low' },
+  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, fact: 'openai-chat:metadata' },
+];
+
+const responsesTool = (more: Members = {}) => ({ type: 'function', name: 'noop', parameters: schema, ...more });
+const responsesParts = (part: Members) => ({
+  input: [{ role: 'user', content: [{ type: 'input_text', text: words }, part] }],
+});
+
+const responses: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: { stream: true } },
+  { id: 'tools', members: { tools: [responsesTool({ strict: false })] }, tokens: toolTokens },
+  {
+    id: 'strict tools',
+    members: { tools: [responsesTool({ strict: true })] },
+    fact: 'openai-responses:tools[].strict',
+    tokens: toolTokens,
+  },
+  {
+    id: 'custom tools',
+    members: { tools: [{ type: 'custom', name: 'noop', description: 'Does nothing.' }] },
+    fact: 'openai-responses:tools[].type=custom',
+    tokens: toolTokens,
+  },
+  {
+    id: 'parallel tools',
+    members: { tools: [responsesTool({ strict: false })], parallel_tool_calls: true },
+    parameter: 'parallelToolCalls',
+    tokens: toolTokens,
+  },
+  { id: 'system in the middle', members: { input: [...middle, { role: 'developer', content: 'Be brief.' }, user] } },
+  {
+    id: 'picture',
+    members: responsesParts({ type: 'input_image', image_url: `data:image/png;base64,${picture}` }),
+    tokens: pictureTokens,
+  },
+  {
+    id: 'PDF',
+    members: responsesParts({
+      type: 'input_file',
+      filename: 'a.pdf',
+      file_data: `data:application/pdf;base64,${page}`,
+    }),
+    tokens: pageTokens,
+  },
+  {
+    id: 'JSON schema',
+    members: { text: { format: { type: 'json_schema', name: 'a', strict: true, schema } } },
+    tokens: toolTokens,
+  },
+  { id: 'thinking', members: { reasoning: { effort: 'low' } }, fact: 'openai-responses:reasoning.effort=low' },
+  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, fact: 'openai-responses:prompt_cache_key' },
+  { id: 'logprobs', members: { include: ['message.output_text.logprobs'] } },
+  { id: 'temperature', members: { temperature: 0.5 }, fact: 'openai-responses:temperature', parameter: 'temperature' },
+  { id: 'top_p', members: { top_p: 0.9 }, fact: 'openai-responses:top_p', parameter: 'topP' },
+  { id: 'verbosity', members: { text: { verbosity: 'low' } }, fact: 'openai-responses:text.verbosity=low' },
+  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, fact: 'openai-responses:metadata' },
+];
+
+const messagesTool = (more: Members = {}) => ({
+  name: 'noop',
+  description: 'Does nothing.',
+  input_schema: schema,
+  ...more,
+});
+const messagesParts = (part: Members) => ({
+  messages: [{ role: 'user', content: [{ type: 'text', text: words }, part] }],
+});
+const marked = { type: 'ephemeral' };
+
+const messages: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: { stream: true } },
+  { id: 'tools', members: { tools: [messagesTool()] }, tokens: toolTokens },
+  {
+    id: 'strict tools',
+    members: { tools: [messagesTool({ strict: true })] },
+    fact: 'anthropic-messages:tools[].strict',
+    tokens: toolTokens,
+  },
+  {
+    id: 'parallel tools',
+    members: { tools: [messagesTool()], tool_choice: { type: 'auto', disable_parallel_tool_use: false } },
+    parameter: 'parallelToolCalls',
+    tokens: toolTokens,
+  },
+  { id: 'system in the middle', members: { messages: [...middle, user, { role: 'system', content: 'Be brief.' }] } },
+  {
+    id: 'picture',
+    members: messagesParts({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } }),
+    tokens: pictureTokens,
+  },
+  {
+    id: 'PDF',
+    members: messagesParts({
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: page },
+    }),
+    tokens: pageTokens,
+  },
+  {
+    id: 'JSON schema',
+    members: { output_config: { format: { type: 'json_schema', schema } } },
+    tokens: toolTokens,
+  },
+  {
+    id: 'thinking',
+    members: { output_config: { effort: 'low' } },
+    fact: 'anthropic-messages:output_config.effort=low',
+  },
+  {
+    id: 'cache',
+    members: { messages: [{ role: 'user', content: [{ type: 'text', text: words, cache_control: marked }] }] },
+    fact: 'anthropic-messages:messages[].content[].cache_control',
+  },
+  {
+    id: 'cache of instructions',
+    members: { system: [{ type: 'text', text: 'Be brief.', cache_control: marked }] },
+    fact: 'anthropic-messages:system[].cache_control',
+  },
+  {
+    id: 'cache of tools',
+    members: { tools: [messagesTool({ cache_control: marked })] },
+    fact: 'anthropic-messages:tools[].cache_control',
+    tokens: toolTokens,
+  },
+  {
+    id: 'temperature',
+    members: { temperature: 0.5 },
+    fact: 'anthropic-messages:temperature',
+    parameter: 'temperature',
+  },
+  { id: 'top_p', members: { top_p: 0.9 }, fact: 'anthropic-messages:top_p', parameter: 'topP' },
+  { id: 'top_k', members: { top_k: 5 }, fact: 'anthropic-messages:top_k', parameter: 'topK' },
+];
+
+/** How questions of a dialect are put. */
+export interface ProbeForm {
+  readonly path: (model: string, stream: boolean) => string;
+  /** @param limit tokens of an answer. @param limitMember where the dialect has two names for it. */
+  readonly body: (model: string, limit: number, limitMember: string) => Members;
+  readonly questions: readonly ProbeQuestion[];
+}
+
+/** Dialects that can be asked. */
+export const probeForms: Readonly<Partial<Record<ProtocolId, ProbeForm>>> = {
+  'openai-chat': {
+    path: () => '/v1/chat/completions',
+    body: (model, limit, limitMember) => ({ model, messages: [user], [limitMember]: limit }),
+    questions: chat,
+  },
+  'openai-responses': {
+    path: () => '/v1/responses',
+    body: (model, limit) => ({ model, input: words, max_output_tokens: limit, store: false }),
+    questions: responses,
+  },
+  'anthropic-messages': {
+    path: () => '/v1/messages',
+    body: (model, limit) => ({ model, messages: [user], max_tokens: limit }),
+    questions: messages,
+  },
+};
