@@ -192,6 +192,21 @@ const channels: readonly Channel[] = [
   }),
 ];
 
+const channelFacts: Output<'channel.facts'> = [
+  {
+    ...{ model: 'gpt-4o', member: 'openai-chat:seed', demand: 'absent', source: 'learnt', count: 3, users: 1 },
+    ...{ for_all: false, expires_time: now + 7 * 86_400, first_time: now - hour, last_time: now - 60 },
+  },
+  {
+    ...{ model: 'gpt-4o', member: 'openai-chat:top_p', demand: 'absent', source: 'hand', count: 0, users: 0 },
+    ...{ for_all: true, expires_time: 0, first_time: now - hour, last_time: now - hour },
+  },
+];
+
+const probePlan: Output<'channel.probe_plan'> = {
+  ...{ model: 'gpt-4o', upstream_model: 'gpt-4o', dialect: 'openai-chat', calls: 21, dollars: 0.0184 },
+};
+
 const channelKeys: Output<'channel.keys'> = [
   {
     ...{ key_id: '3f2a9c01de', hint: 'sk-a…wxyz', status: 'in_use', wait_ms: 0, upstream_wait_ms: 0 },
@@ -946,6 +961,8 @@ export const filled: Answers = {
     provider(100, 'practice', 'Practice', { base_url: '', models: ['practice-small'], key_hint: '' }),
   ],
   'channel.keys': channelKeys,
+  'channel.facts': channelFacts,
+  'channel.probe_plan': probePlan,
   'channel.fetch_models': ['gpt-4o', 'gpt-5.1'],
   'channel.fetch_models_for': ['gpt-4o', 'gpt-5.1'],
   'route.explain': {
@@ -955,10 +972,12 @@ export const filled: Answers = {
       {
         ...{ channel_id: 21, name: 'east', priority: 10, weight: 3, share: 0.75, condition: 'serving', wait_ms: 0 },
         upstream_model: 'gpt-4o',
+        not_sent: ['openai-chat:seed'],
       },
       {
         ...{ channel_id: 22, name: 'west', priority: 0, weight: 1, share: 0, condition: 'failing', wait_ms: 4000 },
         upstream_model: 'gpt-4o-2024-11-20',
+        not_sent: [],
       },
     ],
     left_out: [{ channel_id: 23, name: 'spare', reason: 'disabled' }],
@@ -1242,6 +1261,19 @@ export const done: Answers = {
   'channel.update': channels[0] as Channel,
   'channel.copy': channel(26, 'east copy', {}),
   'channel.test': { success: true, message: '', time: 0.84 },
+  'channel.fact_store': channelFacts,
+  'channel.fact_confirm': channelFacts[0] as Output<'channel.fact_confirm'>,
+  'channel.probe': {
+    ...probePlan,
+    lines: [
+      { question: 'plain', upstream: 'taken', rows: 'taken', differs: false, member: '', words: '' },
+      {
+        ...{ question: 'seed', upstream: 'refused', rows: 'taken', differs: true, member: 'openai-chat:seed' },
+        words: "Unsupported parameter: 'seed'",
+      },
+    ],
+    spent: 0.0021,
+  },
   'channel.key_test': { success: true, message: '', time: 0.84 },
   'channel.key_update': channelKeys[3] as Output<'channel.key_update'>,
   'channel.try': { success: true, message: '', time: 0.84, first_token_time: 0.3 },

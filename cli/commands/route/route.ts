@@ -18,8 +18,18 @@ export const explain: CommandRun = async (context, flags, model) => {
       context.say(`${model}，分组 ${found.group}`, `${model}, group ${found.group}`),
       ...(found.chain === undefined ? [] : chainLines(context, found.chain)),
       ...found.channels.map(
-        ({ channel_id: id, name, priority, weight, share, condition, wait_ms: wait, upstream_model: mapped }) =>
-          `  ${percent(share).padStart(6)}  ${id}  ${name}  ${context.say('优先级', 'priority')} ${priority}  ${context.say('权重', 'weight')} ${weight}  ${condition}${wait > 0 ? ` (${Math.ceil(wait / 1000)} s)` : ''}${mapped === model ? '' : `  → ${mapped}`}`,
+        ({
+          channel_id: id,
+          name,
+          priority,
+          weight,
+          share,
+          condition,
+          wait_ms: wait,
+          upstream_model: mapped,
+          not_sent: removed,
+        }) =>
+          `  ${percent(share).padStart(6)}  ${id}  ${name}  ${context.say('优先级', 'priority')} ${priority}  ${context.say('权重', 'weight')} ${weight}  ${condition}${wait > 0 ? ` (${Math.ceil(wait / 1000)} s)` : ''}${mapped === model ? '' : `  → ${mapped}`}${removed.length === 0 ? '' : `  ${context.say('不发送', 'not sent')}: ${removed.join(', ')}`}`,
       ),
       ...found.left_out.map(({ channel_id: id, name, reason }) => `       –  ${id}  ${name}  ${reason}`),
     ],

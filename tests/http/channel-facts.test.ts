@@ -1,0 +1,149 @@
+/** What the upstream of a channel does not take: listed, stored, confirmed and deleted by administrators, kept with the channel, and asked of the upstream itself. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { probeForms } from '../../server/providers/knowledge/probe-questions.ts';
+import { choosyUpstream } from '../support/choosy-upstream.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { randomOf } from '../support/random.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let id: number;
+
+const ok = choosyUpstream(new Set(), 'param');
+
+beforeAll(async () => {
+  upstream = await startUpstream(ok);
+  gateway = await createTestGateway({ channelTests: true });
+  await gateway.option('ModelRatio', '{"m":2,"gpt-4o-mini":1}');
+  id = await gateway.channel(upstream.url, { models: 'm,n', model_mapping: '{"n":"x"}' });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const call = async (endpoint: string, input: unknown) => {
+  const answer = await gateway.call(endpoint, input);
+  await gateway.sync();
+  return answer as never;
+};
+const member = 'openai-chat:seed';
+
+interface Fact {
+  readonly member: string;
+  readonly for_all: boolean;
+  readonly source: string;
+  readonly users: number;
+  readonly expires_time: number;
+}
+
+test('facts are listed with how often and by how many they were met, confirmed, stored and deleted', async () => {
+  const note = (userId: number) =>
+    gateway.services.channelFacts.note({ channelId: id, model: 'm', members: [member], userId });
+  await note(7);
+  await note(7);
+  const list = async () => (await call('channel.facts', { id })) as Fact[];
+  expect(await list()).toMatchObject([
+    { member, count: 2, users: 1, for_all: false, source: 'learnt', demand: 'absent' },
+  ]);
+  expect(gateway.state.factsOf(id)).toBeUndefined();
+  expect(await call('channel.fact_confirm', { id, model: 'm', member })).toMatchObject({
+    ...{ source: 'hand', for_all: true, expires_time: 0 },
+  });
+  expect(gateway.state.factsOf(id)?.get('m')).toHaveLength(1);
+  await call('channel.fact_store', { id, facts: [{ model: 'x', member: 'openai-chat:top_p' }] });
+  expect((await list()).map((fact) => fact.member)).toEqual([member, 'openai-chat:top_p']);
+  await call('channel.fact_delete', { id, model: 'm', member });
+  expect(gateway.state.factsOf(id)?.get('m')).toBeUndefined();
+  await expect(call('channel.fact_delete', { id, model: 'm', member })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(call('channel.facts', { id: 999 })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(call('channel.fact_store', { id: 999, facts: [] })).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('routes say what is not sent, for the model as the upstream calls it', async () => {
+  const explained = (await call('route.explain', { model: 'n' })) as { channels: { not_sent: string[] }[] };
+  expect(explained.channels[0]?.not_sent).toEqual(['openai-chat:top_p']);
+  const other = (await call('route.explain', { model: 'm' })) as { channels: { not_sent: string[] }[] };
+  expect(other.channels[0]?.not_sent).toEqual([]);
+});
+
+interface Report {
+  readonly calls: number;
+  readonly dollars: number | null;
+  readonly spent: number | null;
+  readonly lines: readonly {
+    readonly question: string;
+    readonly upstream: string;
+    readonly rows: string;
+    readonly differs: boolean;
+    readonly member: string;
+    readonly words: string;
+  }[];
+}
+
+const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+const typeOf = { 'openai-chat': 1, 'openai-responses': 1, 'anthropic-messages': 14 };
+
+test('differences that are planted in an upstream are all found, none is invented, and no more is spent than was said', async () => {
+  const random = randomOf(20261129);
+  const before = (await gateway.logs()).length;
+  for (const dialect of dialects) {
+    const ids = (probeForms[dialect]?.questions ?? []).map((question) => question.id).filter((one) => one !== 'plain');
+    const planted = ids.toSorted(() => random() - 0.5).slice(0, 5);
+    upstream.script(
+      choosyUpstream(new Set(planted), (['param', 'quotes', 'place'] as const)[dialects.indexOf(dialect)] ?? 'param'),
+    );
+    const setting = JSON.stringify({ dialect });
+    const channel = await gateway.channel(upstream.url, { type: typeOf[dialect], models: 'm', setting });
+    const plan = (await call('channel.probe_plan', { id: channel })) as Report;
+    const report = (await call('channel.probe', { id: channel })) as Report;
+    const found = report.lines.filter(({ upstream: taken }) => taken === 'refused').map(({ question }) => question);
+    expect([dialect, found.toSorted()]).toEqual([dialect, planted.toSorted()]);
+    expect(report.lines.filter(({ upstream: taken }) => taken === 'unclear')).toEqual([]);
+    expect(report.lines).toHaveLength(plan.calls);
+    expect(report.spent).toBeGreaterThan(0);
+    expect(report.spent).toBeLessThanOrEqual(plan.dollars ?? 0);
+    const facts = report.lines.flatMap((line) => (line.member === '' ? [] : [{ model: 'm', member: line.member }]));
+    await call('channel.fact_store', { id: channel, source: 'probe', facts });
+    const again = (await call('channel.probe', { id: channel })) as Report;
+    expect(again.lines.filter(({ member: storable }) => storable !== '')).toEqual([]);
+  }
+  // Nobody pays for it, and the channels that were made for it are gone.
+  const rows = (await gateway.logs()).slice(0, -before || undefined);
+  expect(rows.every(({ quota }) => quota === 0)).toBe(true);
+  expect((await gateway.services.channels.list({}, 0, 100)).total).toBe(4);
+  upstream.script(ok);
+});
+
+test('an upstream that answers nothing is not judged, and what it says is cut and cannot act', async () => {
+  const hostile = `\u001b[31m${'x'.repeat(500)}`;
+  upstream.script((response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message: hostile } }));
+  });
+  const failed = await call('channel.probe', { id }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ code: 'check_failed' });
+  const { detail } = (failed as { params: { detail: string } }).params;
+  expect(detail.length).toBeLessThanOrEqual(200);
+  expect(detail).not.toContain('\u001b');
+  upstream.script(ok);
+});
+
+test('an upstream that fails by itself leaves a question open', async () => {
+  upstream.script((response, received) =>
+    received.body.includes('"seed"') ? response.writeHead(503).end() : ok(response, received),
+  );
+  const report = (await call('channel.probe', { id })) as Report;
+  expect(report.lines.find(({ question }) => question === 'seed')).toMatchObject({
+    upstream: 'unclear',
+    differs: false,
+  });
+  upstream.script(ok);
+});
+
+test('a probe of a model without a price says so', async () => {
+  const channel = await gateway.channel(upstream.url, { models: 'unpriced-model' });
+  expect(await call('channel.probe_plan', { id: channel })).toMatchObject({ dollars: null });
+  await expect(call('channel.probe_plan', { id: 999 })).rejects.toMatchObject({ code: 'not_found' });
+});
