@@ -147,3 +147,38 @@ test('a probe of a model without a price says so', async () => {
   expect(await call('channel.probe_plan', { id: channel })).toMatchObject({ dollars: null });
   await expect(call('channel.probe_plan', { id: 999 })).rejects.toMatchObject({ code: 'not_found' });
 });
+
+test('a declarative file says what is not taken, an export has it, and what was learnt stays beside it', async () => {
+  const channel = await gateway.channel(upstream.url, { name: 'declared', models: 'm' });
+  await gateway.services.channelFacts.note({
+    channelId: channel,
+    model: 'm',
+    members: ['openai-chat:metadata'],
+    userId: 7,
+  });
+  const apply = async (facts: readonly string[] | undefined) => {
+    const channels = [{ name: 'declared', type: 'openai', ...(facts === undefined ? {} : { facts }) }];
+    return (await call('provision.apply', { document: { version: 1, channels } })) as {
+      action: string;
+      fields: string[];
+    }[];
+  };
+  const stored = async () => ((await call('channel.facts', { id: channel })) as Fact[]).map((fact) => fact.member);
+  expect(await apply([`m ${member}`])).toMatchObject([{ action: 'update', fields: ['facts: 0 → 1'] }]);
+  expect(await apply([`m ${member}`])).toMatchObject([{ action: 'unchanged' }]);
+  expect(await apply(undefined)).toMatchObject([{ action: 'unchanged' }]);
+  expect(await stored()).toEqual(['openai-chat:metadata', member]);
+  const site = (await call('provision.export', {})) as { channels: { name: string; facts?: string[] }[] };
+  expect(site.channels.find(({ name }) => name === 'declared')?.facts).toEqual([`m ${member}`]);
+  expect(await apply([])).toMatchObject([{ fields: ['facts: 1 → 0'] }]);
+  expect(await stored()).toEqual(['openai-chat:metadata']);
+  await expect(apply(['m openai-chat:messages'])).rejects.toMatchObject({ code: 'params_invalid' });
+});
+
+test('who confirmed or probed what stands in the audit log', async () => {
+  await gateway.services.channelFacts.note({ channelId: id, model: 'm', members: [member], userId: 7 });
+  await call('channel.fact_confirm', { id, model: 'm', member });
+  await call('channel.probe', { id });
+  const { items } = (await call('audit.list', { page_size: 5 })) as { items: { action: string }[] };
+  expect(items.map(({ action }) => action).slice(0, 2)).toEqual(['channel.probe', 'channel.fact_confirm']);
+});

@@ -71,7 +71,7 @@ export function createChannelFacts({ database, now }: { readonly database: Datab
     return row;
   };
 
-  return {
+  const service = {
     list: (channelId?: number): Promise<ChannelFactRow[]> => repository.list(channelId),
     /** What is left out of every request at these channels. */
     holding: async (channelIds: readonly number[]): Promise<ChannelFactRow[]> =>
@@ -117,8 +117,27 @@ export function createChannelFacts({ database, now }: { readonly database: Datab
         });
       }
     },
+    /** Its rows that were not learnt are these, `gpt-5.1 openai-chat:temperature`. @returns what they were, null = the same. @throws AppError params_invalid */
+    async replaceOwn(channelId: number, facts: readonly string[]): Promise<string[] | null> {
+      const own = (await repository.list(channelId)).filter(({ source }) => source !== 'learnt');
+      const before = own.map(factText);
+      if (before.length === new Set(facts).size && before.every((fact) => facts.includes(fact))) return null;
+      for (const row of own) if (!facts.includes(factText(row))) await repository.remove(row);
+      await service.store(channelId, 'hand', facts.map(parsedFact));
+      return before;
+    },
     deleteExpired: (): Promise<void> => repository.removeExpired(seconds()),
   };
+  return service;
+}
+
+/** As a declarative file has it. */
+export const factText = ({ model, member }: Pick<FactKey, 'model' | 'member'>): string => `${model} ${member}`;
+
+/** Names of models may have blanks, members have none. */
+function parsedFact(fact: string): Pick<FactKey, 'model' | 'member'> {
+  const at = fact.trim().lastIndexOf(' ');
+  return { model: fact.trim().slice(0, Math.max(0, at)).trim(), member: fact.trim().slice(at + 1) };
 }
 
 export const factView = (row: ChannelFactRow) => {

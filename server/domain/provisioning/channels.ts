@@ -6,6 +6,7 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';
+import type { ChannelFactsService } from '../channels/facts.ts';
 import { keysOf, namesOf } from '../channels/keys.ts';
 import { type ChannelFields, type ChannelsService, channelView, type KeyOwner } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -18,7 +19,7 @@ const typeOf = (expected: string | number): number => {
 };
 
 function fieldsOf(channel: ProvisionedChannel): ChannelFields {
-  const { key: _key, type, status, models, group, ...rest } = channel;
+  const { key: _key, type, status, models, group, facts: _facts, ...rest } = channel;
   const text = (value: Parameters<typeof asText>[0] | undefined) => (value === undefined ? undefined : asText(value));
   return {
     ...rest,
@@ -36,7 +37,12 @@ function fieldsOf(channel: ProvisionedChannel): ChannelFields {
 }
 
 export async function applyChannels(
-  deps: { readonly database: Database; readonly channels: ChannelsService; readonly vault: Vault },
+  deps: {
+    readonly database: Database;
+    readonly channels: ChannelsService;
+    readonly channelFacts: Pick<ChannelFactsService, 'replaceOwn'>;
+    readonly vault: Vault;
+  },
   expected: readonly ProvisionedChannel[],
   { label, prune, keyOwner }: { readonly label: string; readonly prune: boolean; readonly keyOwner: KeyOwner },
 ): Promise<ProvisionChange[]> {
@@ -58,6 +64,7 @@ export async function applyChannels(
       if ((channel.key ?? '').trim() === '') throw new AppError('provision_key_missing', { name });
       const [made] = await deps.channels.create({ ...fields, key: channel.key });
       if (made !== undefined && label !== '') await repository.update(made.id, { managed_by: label });
+      if (made !== undefined) await deps.channelFacts.replaceOwn(made.id, channel.facts ?? []);
       changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
@@ -74,6 +81,9 @@ export async function applyChannels(
       const proven = key === '' ? keyOwner : 'owner';
       await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) }, proven);
     }
+    const { facts } = channel;
+    const before = facts === undefined ? null : await deps.channelFacts.replaceOwn(row.id, facts);
+    if (before !== null) fieldChanges.push(`facts: ${before.length} → ${facts?.length ?? 0}`);
     changes.push({ action: fieldChanges.length > 0 ? 'update' : 'unchanged', ...about, fields: fieldChanges });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {

@@ -1,6 +1,7 @@
 /** The present state as a declarative file; secrets become references to environment variables. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
+import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
@@ -10,6 +11,7 @@ import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { targetsIn } from '../../contract/virtual-models.ts';
 import { providerByType } from '../../providers/catalogue.ts';
+import { factText } from '../channels/facts.ts';
 import type { OptionsService } from '../options/service.ts';
 import { same } from './compare.ts';
 
@@ -58,6 +60,8 @@ const mapOf = (text: string): Map<string, unknown> => {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 };
 
+const withFacts = (facts: readonly string[]) => (facts.length === 0 ? {} : { facts });
+
 /** @param balances those of users too: what a site needs that begins with them. */
 export async function exportSite(
   deps: { readonly database: Database; readonly options: OptionsService },
@@ -71,6 +75,7 @@ export async function exportSite(
     ['ratios', 'json'].includes(optionRow(key).kind.name) ? objectOf(value) : value;
   const channels = (await createChannelsRepository(deps.database).all()).sort((a, b) => a.id - b.id);
   const virtual = await createVirtualModelsRepository(deps.database).all();
+  const facts = (await createChannelFactsRepository(deps.database).list()).filter(({ source }) => source !== 'learnt');
   const users = await createUsersRepository(deps.database).all();
   const names = new Map(users.map((user) => [user.id, user.username]));
   const tokens = (await createTokensRepository(deps.database).all())
@@ -122,6 +127,7 @@ export async function exportSite(
         max_input_tokens: row.max_input_tokens,
         keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
       }),
+      ...withFacts(facts.flatMap((fact) => (fact.channel_id === row.id ? [factText(fact)] : []))),
     })),
     ...(virtual.length === 0
       ? {}

@@ -5,6 +5,7 @@ import { openSandboxOf } from '../../../db/sandbox.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
+import type { ChannelFactsService } from '../channels/facts.ts';
 import type { ChannelsService, KeyOwner } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
@@ -28,6 +29,7 @@ export interface ProvisionedServices {
   readonly options: OptionsService;
   readonly channels: ChannelsService;
   readonly virtualModels: VirtualModelsService;
+  readonly channelFacts: ChannelFactsService;
   readonly users: UsersService;
   readonly credentials: Credentials;
   readonly tokens: TokensService;
