@@ -1,6 +1,6 @@
 /** What the upstream of a channel does not take: listed, stored, confirmed and deleted by administrators, kept with the channel, and asked of the upstream itself. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { probeForms } from '../../server/providers/knowledge/probe-questions.ts';
+import { probeFormOf } from '../../server/providers/knowledge/probe-questions.ts';
 import { choosyUpstream } from '../support/choosy-upstream.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
@@ -89,7 +89,7 @@ test('differences that are planted in an upstream are all found, none is invente
   const random = randomOf(20261129);
   const before = (await gateway.logs()).length;
   for (const dialect of dialects) {
-    const ids = (probeForms[dialect]?.questions ?? []).map((question) => question.id).filter((one) => one !== 'plain');
+    const ids = (probeFormOf(dialect)?.questions ?? []).map((question) => question.id).filter((one) => one !== 'plain');
     const planted = ids.toSorted(() => random() - 0.5).slice(0, 5);
     upstream.script(
       choosyUpstream(new Set(planted), (['param', 'quotes', 'place'] as const)[dialects.indexOf(dialect)] ?? 'param'),

@@ -1,5 +1,5 @@
 /** An upstream that refuses what it was told to, in the words of three kinds of servers, and takes everything else. */
-import { probeForms } from '../../server/providers/knowledge/probe-questions.ts';
+import { probeFormOf } from '../../server/providers/knowledge/probe-questions.ts';
 import { completion, type Received, type Script, sendJson, sendStream } from './upstream.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export function choosyUpstream(refused: ReadonlySet<string>, manner: Manner): Sc
     const dialect = Object.entries(dialects).find(([end]) => path.split('?')[0]?.endsWith(end))?.[1];
     if (dialect === undefined || refused.has(dialect))
       return sendJson(response, { error: { message: 'not found' } }, 404);
-    const questions = probeForms[dialect]?.questions ?? [];
+    const questions = probeFormOf(dialect)?.questions ?? [];
     const asked = questions.filter(({ id, members }) => id !== 'plain' && asks(body, members));
     // Questions that put more in are meant by it, and not those whose members are a part of theirs.
     const meant = asked.toSorted((a, b) => JSON.stringify(b.members).length - JSON.stringify(a.members).length)[0];

@@ -14,7 +14,7 @@ import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
-import { type ProbeQuestion, plainTokens, probeForms } from '../../providers/knowledge/probe-questions.ts';
+import { type ProbeQuestion, plainTokens, probeFormOf } from '../../providers/knowledge/probe-questions.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { probeInput } from '../../providers/probe.ts';
 import { mapModel } from '../../routing/candidates.ts';
@@ -87,7 +87,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     const offered = provider === undefined ? [] : dialectsOf(operationsOf(provider)).dialects;
     const named = text(setting.dialect) ?? provider?.protocol ?? '';
     const dialect = isProtocol(named) ? named : offered[0];
-    const form = dialect === undefined ? undefined : probeForms[dialect];
+    const form = dialect === undefined ? undefined : probeFormOf(dialect);
     if (provider === undefined || dialect === undefined || form === undefined || model === '')
       throw new AppError('params_invalid', { detail: `probe: ${model} ${named}`.trim() });
     const mapping = (record(parseJson(row.model_mapping)) ?? {}) as Readonly<Record<string, unknown>>;
@@ -96,7 +96,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     if (kind !== 'chat' && kind !== 'responses') throw new AppError('params_invalid', { detail: `probe: ${model}` });
     return {
       ...{ row, model, upstreamModel, provider: provider.slug, dialect, limitMember },
-      others: offered.filter((one) => one !== dialect && probeForms[one] !== undefined),
+      others: offered.filter((one) => one !== dialect && probeFormOf(one) !== undefined),
       questions: form.questions,
       limit: thinking ? thoughtLimit : shortLimit,
     };
@@ -151,7 +151,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
   }
 
   const ask = async (channelId: number, subject: Subject, dialect: ProtocolId, members: object): Promise<Answer> => {
-    const form = probeForms[dialect];
+    const form = probeFormOf(dialect);
     const { model, limit, limitMember } = subject;
     if (form === undefined) return { found: 'unclear', words: '', usage: null };
     const body: Record<string, unknown> = { ...form.body(model, limit, limitMember), ...members };

@@ -233,6 +233,7 @@ const messages: readonly ProbeQuestion[] = [
 
 /** How questions of a dialect are put. */
 export interface ProbeForm {
+  readonly dialect: ProtocolId;
   readonly path: (model: string, stream: boolean) => string;
   /** @param limit tokens of an answer. @param limitMember where the dialect has two names for it. */
   readonly body: (model: string, limit: number, limitMember: string) => Members;
@@ -240,20 +241,27 @@ export interface ProbeForm {
 }
 
 /** Dialects that can be asked. */
-export const probeForms: Readonly<Partial<Record<ProtocolId, ProbeForm>>> = {
-  'openai-chat': {
+const forms: readonly ProbeForm[] = [
+  {
+    dialect: 'openai-chat',
     path: () => '/v1/chat/completions',
     body: (model, limit, limitMember) => ({ model, messages: [user], [limitMember]: limit }),
     questions: chat,
   },
-  'openai-responses': {
+  {
+    dialect: 'openai-responses',
     path: () => '/v1/responses',
     body: (model, limit) => ({ model, input: words, max_output_tokens: limit, store: false }),
     questions: responses,
   },
-  'anthropic-messages': {
+  {
+    dialect: 'anthropic-messages',
     path: () => '/v1/messages',
     body: (model, limit) => ({ model, messages: [user], max_tokens: limit }),
     questions: messages,
   },
-};
+];
+
+/** @returns undefined = the dialect cannot be asked. */
+export const probeFormOf = (dialect: ProtocolId): ProbeForm | undefined =>
+  forms.find((form) => form.dialect === dialect);

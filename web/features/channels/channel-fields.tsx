@@ -11,6 +11,7 @@ import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
+import { ChannelFacts } from './channel-facts.tsx';
 import {
   type ChannelForm,
   type ChannelType,
@@ -80,6 +81,7 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
       {channel === null || (mode === undefined && channel.keys_off === undefined) ? null : (
         <ChannelKeys channelId={channel.id} />
       )}
+      {channel === null ? null : <ChannelFacts channelId={channel.id} />}
       {keysIn(form.key).length > 1 || mode !== undefined ? (
         <div className="-mt-2 mb-4">
           <Segment
