@@ -64,7 +64,7 @@ export const probe: CommandRun = async (context, flags, ref) => {
   const head = `  ${'question'.padEnd(22)} ${'upstream'.padEnd(8)} ${'rows'.padEnd(8)}`;
   context.output.object(
     report,
-    [head, ...lines, context.say(`花费 ${dollars(report.spent)}`, `spent ${dollars(report.spent)}`)],
+    [head, ...lines, context.say(`费用 ${dollars(report.spent)}`, `spent ${dollars(report.spent)}`)],
     report.lines.flatMap(({ member }) => (member === '' ? [] : [member])).join('\n'),
   );
   const facts = report.lines.flatMap(({ member }) => (member === '' ? [] : [{ model: report.upstream_model, member }]));
