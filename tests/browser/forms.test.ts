@@ -223,6 +223,49 @@ test('a pasted key of a channel is not thrown away', async () => {
   await closed();
 });
 
+test('each key of a channel is tested and switched in the form of its channel, on a phone too', async () => {
+  await inside.ask('POST', '/api/channel/', {
+    mode: 'multi_to_single',
+    channel: {
+      type: 199,
+      name: 'with two keys',
+      base_url: inside.stage.upstream,
+      key: 'sk-canary-one\nsk-canary-two',
+      models: 'two-keys',
+    },
+  });
+  const all = (await inside.ask('GET', '/api/channel/?p=0&page_size=100')) as { id: number; name: string }[];
+  const id = all.find(({ name }) => name === 'with two keys')?.id;
+  const size = page.viewportSize();
+  const keys = () => dialog().getByRole('region', { name: en.channels.keys });
+  const first = (label: string) =>
+    keys()
+      .getByRole('button', { name: new RegExp(`^${label.split('{{')[0]}`) })
+      .first();
+  const openForm = async () => {
+    await inside.open(`channel/edit/${id}`);
+    await keys().waitFor();
+  };
+  await openForm();
+  expect(await violationsOn(page)).toEqual([]);
+  await first(en.channels.keyTest).click();
+  await waitForText(/^Works: \d/);
+  expect(await keys().getByText(en.channels.keyStatus.off, { exact: true }).count()).toBe(0);
+  await first(en.channels.keyDisable).click();
+  await keys().getByText(en.channels.keyStatus.off, { exact: true }).waitFor();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await openForm();
+  await keys().getByText(en.channels.keyStatus.off, { exact: true }).waitFor();
+  const [box, section] = [await dialog().boundingBox(), await keys().boundingBox()];
+  expect((section?.x ?? 0) + (section?.width ?? 0)).toBeLessThanOrEqual((box?.x ?? 0) + (box?.width ?? 0));
+  expect(await violationsOn(page)).toEqual([]);
+  await keys()
+    .getByRole('button', { name: /^Enable the key/ })
+    .click();
+  await keys().getByText(en.channels.keyStatus.off, { exact: true }).waitFor({ state: 'detached' });
+  if (size !== null) await page.setViewportSize(size);
+});
+
 test('settings that were changed ask before another page is opened', async () => {
   await inside.open('setting?tab=operation');
   const option = page.locator('[data-option="RetryTimes"]');
