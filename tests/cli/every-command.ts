@@ -41,7 +41,6 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['channel', 'fact', 'add', 'pair', 'practice-small', 'openai-chat:messages'],
     ['channel', 'fact', 'confirm', 'pair', 'practice-small', 'openai-chat:seed'],
     ['channel', 'facts', 'pair'],
-    ['route', 'explain', 'practice-small'],
     ['channel', 'fact', 'rm', 'pair', 'practice-small', 'openai-chat:seed'],
     ['channel', 'fact', 'rm', 'pair', 'practice-small', 'openai-chat:seed'],
     ['channel', 'probe', 'pair', '--model', 'practice-small', '--yes'],
