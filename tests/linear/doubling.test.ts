@@ -68,6 +68,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ['providers/knowledge/own-hosts.ts', 'names and addresses that the operator configured'],
   ['protocols/shared/model-card.ts', 'names of models that the operator configured'],
   ['protocols/shared/simple-wire.ts', 'feeds each frame to the reader of a wire once'],
+  ['protocols/shared/signed-turn.ts', 'looks at each turn once, from the last to the one that began it'],
   ['protocols/shared/wait-hint.ts', 'members of one error, and spans of 40 characters'],
   ['protocols/shared/written-call.ts', 'changes each event once, and keeps nothing'],
   ...inFolder('providers', 'rows, addresses and names, which the operator chooses from', [
@@ -148,6 +149,8 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ]),
   ...inFolder('relay/endpoints', 'lists of ours', ['billing', 'models']),
   ['relay/endpoints/count-tokens.ts', 'hands texts to the counting thread'],
+  ['relay/admission/chain.ts', 'targets that the operator configured, 64 at most'],
+  ['relay/intake/agent.ts', 'words of four headers'],
   ['relay/endpoints/realtime/close-code.ts', 'the reason in a close frame, 123 bytes of it'],
   ...inFolder('relay/endpoints/realtime', 'events one by one, of which sums are kept', [
     'conversation',
