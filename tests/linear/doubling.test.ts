@@ -151,6 +151,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ['relay/endpoints/count-tokens.ts', 'hands texts to the counting thread'],
   ['relay/admission/chain.ts', 'targets that the operator configured, 64 at most'],
   ['relay/intake/agent.ts', 'words of four headers'],
+  ['routing/chains.ts', 'targets that the operator configured, 64 at most'],
   ['relay/endpoints/realtime/close-code.ts', 'the reason in a close frame, 123 bytes of it'],
   ...inFolder('relay/endpoints/realtime', 'events one by one, of which sums are kept', [
     'conversation',
