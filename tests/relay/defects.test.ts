@@ -9,6 +9,7 @@ import { Reservation } from '../../server/relay/admission/reservation.ts';
 import { ResponseStream } from '../../server/relay/delivery/stream.ts';
 import { Turns } from '../../server/relay/endpoints/realtime/turns.ts';
 import { RelayRequest } from '../../server/relay/relay-request.ts';
+import { Deadlines } from '../../server/relay/shared/deadline.ts';
 import { IntervalTimers } from '../../server/relay/shared/interval-timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
@@ -490,6 +491,21 @@ test('a stream that trips before its first step ends with its error', async () =
   expect(row?.quota).toBe(0);
   vi.restoreAllMocks();
   await expectHealthy('/v1/chat/completions', true);
+});
+
+test('a stream that trips while its answer is handed over ends with its error', async () => {
+  const { start } = Deadlines.prototype;
+  let left = 1;
+  vi.spyOn(Deadlines.prototype, 'start').mockImplementation(function (this: Deadlines, ms, expire) {
+    const deadline = start.call(this, ms, expire);
+    const { end } = deadline;
+    deadline.end = () => (ms === gateway.state.settings.pingMs && left-- > 0 ? trip() : end.call(deadline));
+    return deadline;
+  });
+  const { text } = await ask('/v1/chat/completions', true);
+  expect(left).toBeLessThan(1);
+  const row = await expectOurs(text, 'internal');
+  expect(row?.quota).toBe(0);
 });
 
 test('a defect while JSON is read is no JSON that cannot be read', () => {

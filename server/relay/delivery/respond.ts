@@ -74,7 +74,8 @@ class AwaitedStream {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
-      this.sending.then(answered, (error: unknown) => {
+      // Of what is made of the outcome too: else nobody would ever answer.
+      this.sending.then(answered).catch((error: unknown) => {
         deadline.end();
         this.isOver = true;
         reject(error);
@@ -84,10 +85,10 @@ class AwaitedStream {
 
   /** @param outcome null = there is none yet. */
   private end(outcome: Outcome | null): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    const { core, reservation, sending, disconnect } = this;
     try {
+      if (this.isOver) return;
+      this.isOver = true;
+      const { core, reservation, sending, disconnect } = this;
       this.resolve(
         outcome === null
           ? waitingStream(core, reservation, sending, disconnect)

@@ -28,6 +28,15 @@ const passed = '__passesStatement';
 /** What fails in these are the statements inside. */
 const evaluatesNothing: ReadonlySet<string> = new Set(['FunctionDeclaration', 'TryStatement']);
 
+/** `return this.name`: reads a field, which cannot fail. */
+const readsField = ({ type, argument }: Node): boolean =>
+  type === 'ReturnStatement' &&
+  isNode(argument) &&
+  argument.type === 'MemberExpression' &&
+  argument.computed === false &&
+  isNode(argument.object) &&
+  argument.object.type === 'ThisExpression';
+
 /** A try of one statement holds nothing but the call that may fail, for reasons of somebody else's: what is thrown there is no defect. */
 const isCallOfOthers = (block: Node, parent: Node): boolean =>
   parent.type === 'TryStatement' && parent.block === block && (block.body as readonly Node[]).length === 1;
@@ -38,8 +47,11 @@ function withCalls(text: string, file: string, places: Place[]): string {
   const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
   const place = (at: number): number => places.push({ file, line: lineOf(at) }) - 1;
   const before = (statements: readonly Node[]) => {
-    for (const { type, start } of statements)
-      if (!evaluatesNothing.has(type)) inserts.push({ at: start, code: `${passed}(${place(start)});` });
+    for (const statement of statements) {
+      const { type, start } = statement;
+      if (!evaluatesNothing.has(type) && !readsField(statement))
+        inserts.push({ at: start, code: `${passed}(${place(start)});` });
+    }
   };
   const visit = (node: Node, parent: Node, inFunction: boolean): void => {
     const isFunction = functionKinds.has(node.type) && isNode(node.body);
