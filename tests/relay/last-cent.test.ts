@@ -242,6 +242,27 @@ test('before another channel is tried all that the request may cost is held; whe
   }
 });
 
+test.each([
+  ['grows with what is delivered', false, {}, '{"trusted_usage":true}'],
+  ['thinks without showing all of it', true, { thinking: { type: 'enabled', budget_tokens: 1024 } }, undefined],
+  ['is read to its end when its client has gone', true, {}, '{"trusted_usage":true,"drain":true}'],
+])('of a cached turn whose stream %s all of the answer is held: %s', async (_name, isWhole, members, setting) => {
+  const send = await begin({ quota: 300_000, setting });
+  const request = turn({ stream: true, max_tokens: 10_000, ...members });
+  await (await send(request)).text();
+  const gate = Promise.withResolvers<void>();
+  opened = gate.promise;
+  const before = left();
+  const response = send(request);
+  await reached(2);
+  // 20,000 tokens read, and 10,000 at 7.5.
+  const held = before - left();
+  expect([held >= 78_000, held < 85_000]).toEqual([isWhole, true]);
+  gate.resolve();
+  expect((await response).status).toBe(200);
+  await (await response).text();
+});
+
 test('where the answer is what does not fit, it is made shorter, and the evidence still counts', async () => {
   const send = await begin({ quota: 200_000 });
   await (await send(turn({ max_tokens: 10_000 }))).text();
