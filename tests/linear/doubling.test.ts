@@ -149,6 +149,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ]),
   ...inFolder('relay/endpoints', 'lists of ours', ['billing', 'models']),
   ['relay/endpoints/count-tokens.ts', 'hands texts to the counting thread'],
+  ['relay/admission/evidence.ts', 'hands the prompt to readers that stand here: its opening, and the proof of it'],
   ['relay/admission/chain.ts', 'targets that the operator configured, 64 at most'],
   ['relay/intake/agent.ts', 'words of four headers'],
   ['routing/chains.ts', 'targets that the operator configured, 64 at most'],

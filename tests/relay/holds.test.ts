@@ -524,16 +524,15 @@ const summaryOf = ({
 }: Sum & { readonly overrun: number }): string =>
   `${requests} requests: ${served} served, ${shortened} shortened, ${rejected} refused, overrun ${beyond}`;
 
-/** Only a stream whose every token is seen may cost more than there is: it can be cut. */
-const roomOf = ({ spare, available }: Seen, { model, stream }: GeneratedRequest): number =>
-  model !== null && models[model].floor === 16 && stream ? spare : Math.min(spare, available);
+/** Without evidence all that a request may cost is held. */
+const roomOf = ({ spare, available }: Seen): number => Math.min(spare, available);
 
 /** @returns what is wrong with one answer, as counts. */
 function judge(sum: Sum, one: GeneratedRequest, key: number, status: number): void {
   const record = seen.get(key);
   seen.delete(key);
   if (record === undefined) return;
-  const room = roomOf(record, one);
+  const room = roomOf(record);
   sum.requests++;
   if (record.admitted) sum.served++;
   if (one.model === null) {
