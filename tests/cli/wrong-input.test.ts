@@ -203,7 +203,9 @@ test('every check of doctor has its name, also where it fails', async () => {
   expect(await run(['doctor'], 'zh')).toMatch(/\t数据目录\t/);
   const gone = createRunner(dir, { GATEWAY_TOKEN: 'no-token' }, ['--url', 'http://127.0.0.1:1']);
   const error = (await gone.run(['doctor']).catch((thrown: unknown) => thrown)) as AppError;
-  expect(words(error, 'en')).toBe('Check failed: storage, leases, channels, traffic, prices, programs, backups');
+  expect(words(error, 'en')).toBe(
+    'Check failed: storage, leases, channels, traffic, prices, chains, programs, backups',
+  );
 });
 
 test('a port that is none is named with where it came from', async () => {

@@ -183,6 +183,8 @@ export async function signingIn(repositories: Repositories): Promise<void> {
   }
   await signIns.count(2);
   await signIns.token(1);
+  await signIns.list(2);
+  await signIns.get(1);
   await signIns.of(1);
   const key = {
     credential_id: 'cred',

@@ -115,12 +115,14 @@ test('frames pass untouched, turns are metered, one row has the sum', async () =
 });
 
 test('all that an upstream says before its client is there reaches the client, in order', async () => {
-  const greetings = ['{"type":"session.created"}', '{"type":"conversation.created"}', '{"type":"rate_limits.updated"}'];
+  const greetings = ['{"type":"session.created"}', '{"type":"conversation.created"}'];
+  // The upstream's limits are not those of the caller.
+  const limits = '{"type":"rate_limits.updated"}';
   upstream.reload({
     fetch: (request, server) =>
       server.upgrade(request, { data: undefined }) ? undefined : new Response(null, { status: 400 }),
     websocket: {
-      open: (socket) => greetings.forEach((greeting) => void socket.send(greeting)),
+      open: (socket) => [limits, ...greetings].forEach((greeting) => void socket.send(greeting)),
       message: () => undefined,
     },
   });

@@ -11,11 +11,16 @@ const target: Flag = {
 };
 const boundary: Flag = {
   flag: '--boundary <group>',
-  zh: '任何请求都不越出此分组',
-  en: 'no request leaves this group',
+  zh: '任何请求都不越出此分组，留空则删除',
+  en: 'no request leaves this group; empty removes it',
   clears: true,
 };
-const description: Flag = { flag: '--description <text>', zh: '说明', en: 'what it is for', clears: true };
+const description: Flag = {
+  flag: '--description <text>',
+  zh: '说明，留空则删除',
+  en: 'what it is for; empty removes it',
+  clears: true,
+};
 
 const chain = verbRows(
   {
@@ -100,7 +105,11 @@ export const modelRows: readonly CommandRow[] = [
       { flag: '--prompt <tokens>', zh: '提示词长度', en: 'length of the prompt' },
       { flag: '--images', zh: '带图片', en: 'with images' },
       { flag: '--thinking', zh: '要求思考', en: 'asks to think' },
-      { flag: '--class <word>', zh: requestClasses.join('、'), en: requestClasses.join(', ') },
+      {
+        flag: '--class <word>',
+        zh: `请求类别 ${requestClasses.join(' ')}`,
+        en: `class of the request: ${requestClasses.join(', ')}`,
+      },
       { flag: '--agent <name>', zh: '代理自称，如 Explore', en: 'what the agent calls itself, such as Explore' },
       {
         flag: '--failure <word>',

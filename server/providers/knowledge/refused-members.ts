@@ -98,7 +98,7 @@ function* valuesAt(value: unknown, steps: readonly string[], at = 0): Generator<
 const valuesOf = (row: RemovableRow, body: Members): unknown[] => [...valuesAt(body, row.member.split('.'))];
 
 /** How often a member of this name stands anywhere in a value. Not by recursion: bodies nest deeply. */
-export function countKeys(value: unknown, name: string): number {
+function countKeys(value: unknown, name: string): number {
   const wanted = folded(name);
   let count = 0;
   const waiting: unknown[] = [value];

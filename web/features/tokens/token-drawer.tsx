@@ -49,11 +49,11 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
     },
   );
 
-  const submit = () => {
+  const submit = async () => {
     const unknown = unknownModels(typed.models, known);
     // What was allowed before is the owner's business.
-    if (unknown.length === 0 || typed.models.join() === formOf(token, details).models.join()) return void form.submit();
-    setUnlisted(unknown);
+    if (unknown.length === 0 || typed.models.join() === formOf(token, details).models.join()) await form.submit();
+    else setUnlisted(unknown);
   };
 
   return (
