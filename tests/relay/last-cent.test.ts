@@ -274,3 +274,16 @@ test('where the answer is what does not fit, it is made shorter, and the evidenc
   expect(limit).toBeLessThan(6000);
   expect(left()).toBe(50_000 - 3153);
 });
+
+test("what one target of a virtual model has cached says nothing of the next one's", async () => {
+  const other = 'claude-haiku-4-5';
+  const send = await begin();
+  await gateway.channel(upstream.url, { type: 14, models: other, setting: '{"trusted_usage":true}' });
+  await gateway.services.virtualModels.create({ name: 'coder', targets: [{ model }, { model: other }] });
+  await gateway.sync();
+  await (await send(turn({ model: 'coder' }))).text();
+  // Too little for the first target, and more than enough for the second if that had read the prompt before.
+  leave(2000);
+  expect((await send(turn({ model: 'coder' }))).status).toBe(refused);
+  expect(upstream.requests).toHaveLength(1);
+});

@@ -57,6 +57,14 @@ interface Known extends Proven {
   readonly restMost: number;
 }
 
+interface Looked {
+  readonly channel: ChannelSnapshot;
+  readonly key: string;
+  /** Upstream. */
+  readonly model: string;
+  readonly known: Known | null;
+}
+
 /** The attempt that was answered. */
 export interface AnsweredAttempt {
   readonly channel: ChannelSnapshot;
@@ -78,8 +86,8 @@ export class Evidence {
   /** A changed channel is another object, and other news. */
   private readonly serials = new WeakMap<ChannelSnapshot, string>();
   private serial = 0;
-  /** By body. */
-  private readonly looked = new WeakMap<object, Known | null>();
+  /** By body, for the target that was looked at last: the next one of a virtual model gets the same body. */
+  private readonly looked = new WeakMap<object, Looked>();
 
   /** @param now milliseconds of a monotonic clock. */
   constructor(now: () => number) {
@@ -129,7 +137,7 @@ export class Evidence {
   ): Known | null {
     if (!isCheaperRead(plan)) return null;
     const looked = this.looked.get(parsed.body);
-    if (looked !== undefined) return looked;
+    if (looked?.channel === channel && looked.key === key && looked.model === model) return looked.known;
     const opening = this.openingOf(parsed, channel, model);
     const proven =
       opening === null ? null : this.prefixes.proven(originOf(principal, { parsed, channel, key }), opening);
@@ -141,7 +149,7 @@ export class Evidence {
       const rest = restMost === Number.POSITIVE_INFINITY ? '' : behind.map(({ text }) => text).join('\n');
       known = { ...proven, rest, restParts: behind.length, restMost };
     }
-    this.looked.set(parsed.body, known);
+    this.looked.set(parsed.body, { channel, key, model, known });
     return known;
   }
 
