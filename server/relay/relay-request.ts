@@ -2,6 +2,7 @@
 import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { languageFor } from '../contract/language.ts';
+import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { ClientError } from '../protocols/codec.ts';
 import type { Chain } from '../routing/chains.ts';
@@ -320,11 +321,20 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     core.authorize.allowModel(principal, parsed.model);
     const chain = core.state.chain(parsed.model);
     const first = chain === null ? null : new ChainRun(core, chain, parsed, principal).first();
-    const response = await core.counts.answer(first?.parsed ?? parsed, first?.principal ?? principal);
+    const response = await core.counts.answer(
+      first?.parsed ?? parsed,
+      chain === null ? this.channelsFor(parsed, principal) : (first?.plan.route.list.flat() ?? []),
+    );
     this.admission = null;
     if (admission !== null) core.gate.ended(admission, true);
     this.over();
     return response.status < 400 ? response : listedError(response, this.path, this.request.url);
+  }
+
+  /** That serve the model to the caller, the best first. */
+  private channelsFor({ model }: ParsedRequest, { group, pinnedChannel }: Principal): readonly ChannelSnapshot[] {
+    const channels = this.core.state.candidates(group, model).flat();
+    return pinnedChannel === null ? channels : channels.filter(({ id }) => id === pinnedChannel);
   }
 
   private begin(): void {

@@ -371,6 +371,20 @@ test('tokens are counted for the first target', async () => {
   expect([response.status, await response.json()]).toEqual([200, { input_tokens: expect.any(Number) }]);
 });
 
+test("tokens are counted at the target's own channel and no other", async () => {
+  const count = async () => {
+    const body = { model: 'coder', messages: [{ role: 'user', content: 'one two three' }] };
+    return (await gateway.send(key, '/v1/messages/count_tokens', body)).json();
+  };
+  upstream.script((response) => sendJson(response, { input_tokens: 77 }));
+  const claude = 'claude-sonnet-4-5';
+  await gateway.channel(upstream.url, { type: 14, key: 'foreign', models: claude, priority: 10 });
+  const own = await gateway.channel(upstream.url, { type: 14, key: 'own', models: claude });
+  await chain([{ model: claude, channel: own }]);
+  expect(await count()).toEqual({ input_tokens: 77 });
+  expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['own']);
+});
+
 test('over random chains and failures the served model is charged, and nothing follows its first byte', async () => {
   const next = randomOf(20_261_129);
   const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;

@@ -1,12 +1,13 @@
 /** Answers the token-counting calls of the dialects: by an upstream of the client's own dialect, where counting is free, else here. It is never charged. */
 import { AppError } from '../../contract/errors.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { number, record } from '../../protocols/shared/json.ts';
 import { checkWords } from '../admission/blocked-words.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { plainWords, tokensAround } from '../admission/counting/envelope.ts';
 import { countLocally } from '../admission/meter.ts';
-import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
 import { noPrompt, unitsOf } from '../intake/prompt.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs } from '../shared/defect.ts';
@@ -19,7 +20,7 @@ import { parseBody, readWhole } from '../upstream/whole.ts';
 export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'health'> {
   readonly counter: TokenCounter;
   readonly deadlines: Deadlines;
-  readonly state: Pick<RelayState, 'candidates' | 'settings'>;
+  readonly state: Pick<RelayState, 'settings'>;
 }
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -43,10 +44,10 @@ export class TokenCounts {
 
   constructor(private readonly core: CountCore) {}
 
-  /** Never refuses for lack of balance: it is not charged. */
-  async answer(parsed: ParsedRequest, principal: Principal): Promise<Response> {
+  /** Never refuses for lack of balance: it is not charged. @param channels that may be asked, the best one first. */
+  async answer(parsed: ParsedRequest, channels: readonly ChannelSnapshot[]): Promise<Response> {
     const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': parsed.requestId };
-    const native = await this.natively(parsed, principal);
+    const native = await this.natively(parsed, channels);
     if (native !== null) return new Response(native, { headers });
     const tokens = (await this.counted(parsed)) + tokensAround(parsed.body);
     return Response.json(codecFor(parsed.protocol).definition.countAnswer(tokens), { headers });
@@ -77,10 +78,10 @@ export class TokenCounts {
 
   private async natively(
     parsed: ParsedRequest,
-    principal: Principal,
+    channels: readonly ChannelSnapshot[],
   ): Promise<Uint8Array<ArrayBuffer> | string | null> {
     const prepared =
-      this.atOnce < maxAtOnce && (await this.mayLeave(parsed)) ? this.preparedFor(parsed, principal) : null;
+      this.atOnce < maxAtOnce && (await this.mayLeave(parsed)) ? this.preparedFor(parsed, channels) : null;
     return prepared === null ? null : this.requested(prepared, parsed);
   }
 
@@ -96,9 +97,8 @@ export class TokenCounts {
     }
   }
 
-  private preparedFor(parsed: ParsedRequest, { group, pinnedChannel }: Principal): Prepared | null {
-    for (const channel of this.core.state.candidates(group, parsed.model).flat()) {
-      if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
+  private preparedFor(parsed: ParsedRequest, channels: readonly ChannelSnapshot[]): Prepared | null {
+    for (const channel of channels) {
       if (this.core.health.condition(channel, parsed.model) !== 'up') continue;
       const prepared = prepare(
         parsed,
