@@ -1,6 +1,7 @@
 /** What Claude Code asks of a gateway that it is signed in to, and the budgets that answers tell it of. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { TokenStatus, UserStatus } from '../../server/contract/enum.ts';
 import { nextPeriod } from '../../server/contract/period.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -286,4 +287,30 @@ test('what a client reports of itself is taken and dropped, and Claude Desktop h
   }
   const absent = await get('/user/bootstrap', key);
   expect([absent.status, ((await absent.json()) as { type: string }).type]).toEqual([404, 'error']);
+});
+
+test('a key that is stored as used up says how much that was, where it would serve otherwise and nowhere else', async () => {
+  // As other programs of the family store it.
+  const spent = async (fields: Parameters<TestGateway['token']>[0] = {}) => {
+    const { id, key } = await gateway.token(fields);
+    Object.assign(gateway.state.token(id) ?? {}, { status: TokenStatus.exhausted });
+    return key;
+  };
+  const plain = await spent();
+  expect((await gateway.send(plain, '/v1/messages', message)).status).toBe(429);
+  for (const path of ['/api/oauth/usage', '/managed/settings']) {
+    expect((await get(path, plain)).status).toBe(200);
+    const elsewhere = await get(path, await spent({ allow_ips: '10.0.0.1' }));
+    expect([elsewhere.status, JSON.stringify(await elsewhere.json())]).toEqual([
+      403,
+      expect.not.stringContaining('limit'),
+    ]);
+    const over = await get(path, await spent({ expired_time: Math.floor(noon / 1000) - 60 }));
+    expect(over.status).toBe(401);
+  }
+  const owner = gateway.state.user(gateway.userId) ?? {};
+  Object.assign(owner, { status: UserStatus.disabled });
+  const banned = await get('/api/oauth/usage', plain);
+  Object.assign(owner, { status: UserStatus.enabled });
+  expect(banned.status).toBe(403);
 });

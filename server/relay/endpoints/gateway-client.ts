@@ -8,7 +8,7 @@ import { allCodecs } from '../../protocols/registry.ts';
 import { isFreeSelfUse } from '../admission/gate.ts';
 import type { KeyBudgets } from '../admission/key-budgets.ts';
 import type { Authorize } from '../intake/authorize.ts';
-import type { Peer, Principal } from '../intake/parsed-request.ts';
+import type { Peer } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 import { answerKept, namesFor } from './models.ts';
 
@@ -49,7 +49,8 @@ export async function answerGatewayClient(
     throw new AppError('route_unknown', { method: request.method, path });
   if (request.method !== (found.kind === 'sink' ? 'POST' : 'GET'))
     throw new AppError('method_not_allowed', { method: request.method });
-  const caller = callerOf(authorize, request, peer);
+  // Of a key that is used up it still says how much that was.
+  const caller = authorize.identify(request, peer, true);
   switch (found.kind) {
     case 'sink':
       return new Response(null);
@@ -70,17 +71,5 @@ export async function answerGatewayClient(
         headers: { 'cache-control': 'no-store' },
       });
     }
-  }
-}
-
-/** Of a key that is used up it still says how much that was. @throws AppError as `identify` does. */
-function callerOf(authorize: Authorize, request: Request, peer: Peer): Pick<Principal, 'user' | 'token' | 'group'> {
-  try {
-    return authorize.identify(request, peer);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'token_exhausted') throw error;
-    const owner = authorize.ownerOf(request);
-    if (owner === null) throw error;
-    return { ...owner, group: owner.user.group };
   }
 }

@@ -93,13 +93,17 @@ export class Authorize {
 
   constructor(private readonly deps: AuthorizeDeps) {}
 
-  /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
-  identify(request: Request, peer: Peer): Principal {
+  /**
+   * Key, owner, expiry, address and group.
+   * @param spent whether a key that is used up will do.
+   * @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*.
+   */
+  identify(request: Request, peer: Peer, spent = false): Principal {
     const presented = presentedKey(request);
     if (presented === null) throw new AppError('token_missing');
     const signed = readAgentToken(presented);
     if (signed !== null) {
-      const caller = this.callerOf(this.signedRow(signed), peer);
+      const caller = this.callerOf(this.signedRow(signed), peer, spent);
       // The row is as it should be, so that a revocation is told before the hour that is over.
       if (signed.end <= this.deps.now() / 1000) throw new AppError('token_expired');
       return { ...caller, keyHmac: caller.token.keyHmac, pinnedChannel: null };
@@ -107,10 +111,10 @@ export class Authorize {
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
     const plain = this.tokenOf(hmac);
     if (plain !== undefined || pin === null) {
-      const { user, token, group } = this.callerOf(plain, peer);
+      const { user, token, group } = this.callerOf(plain, peer, spent);
       return { user, token, group, keyHmac: hmac, pinnedChannel: null };
     }
-    const caller = this.callerOf(this.tokenOf(pin.hmac), peer);
+    const caller = this.callerOf(this.tokenOf(pin.hmac), peer, spent);
     return { ...caller, keyHmac: pin.hmac, pinnedChannel: pinned(pin.channelId, caller.user.role) };
   }
 
@@ -183,11 +187,12 @@ export class Authorize {
   }
 
   /** @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
-  private callerOf(token: TokenSnapshot | undefined, peer: Peer): Caller {
+  private callerOf(token: TokenSnapshot | undefined, peer: Peer, spent = false): Caller {
     if (token === undefined) throw new AppError('token_invalid');
     const { state, now } = this.deps;
     const settings = state.settings;
-    checkStatus(token, now() / 1000, settings);
+    const isSpent = spent && token.status === TokenStatus.exhausted;
+    checkStatus(isSpent ? { ...token, status: TokenStatus.enabled } : token, now() / 1000, settings);
     const user = state.user(token.userId);
     if (user === undefined) throw new AppError('token_invalid');
     if (state.isUnknown(user.id, token.id))
