@@ -9,6 +9,7 @@ import { outage } from './cluster/outage.ts';
 import { paused } from './cluster/paused.ts';
 import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
+import { revoked } from './cluster/revoked.ts';
 import { closeClusters } from './cluster/site.ts';
 import { upgrade } from './cluster/upgrade.ts';
 import { youngLeases } from './cluster/young-leases.ts';
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   nights,
   outage,
   young: youngLeases,
+  revoked,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
