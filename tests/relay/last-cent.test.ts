@@ -1,5 +1,5 @@
 /** A conversation that its provider has cached goes on with what it will cost, not with what it may: by evidence of our own, within the user's allowance. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { UserSlot } from '../../server/billing/balances/slot.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -9,6 +9,8 @@ let gateway: TestGateway;
 let upstream: Upstream;
 /** What the provider has: the text it hashed and its tokens. */
 let cached: { readonly text: string; readonly tokens: number }[];
+/** It keeps nothing. */
+let isLost: boolean;
 /** Milliseconds that are added to the clock. */
 let laterMs: number;
 /** Ends the answers that are under way. */
@@ -32,7 +34,7 @@ interface Body {
 const usageOf = ({ system, messages }: Body) => {
   const marked = system.map(({ text }) => text).join('');
   const rest = messages.map(({ content }) => content).join('');
-  const known = cached.find(({ text }) => text === marked);
+  const known = isLost ? undefined : cached.find(({ text }) => text === marked);
   const all = tokensOf(marked);
   if (known === undefined) cached.push({ text: marked, tokens: all });
   return {
@@ -45,6 +47,7 @@ const usageOf = ({ system, messages }: Body) => {
 
 beforeEach(async () => {
   cached = [];
+  isLost = false;
   laterMs = 0;
   statuses = [];
   opened = Promise.resolve();
@@ -115,6 +118,13 @@ const reached = (requests: number) =>
 /** Clients of this dialect try again at once after 403: `protocols/refusals.ts`. */
 const refused = 429;
 const left = () => gateway.balances.account(gateway.userId, 0).available();
+const moneyOf = async (userId: number) => {
+  const [money] = await gateway.rows<{ readonly balance: number; readonly overrun: number }>(
+    'SELECT balance, overrun FROM accounts WHERE id = ?',
+    userId,
+  );
+  return { balance: money?.balance ?? 0, overrun: money?.overrun ?? 0 };
+};
 /** So much of the balance is spent elsewhere. */
 const leave = (quota: number) => {
   const account = gateway.balances.account(gateway.userId, 0);
@@ -208,15 +218,51 @@ test('who owes something holds all that a request may cost', async () => {
   expect((await send()).status).toBe(200);
 });
 
-test('a provider that lost its cache costs more than was held, and no more than the allowance is owed', async () => {
-  const send = await begin();
-  await (await send()).text();
-  leave(5000);
-  cached = [];
-  expect((await send()).status).toBe(200);
-  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(0);
-  // What it refutes is forgotten, and the cache that it wrote is known.
-  await gateway.ledger.drain();
+describe.each([false, true])('a provider lost its cache, and all is billed at full price; streamed: %s', (stream) => {
+  test.each<[string, { readonly quota: number; readonly most: number; readonly paidIn: number; readonly fit: number }]>([
+    ['who paid in less than the option', { quota: 60_000, most: 1_000_000, paidIn: 100_000, fit: 3 }],
+    ['who paid in more than the option', { quota: 60_000, most: 150_000, paidIn: 2_000_000, fit: 4 }],
+    ['who has little left', { quota: 5000, most: 1_000_000, paidIn: 2_000_000, fit: 1 }],
+    ['who was given everything', { quota: 130_000, most: 1_000_000, paidIn: 0, fit: 2 }],
+    ['whose site holds exactly', { quota: 130_000, most: 0, paidIn: 2_000_000, fit: 2 }],
+  ])('%s owes his allowance at most, and nobody else pays', async (_name, { quota, most, paidIn, fit }) => {
+    const send = await begin({ quota: 200_000, paidIn });
+    await gateway.option('HoldAllowance', String(most));
+    const other = await gateway.services.users.create({
+      ...{ username: 'other', password: 'password1', displayName: '', role: 1, quota: 777_777 },
+    });
+    await (await send(turn({ stream }))).text();
+    await gateway.ledger.drain();
+    const { balance } = await moneyOf(gateway.userId);
+    await gateway.ledger.execute({
+      ...{ type: 'deduct', ref: 'deduct:spent', userId: gateway.userId, amount: balance - quota, at: 1, log: null },
+    });
+    expect(left()).toBe(quota);
+    const allowance = Math.min(most, paidIn);
+    for (let round = 0; round < 2; round++) {
+      const earlier = upstream.requests.length;
+      // Each costs 37,653 where it was expected to cost 3,153: the provider knows it no more, nor what it is told now.
+      isLost = true;
+      const gate = Promise.withResolvers<void>();
+      opened = gate.promise;
+      const responses = Array.from({ length: 20 }, async () => {
+        const response = await send(turn({ stream }));
+        return { status: response.status, text: await response.text() };
+      });
+      if (round === 0) await reached(earlier + fit);
+      gate.resolve();
+      const statuses = (await Promise.all(responses)).map(({ status }) => status);
+      expect(new Set(statuses).isSubsetOf(new Set([200, refused]))).toBe(true);
+      await gateway.ledger.drain();
+      const { balance, overrun } = await moneyOf(gateway.userId);
+      expect(overrun).toBeLessThanOrEqual(allowance);
+      expect(balance).toBeGreaterThanOrEqual(0);
+      if (round === 0) expect(overrun > 0).toBe(allowance > 0);
+      // Who owes is served no more than he can pay for.
+      else if (allowance > 0) expect(upstream.requests).toHaveLength(earlier);
+    }
+    expect(await moneyOf(other)).toEqual({ balance: 777_777, overrun: 0 });
+  });
 });
 
 test('before another channel is tried all that the request may cost is held; where that is too much, it is not tried', async () => {
