@@ -20,7 +20,7 @@ import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.t
 import type { BodyHolder } from './intake/body-memory.ts';
 import { parse } from './intake/parse.ts';
 import { isOwn, type ParsedRequest, type Peer, type Principal } from './intake/parsed-request.ts';
-import { identifyPlayer, inSelectedGroup, withoutEmptyLimit } from './intake/playground.ts';
+import { identifyPlayer, inSelectedGroup, renewPlayer, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
 import { clientError, listedError, plainFailure, refusalFor, retryAfterOf, sentStatus } from './shared/render-error.ts';
@@ -289,6 +289,16 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       core.works(this.requestId);
       return this.reserved(reservation);
     });
+  }
+
+  renew({ principal, parsed, plan, chain }: Reservation): void {
+    const { core, request, peer } = this;
+    const isPlayer = principal.token === null;
+    const caller = isPlayer
+      ? renewPlayer(core.state, principal)
+      : core.authorize.identify(request, peer ?? unknownPeer);
+    for (const model of chain === null ? [parsed.model] : chain.models) core.authorize.allowModel(caller, model);
+    for (const { model } of plan.others) core.authorize.allowModel(caller, model);
   }
 
   private async reserveInChain(chain: Chain, parsed: ParsedRequest, principal: Principal): Promise<Reservation> {

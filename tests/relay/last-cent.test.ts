@@ -219,13 +219,15 @@ test('who owes something holds all that a request may cost', async () => {
 });
 
 describe.each([false, true])('a provider lost its cache, and all is billed at full price; streamed: %s', (stream) => {
-  test.each<[string, { readonly quota: number; readonly most: number; readonly paidIn: number; readonly fit: number }]>([
-    ['who paid in less than the option', { quota: 60_000, most: 1_000_000, paidIn: 100_000, fit: 3 }],
-    ['who paid in more than the option', { quota: 60_000, most: 150_000, paidIn: 2_000_000, fit: 4 }],
-    ['who has little left', { quota: 5000, most: 1_000_000, paidIn: 2_000_000, fit: 1 }],
-    ['who was given everything', { quota: 130_000, most: 1_000_000, paidIn: 0, fit: 2 }],
-    ['whose site holds exactly', { quota: 130_000, most: 0, paidIn: 2_000_000, fit: 2 }],
-  ])('%s owes his allowance at most, and nobody else pays', async (_name, { quota, most, paidIn, fit }) => {
+  test.each<[string, { readonly quota: number; readonly most: number; readonly paidIn: number; readonly fit: number }]>(
+    [
+      ['who paid in less than the option', { quota: 60_000, most: 1_000_000, paidIn: 100_000, fit: 3 }],
+      ['who paid in more than the option', { quota: 60_000, most: 150_000, paidIn: 2_000_000, fit: 4 }],
+      ['who has little left', { quota: 5000, most: 1_000_000, paidIn: 2_000_000, fit: 1 }],
+      ['who was given everything', { quota: 130_000, most: 1_000_000, paidIn: 0, fit: 2 }],
+      ['whose site holds exactly', { quota: 130_000, most: 0, paidIn: 2_000_000, fit: 2 }],
+    ],
+  )('%s owes his allowance at most, and nobody else pays', async (_name, { quota, most, paidIn, fit }) => {
     const send = await begin({ quota: 200_000, paidIn });
     await gateway.option('HoldAllowance', String(most));
     const other = await gateway.services.users.create({

@@ -170,6 +170,32 @@ test('who was never first in line for two seconds is refused for what the ledger
   account.leave('balance', ticket);
 });
 
+test('where thirty-two of the user wait, the next is told to come again, and goes before none of them', async () => {
+  answers();
+  const { key } = await gateway.token();
+  const account = gateway.balances.account(gateway.userId, 0);
+  const tickets = Array.from({ length: 32 }, () => account.join('balance') ?? -1);
+  const refused = await gateway.chat(key, ask);
+  expect([refused.status, (await refused.json()).error.code]).toEqual([429, 'rate_limited']);
+  expect([leases.length, upstream.requests.length]).toEqual([0, 0]);
+  for (const ticket of tickets) account.leave('balance', ticket);
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+});
+
+test('a key that is switched off while its lease is asked for is refused, and nothing is held', async () => {
+  const { id, key } = await gateway.token();
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const asked = gateway.chat(key, ask);
+  await gateway.services.tokens.update(id, null, { status: 2 }, true);
+  await gateway.sync();
+  opened.resolve();
+  const refused = await asked;
+  expect([refused.status, (await refused.json()).error.code]).toEqual([401, 'token_disabled']);
+  expect(left()).toBe(1_000_000 - free);
+  expect([leases.length, upstream.requests.length]).toEqual([1, 0]);
+});
+
 test('counting the prompt is no part of these two seconds', async () => {
   await gateway.close();
   const timers = { ...systemTimers, monoNow: () => 20 * systemTimers.monoNow() };

@@ -165,17 +165,154 @@ test('a waiter whose client leaves is gone at once, and those behind it go on', 
   await Promise.all([held, behind]);
 });
 
-test('thirty-two of a user wait, and not one more', async () => {
+test('thirty-two of a user wait, and the next is told to come again: it goes before none of them', async () => {
   const { key } = await gateway.token();
   const held = ask(key, 'first', 900);
   await settle();
-  const waiting = Array.from({ length: 33 }, (_, index) => ask(key, `${index}`, 900));
+  const waiting = Array.from({ length: 32 }, (_, index) => ask(key, `${index}`, 900));
   await settle();
-  // The last one takes, or is refused, what there is now.
-  expect(words()).toEqual(['first', '32']);
-  for (let n = 0; n < 34; n++) await answer(1);
-  expect((await Promise.all([held, ...waiting])).map(({ status }) => status)).toEqual(Array(34).fill(200));
+  // What is free would do for it.
+  const refused = await ask(key, 'more', 20);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+  expect((await refused.json()).error.code).toBe('rate_limited');
+  expect(words()).toEqual(['first']);
+  // Waiting would not help it.
+  expect((await ask(key, 'x '.repeat(2000), 20)).status).toBe(403);
+  const order: string[] = [];
+  for (let n = 0; n < 33; n++) {
+    order.push(...words());
+    await answer(1);
+  }
+  expect(order).toEqual(['first', ...Array.from({ length: 32 }, (_, index) => `${index}`)]);
+  expect((await Promise.all([held, ...waiting])).map(({ status }) => status)).toEqual(Array(33).fill(200));
 });
+
+test('who finds the line of one key full goes on with another key of the same user', async () => {
+  const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500 });
+  const { key: other } = await gateway.token();
+  const asked = [ask(key, 'first', 450)];
+  await settle();
+  for (let n = 0; n < 32; n++) asked.push(ask(key, `${n}`, 400));
+  await settle();
+  expect((await ask(key, 'more', 10)).status).toBe(429);
+  asked.push(ask(other, 'other', 100));
+  await settle();
+  expect(words()).toEqual(['first', 'other']);
+  for (let n = 0; n < 34; n++) await answer(1);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(34).fill(200));
+});
+
+const ban = () =>
+  gateway.database.query.updateTable('users').set({ status: 2 }).where('id', '=', gateway.userId).execute();
+const nextSecond = () => time.advance(1001);
+test.each<[string, (id: number) => Promise<unknown>, number, string]>([
+  ['its key is deleted', (id) => gateway.services.tokens.remove(id, null), 401, 'token_invalid'],
+  [
+    'its key is switched off',
+    (id) => gateway.services.tokens.update(id, null, { status: 2 }, true),
+    401,
+    'token_disabled',
+  ],
+  [
+    'its key expires',
+    async (id) => {
+      const seconds = Math.floor(time.now() / 1000);
+      await gateway.services.tokens.update(id, null, { expired_time: seconds }, false);
+      await nextSecond();
+    },
+    401,
+    'token_expired',
+  ],
+  ['its user is banned', () => ban(), 403, 'user_disabled'],
+  [
+    'its key may not use the model any more',
+    (id) => gateway.services.tokens.update(id, null, { model_limits_enabled: true, model_limits: 'another' }, false),
+    403,
+    'model_not_allowed',
+  ],
+  [
+    'its key may not be used from there any more',
+    (id) => gateway.services.tokens.update(id, null, { allow_ips: '10.0.0.1' }, false),
+    403,
+    'ip_not_allowed',
+  ],
+])('a request that waits is refused when %s, whatever comes free', async (_name, takeAway, status, code) => {
+  const { key } = await gateway.token();
+  const { id, key: waiting } = await gateway.token();
+  const held = ask(key, 'first', 900);
+  await settle();
+  const asked = ask(waiting, 'second', 900);
+  await settle();
+  const behind = ask(key, 'third', 900);
+  await settle();
+  expect(words()).toEqual(['first']);
+  await takeAway(id);
+  await gateway.sync();
+  await answer(1);
+  const response = await asked;
+  expect([response.status, (await response.json()).error.code]).toEqual([status, code]);
+  expect(words()).not.toContain('second');
+  await answer(1);
+  await Promise.all([held, behind]);
+});
+
+test('a player whose user is banned while the request waits is refused', async () => {
+  const { key } = await gateway.token();
+  const held = ask(key, 'first', 900);
+  await settle();
+  const asked = gateway.relay.handle(
+    new Request('http://gateway/pg/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o-mini', max_tokens: 900, messages: [{ role: 'user', content: 'second' }] }),
+    }),
+    '/pg/chat/completions',
+    { ip: () => '127.0.0.1' },
+  );
+  await settle();
+  await ban();
+  await gateway.sync();
+  await answer(1);
+  const response = await asked;
+  expect([response.status, (await response.json()).error.code]).toEqual([403, 'user_disabled']);
+  expect(words()).toEqual([]);
+  await held;
+});
+
+test.each([
+  ['its name', 'gpt-4o-mini,other', 'coder'],
+  ['a model that it may reach later', 'gpt-4o-mini,coder', 'other'],
+])(
+  'a request for a virtual model is refused after its wait when its key may not use %s any more',
+  async (_name, allowed, missing) => {
+    await gateway.services.virtualModels.create({
+      name: 'coder',
+      targets: [{ model: 'gpt-4o-mini' }, { model: 'other' }],
+    });
+    const { key } = await gateway.token();
+    const { id, key: waiting } = await gateway.token();
+    const held = ask(key, 'first', 900);
+    await settle();
+    const asked = gateway.chat(waiting, {
+      model: 'coder',
+      max_tokens: 900,
+      messages: [{ role: 'user', content: 'second' }],
+    });
+    await settle();
+    expect(account().line).toBe('balance');
+    await gateway.services.tokens.update(id, null, { model_limits_enabled: true, model_limits: allowed }, false);
+    await gateway.sync();
+    await answer(1);
+    const response = await asked;
+    expect(response.status).toBe(403);
+    expect((await response.json()).error).toMatchObject({
+      code: 'model_not_allowed',
+      message: expect.stringContaining(missing),
+    });
+    expect(words()).toEqual([]);
+    await held;
+  },
+);
 
 test.each([
   [

@@ -95,6 +95,10 @@ export class ChainRun implements RequestChain {
     return this.walk.chain.name;
   }
 
+  get models(): readonly string[] {
+    return [this.name, ...this.walk.reachable.map(({ model }) => model)];
+  }
+
   /** Where it would go first, whatever that costs; null = nowhere. */
   first(): ChainTargetRequest | null {
     return this.next();

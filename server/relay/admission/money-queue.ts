@@ -9,7 +9,8 @@ export type Turn = 'go' | 'late' | 'gone';
 export type Lack = Line | null;
 
 /** How long a request waits for money in all. */
-const maxWaitMs = 2000;
+export const maxWaitSeconds = 2;
+const maxWaitMs = maxWaitSeconds * 1000;
 /** Waiters of one thread, and of one user in it. */
 const maxPlaces = 1000;
 const maxOfUser = 32;

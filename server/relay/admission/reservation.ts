@@ -74,6 +74,8 @@ export interface ReservationCore extends Reporter {
 
 /** What a reservation belongs to. */
 export interface ReservationOwner {
+  /** After a wait. @throws AppError where its caller may not make it any more. */
+  renew(reservation: Reservation): void;
   /** The response is over, streams included. */
   over(): void;
   /** The same with as little as can be, where `over` failed. */
@@ -112,6 +114,8 @@ export interface ChainTargetRequest {
 export interface RequestChain {
   /** Of the virtual model. */
   readonly name: string;
+  /** What its caller's key has to allow: its name, and all models that it may reach. */
+  readonly models: readonly string[];
   /** Makes the reservation that of the next target. @param failure of the one before it; null = none of its channels offers the operation. @returns false = there is none. */
   goOn(reservation: Reservation, failure: UpstreamFailure | null): Promise<boolean>;
   /** Whether another target would be tried after such a failure. */

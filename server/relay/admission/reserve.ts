@@ -21,7 +21,7 @@ import {
 } from './lease-client.ts';
 import type { Limits } from './limits.ts';
 import { type Estimate, estimate, reserveFor } from './meter.ts';
-import type { Lack } from './money-queue.ts';
+import { type Lack, maxWaitSeconds } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import { type Reservation, type ReservationCore, smallShare } from './reservation.ts';
 import { fewestSearches, withFewerSearches } from './search-limit.ts';
@@ -120,12 +120,17 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
   let isTried = wasTried;
   const lack = () => (isTried ? lackOf(reservation, unheldFor(reservation)) : null);
   const place = core.moneyQueue.join(account, parsed.request.signal, core.monoNow(), lack);
-  if (place === null) return void (await tryReserve(core, reservation, 'yes'));
+  if (place === null) {
+    // What all the user's money would not pay for is refused for that.
+    if (account.line !== null && minFor(reservation) <= unheldFor(reservation)) throw lineFull();
+    return void (await tryReserve(core, reservation, 'yes'));
+  }
   try {
     for (;;) {
       const turn = await place.next();
       if (turn === 'gone') throw clientGone(core, reservation);
       isTried = true;
+      renewAfterWait(reservation);
       if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : 'unlessHeld')) return;
     }
   } finally {
@@ -162,6 +167,7 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, lack);
   let place = account.line === null ? null : join();
   try {
+    if (place === null && account.line !== null) throw lineFull();
     if (place !== null) unheld = Number.POSITIVE_INFINITY;
     let turn = place === null ? 'go' : await place.next(askAgainMs);
     for (let leases = 1; leases < maxLeases; ) {
@@ -182,6 +188,7 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
         if (!mayGo()) shortens = 'no';
       }
       try {
+        renewAfterWait(reservation);
         // Another thread of this machine may have taken what was leased.
         if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : shortens)) return;
       } catch (error) {
@@ -189,6 +196,7 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       }
       if (outcome !== 'granted' && shortens === 'no') {
         place ??= join();
+        if (place === null && account.line !== null) throw lineFull();
         turn = place === null ? 'late' : await place.next(askAgainMs);
       } else leases++;
     }
@@ -209,6 +217,12 @@ const unheldOn = (
         .total(lesseeOf(principal, plan.selfUse))
         .then((all) => (likely !== null && all > 0 ? all + account.allowance(share) : all))
     : account.availableUnheld(likely === null ? noAllowance : share, plan.selfUse, null);
+
+/** As many of the user wait for the same as may: it goes before none of them. */
+const lineFull = (): AppError => new AppError('rate_limited', { seconds: maxWaitSeconds });
+
+/** @throws AppError as `identify` and `allowModel` do: what its caller might do when it came may have been taken away. */
+const renewAfterWait = (reservation: Reservation): void => reservation.owner?.renew(reservation);
 
 /** Nobody reads it. */
 const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>

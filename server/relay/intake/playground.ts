@@ -1,6 +1,7 @@
 /** The console's playground: a request on the logged-in user's account, in one of their groups. */
 import { UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { UserSnapshot } from '../../contract/snapshot.ts';
 import type { RelayState } from '../state/state.ts';
 import { editMembers, outline } from './json-text.ts';
 import type { ParsedRequest, Principal } from './parsed-request.ts';
@@ -17,10 +18,21 @@ export async function identifyPlayer(
   if (request.headers.has('authorization')) throw new AppError('playground_access_token');
   const site = request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') throw new AppError('cross_site');
-  const user = state.user(await findSession(request));
+  const user = playerOf(state, await findSession(request));
+  return { user, token: null, keyHmac: '', group: user.group, pinnedChannel: null };
+}
+
+/** The same caller as the memory knows them now. @throws AppError login_required, user_disabled. */
+export const renewPlayer = (state: RelayState, principal: Principal): Principal => ({
+  ...principal,
+  user: playerOf(state, principal.user.id),
+});
+
+function playerOf(state: RelayState, id: number): UserSnapshot {
+  const user = state.user(id);
   if (user === undefined) throw new AppError('login_required');
   if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-  return { user, token: null, keyHmac: '', group: user.group, pinnedChannel: null };
+  return user;
 }
 
 /** The family's player writes 0, or nothing a number can be read from, where its user sets no limit. */
