@@ -187,8 +187,8 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
         unheld = outcome === 'elsewhere' ? Number.POSITIVE_INFINITY : await unheldOn(leaseClient, reservation, outcome);
         if (!mayGo()) shortens = 'no';
       }
+      renewAfterWait(reservation);
       try {
-        renewAfterWait(reservation);
         // Another thread of this machine may have taken what was leased.
         if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : shortens)) return;
       } catch (error) {
