@@ -320,6 +320,27 @@ test('a target that cannot be covered is skipped, before the first call and afte
   });
 });
 
+test("the key's tokens per minute are counted for the target that is tried", async () => {
+  const short = 'gpt-3.5-turbo';
+  await open([short, dear]);
+  await chain([{ model: short }, { model: dear }]);
+  answers.set(short, failing(500));
+  const { key: own } = await gateway.token({ tpm_limit: 10_000 });
+  const gate = Promise.withResolvers<void>();
+  answers.set(dear, async (response, received) => {
+    await gate.promise;
+    await good(response, received);
+  });
+  const first = ask({ key: own, body: { max_tokens: undefined } });
+  await expect.poll(called, { timeout: 2000, interval: 5 }).toEqual([short, dear]);
+  answers.set(short, good);
+  // A longer answer than the first target's took all that there is.
+  expect((await ask({ key: own })).status).toBe(429);
+  gate.resolve();
+  expect((await first).status).toBe(200);
+  expect((await ask({ key: own })).status).toBe(200);
+});
+
 test('a virtual model that is disabled, or changed, is so for the next request', async () => {
   await open([dear, cheap]);
   await chain([{ model: cheap }]);

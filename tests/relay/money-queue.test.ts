@@ -117,6 +117,33 @@ test('two seconds are waited in all: then the answer is shortened to what there 
   expect((await Promise.all([...asked, shortened])).map(({ status }) => status)).toEqual([200, 200]);
 });
 
+test('two seconds are waited in all, over however many targets of a virtual model', async () => {
+  const models = ['gpt-4o-mini', 'gpt-4o', 'gpt-4.1'];
+  await gateway.option('ModelRatio', JSON.stringify(Object.fromEntries(models.map((model) => [model, 1]))));
+  await gateway.option('CompletionRatio', JSON.stringify(Object.fromEntries(models.map((model) => [model, 1]))));
+  await gateway.channel('http://upstream.test', { models: 'gpt-4o,gpt-4.1' });
+  await gateway.services.virtualModels.create({ name: 'coder', targets: models.map((model) => ({ model })) });
+  await gateway.sync();
+  const { key } = await gateway.token();
+  const asked = ask(key, 'first', 900);
+  await settle();
+  account().reserve(account().available() - 5);
+  const body = { model: 'coder', max_tokens: 800, messages: [{ role: 'user', content: 'second' }] };
+  let status = 0;
+  void gateway.chat(key, body).then((response) => {
+    status = response.status;
+  });
+  await settle();
+  await time.advance(1980);
+  await settle();
+  expect(status).toBe(0);
+  await time.advance(30);
+  await settle();
+  expect([status, words()]).toEqual([403, ['first']]);
+  await answer(1);
+  await asked;
+});
+
 test('what all money of the user would not pay for is not waited for', async () => {
   const { key } = await gateway.token();
   const held = ask(key, 'first', 900);

@@ -60,6 +60,7 @@ export class ChainRun implements RequestChain {
   private readonly walk: ChainWalk;
   /** What the last target that could not be planned or covered was refused with. */
   private refused: unknown = null;
+  private waitingSinceMs: number | null = null;
   /** Names the conversation that stays with its target. */
   private readonly conversation: string | null;
 
@@ -147,6 +148,11 @@ export class ChainRun implements RequestChain {
     if (leaf === null) return;
     this.walk.served();
     this.core.planDeps.affinity.store(this.conversation, leaf.mark);
+  }
+
+  waitingSince(nowMs: number): number {
+    this.waitingSinceMs ??= nowMs;
+    return this.waitingSinceMs;
   }
 
   steps(): readonly ChainStep[] {

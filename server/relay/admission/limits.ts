@@ -36,7 +36,7 @@ export interface Admission {
   readonly open: OpenRequest;
   /** Set where the whole site counts it. */
   readonly site: SiteVisit | undefined;
-  /** Takes its tokens, all of them or none. @throws AppError limit_tpm */
+  /** Takes its tokens, all of them or none; what it took before, for another target, comes back. @throws AppError limit_tpm */
   reserve(requested: Requested): void;
   /** Gives back what `reserve` took. */
   release(): void;
@@ -251,6 +251,7 @@ class CountedAdmission implements Admission {
     try {
       this.locked(() => {
         for (const scope of this.scopes) {
+          if (this.reservedMs !== 0) this.correct(scope, 0, this.reservedMs);
           scope.taken = requested.tokens + (requested.output ?? 0);
           if (this.site === undefined) this.fit(scope, requested.tokens, now);
         }

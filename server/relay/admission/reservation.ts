@@ -122,6 +122,8 @@ export interface RequestChain {
   mayFollow(failure: TargetFailure): boolean;
   /** The current target serves it. */
   served(): void;
+  /** When the request began to wait for money, for whichever target: by the monotonic clock. @param nowMs where it begins now. */
+  waitingSince(nowMs: number): number;
   /** What became of each target. */
   steps(): readonly ChainStep[];
 }
@@ -345,12 +347,12 @@ export class Reservation {
 
   /**
    * Goes on to another target, before anything was delivered: what that may cost at most is held first, and what is held for
-   * the one before it stays. @returns false = it cannot be covered, and nothing has changed.
+   * the one before it stays. @returns false = it cannot be covered, or the rates do not allow it: the target stays as it was.
    */
   async retarget({ parsed, principal, plan }: ChainTargetRequest): Promise<boolean> {
     // A stream that held a part of what it may cost holds all of it from here on: it was not let in for this target.
     if ((await this.coverTarget(plan.max, null)) !== null || !(this.free || this.reserveUpTo(plan.max))) return false;
-    if (this.finished !== null) return false;
+    if (this.finished !== null || !(await this.isWithinRates(plan))) return false;
     this.currentRequest = parsed;
     this.currentPrincipal = principal;
     this.currentPlan = plan;
@@ -362,6 +364,21 @@ export class Reservation {
     const { group } = principal;
     this.open.read({ model, group, streams, promptTokens, selfUse, epoch: this.epoch });
     return true;
+  }
+
+  /** Takes the tokens of another target, in place of those of the one before it. */
+  private async isWithinRates({ promptTokens, estimate: { maxTokens } }: Plan): Promise<boolean> {
+    const { admission } = this;
+    try {
+      const counted = admission.site?.reserve(promptTokens, maxTokens) ?? null;
+      if (counted !== null) await counted;
+      if (this.finished !== null) return false;
+      admission.reserve({ tokens: promptTokens, output: maxTokens });
+      return true;
+    } catch (error) {
+      if (error instanceof AppError) return false;
+      throw error;
+    }
   }
 
   /** The prompt was counted: before anything is held, it may cost less. */

@@ -119,7 +119,7 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
   const { account, parsed } = reservation;
   let isTried = wasTried;
   const lack = () => (isTried ? lackOf(reservation, unheldFor(reservation)) : null);
-  const place = core.moneyQueue.join(account, parsed.request.signal, core.monoNow(), lack);
+  const place = core.moneyQueue.join(account, parsed.request.signal, waitingSince(reservation, core.monoNow()), lack);
   if (place === null) {
     // What all the user's money would not pay for is refused for that.
     if (account.line !== null && minFor(reservation) <= unheldFor(reservation)) throw lineFull();
@@ -137,6 +137,9 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
     place.leave();
   }
 }
+
+/** There is one deadline for all targets of a virtual model. */
+const waitingSince = ({ chain }: Reservation, nowMs: number): number => chain?.waitingSince(nowMs) ?? nowMs;
 
 /** Answers of the ledger that leave the balance out of it. */
 const ofKey: ReadonlySet<LeaseOutcome> = new Set(['token-exhausted', 'day', 'month']);
@@ -164,7 +167,10 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   let outcome: LeaseOutcome | null = null;
   const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
   const lack = () => (mayGo() ? null : outcome === null || !ofKey.has(outcome) ? 'balance' : 'key');
-  const join = () => core.moneyQueue.join(account, parsed.request.signal, core.monoNow() - askedMs, lack);
+  const join = () => {
+    const sinceMs = waitingSince(reservation, core.monoNow() - askedMs);
+    return core.moneyQueue.join(account, parsed.request.signal, sinceMs, lack);
+  };
   let place = account.line === null ? null : join();
   try {
     if (place === null && account.line !== null) throw lineFull();
