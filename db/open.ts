@@ -39,7 +39,7 @@ export interface OpenOptions {
 }
 
 /** Milliseconds a writer waits for another connection's transaction. Threads that serve requests never open a database. */
-const busyTimeoutMs = 10_000;
+export const busyTimeoutMs = 10_000;
 
 /** @throws the driver's error when the file cannot be opened or is not a database; AppError database_* when a server does not serve. */
 export function openDatabase(place: string | SqlitePlace, options?: OpenOptions): SqliteDatabase;

@@ -292,7 +292,9 @@ export const sqliteMigrations: readonly Migration[] = [
     follow: followOnSqlite,
     followNew: followNewOnSqlite,
   }),
-];
+  // A build from before does not read the journal beside the file, and must not open it.
+  { name: '0016-journal', statements: [] },
+].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 export const postgresMigrations: readonly Migration[] = [
   first,

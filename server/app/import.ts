@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { openSqliteSource } from '../../db/import-source.ts';
+import { settleJournal } from '../../db/journal/replay.ts';
 import { migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
 import { placeName } from '../../db/place.ts';
@@ -85,6 +86,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
 async function migrated(file: string, nativeBinding: string | undefined): Promise<void> {
   const database = openDatabase(file, { nativeBinding });
   await migrate(database);
+  settleJournal(database);
   await database.close();
 }
 

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
 import { encryptedSample } from '../../db/encrypted-columns.ts';
+import { settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
@@ -123,6 +124,7 @@ async function openFileParts(
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, encryptedSample(database));
+  settleJournal(database);
   if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(database.raw), files.pending);
   const ledger = createDirectLedger(database);
   return {

@@ -2,6 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../db/database-file.ts';
+import { settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { migrate } from '../../db/migrate.ts';
 import { withInterruptNote } from '../../db/move/interrupted.ts';
@@ -52,6 +53,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
     const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, embeddedAddon) });
     try {
       await migrate(source);
+      settleJournal(source);
       // Settlements that are still pending are written to the ledger before it is moved.
       if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(source.raw), files.pending);
       const target = await openTarget(order.server);

@@ -3,6 +3,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../../db/database-file.ts';
+import { journalEndings, journalFiles } from '../../db/journal/files.ts';
+import { settleJournal } from '../../db/journal/replay.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { EmbeddedAddon } from '../embedded/embedded-addon.ts';
@@ -21,8 +23,12 @@ export function openReading(files: DataDirFiles, addon: EmbeddedAddon | null): R
   const clean = () => rmSync(folder, { recursive: true, force: true });
   try {
     const nativeBinding = driverFor(files.dir, folder, addon);
-    const database = openHere(files.database, nativeBinding) ?? openCopy(files.database, folder, nativeBinding);
+    // What waits in a journal is read from a copy, which can be written.
+    const isWhole = !journalFiles(files.database).some(existsSync);
+    const here = isWhole ? openHere(files.database, nativeBinding) : null;
+    const database = here ?? openCopy(files.database, folder, nativeBinding);
     const current = schemaOf(database) === newestSqlite;
+    if (current && !isWhole) settleJournal(database);
     const close = async () => {
       await database.close();
       clean();
@@ -60,6 +66,6 @@ function openHere(file: string, nativeBinding: string | undefined): SqliteDataba
 /** The log needs a file of shared memory beside it, which a read-only folder does not take. */
 function openCopy(file: string, folder: string, nativeBinding: string | undefined): SqliteDatabase {
   const copy = join(folder, basename(file));
-  for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
+  for (const end of ['', '-wal', ...journalEndings]) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
   return openDatabase(copy, { nativeBinding });
 }

@@ -110,6 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.print(missingPostings(missing));
     ledger.onBalance(balances.money.accounts.credit);
+    ledger.onRejected((ref, reason) => options.print(`settlement of ${ref} was turned down: ${reason}`));
     const state = createRelayState(balances.money.accounts, Date.now);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();

@@ -10,8 +10,17 @@ export interface Outcome {
 }
 
 export interface LedgerStore {
-  /** @throws the driver's error; then nothing was written. */
-  apply(commands: readonly LedgerCommand[]): Outcome;
+  /** @param journaled sequence number of the last of them that a journal holds, 0 = none does. @throws the driver's error; then nothing was written. */
+  apply(commands: readonly LedgerCommand[], journaled?: number): Outcome;
+  /** What the tables know of a journal. */
+  journal(): JournalMark;
+  /**
+   * `each`: a commit is durable when it returns, and waits long for other writers. `later`: it may be lost with the power,
+   * together with its mark of the journal, until one of the first kind comes.
+   */
+  commits(durable: 'each' | 'later'): void;
+  /** Another connection is writing. */
+  isBusy(error: unknown): boolean;
   isInvalidCommand(error: unknown): boolean;
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
@@ -21,6 +30,15 @@ export interface LedgerStore {
   /** A durable write of nothing that matters. @throws the driver's error */
   probe(): void;
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
+}
+
+export interface JournalMark {
+  /** 32 hex digits; made with the first question. */
+  readonly id: string;
+  /** It was made just now. */
+  readonly isNew: boolean;
+  /** Sequence number of the last command that came from the journal, 0 = none. */
+  readonly applied: number;
 }
 
 export interface StoredHold {

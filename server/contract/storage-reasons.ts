@@ -11,6 +11,7 @@ interface Reason {
 export const storageReasons = {
   unconfirmed: { zh: '已写入的数据未得到磁盘确认', en: 'the disk does not confirm what is written' },
   crowded: { zh: '{count} 条账务指令等待写入', en: 'commands that wait to be written: {count}' },
+  behind: { zh: '已确认的账目迟迟未写入数据库', en: 'what is confirmed does not reach the database' },
   ledger_gone: { zh: '账本线程已终止', en: 'the ledger is gone' },
   standby_silent: { zh: '备用服务器未确认提交', en: 'the standby does not confirm' },
   database_away: { zh: '数据库暂时无法访问', en: 'the database cannot be reached' },

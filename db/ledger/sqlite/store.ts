@@ -1,4 +1,5 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
+import { randomBytes } from 'node:crypto';
 import type { Database as RawDatabase } from 'better-sqlite3';
 import {
   type BalanceEvent,
@@ -17,11 +18,15 @@ import {
   type LedgerState,
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
+import { busyTimeoutMs } from '../../open.ts';
 import { type AccountAfter, eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
 import { createLedgerReads } from './state.ts';
 import { createLedgerTotals, type LedgerTotals } from './sum.ts';
+
+/** Whoever waits for a sync shall not wait for another connection's transaction too. Milliseconds. */
+const shortBusyMs = 10;
 
 /** Accounts that pay for a user: their postings go with a settlement. */
 const pairedKinds = ['overrun', 'house'] as const;
@@ -43,6 +48,13 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const touchMeta = raw.prepare(
     "INSERT INTO meta (key, value) VALUES ('storage_probe', '') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
   );
+  const readJournal = raw.prepare<{ key: string; value: string }>(
+    "SELECT key, value FROM meta WHERE key IN ('journal_id', 'journal_applied')",
+  );
+  const writeJournal = raw.prepare(
+    'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+  );
+  let isDurable = true;
   const readLast = raw.prepare<{ n: number }>('SELECT coalesce(max(id), 0) AS n FROM postings');
   const oldHolds = raw.prepare<StoredHold>(
     'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
@@ -107,7 +119,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     return command.amount === known.amount + (final.kind === 'refund' ? -final.amount : final.amount);
   };
 
-  const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
+  const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows, journaled: number) => {
     const totals = newTotals();
     const state = reads.state(totals, rows.flush);
     const events: BalanceEvent[] = [];
@@ -134,28 +146,43 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     });
     rows.flush();
     totals.flush();
+    if (journaled > 0) writeJournal.run('journal_applied', String(journaled));
     return { results, events };
   });
 
   /** Nearly always all is new. */
-  const applyTogether = (commands: readonly LedgerCommand[]): Outcome => {
+  const applyTogether = (commands: readonly LedgerCommand[], journaled: number): Outcome => {
     try {
-      return applyAll.immediate(commands, newRows.together());
+      return applyAll.immediate(commands, newRows.together(), journaled);
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      return applyAll.immediate(commands, newRows.oneByOne);
+      return applyAll.immediate(commands, newRows.oneByOne, journaled);
     }
   };
 
   return {
-    apply(commands) {
-      const outcome = applyTogether(commands);
+    apply(commands, journaled = 0) {
+      const outcome = applyTogether(commands, journaled);
       for (const command of commands) {
         if (command.type === 'hold') openHolds.add(command.ref);
         else if (command.type !== 'note') openHolds.delete(command.ref);
       }
       return outcome;
     },
+    journal() {
+      const rows = new Map(readJournal.all().map(({ key, value }) => [key, value]));
+      const isNew = !rows.has('journal_id');
+      const id = rows.get('journal_id') ?? randomBytes(16).toString('hex');
+      if (isNew) writeJournal.run('journal_id', id);
+      return { id, isNew, applied: Number(rows.get('journal_applied') ?? 0) };
+    },
+    commits(durable) {
+      if (isDurable === (durable === 'each')) return;
+      isDurable = durable === 'each';
+      raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+      raw.pragma(`busy_timeout = ${isDurable ? busyTimeoutMs : shortBusyMs}`);
+    },
+    isBusy: (error) => /^SQLITE_BUSY/.test(String((error as { code?: unknown } | null)?.code)),
     nextEpoch() {
       epoch = Number(readMeta.get()?.value ?? 0) + 1;
       writeMeta.run(String(epoch));

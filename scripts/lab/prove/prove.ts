@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|power-cuts|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|power-cuts|kills|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
@@ -8,6 +8,7 @@ import { brokenStreams } from './broken-streams.ts';
 import { cluster } from './cluster.ts';
 import { drain } from './drain.ts';
 import { hostileBodies } from './hostile-bodies.ts';
+import { kills } from './kills.ts';
 import { largeBodies } from './large-bodies.ts';
 import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
@@ -22,6 +23,7 @@ const checks: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   overload,
   drain,
   'power-cuts': powerCuts,
+  kills,
   'take-overs': takeOvers,
   stalled: slowClients,
   crowd: manyUsers,

@@ -37,6 +37,12 @@ export type LedgerRequest =
   | { readonly kind: 'accountLimits'; readonly id: number; readonly userId: number; readonly tokenId: number | null }
   | { readonly kind: 'keyFunds'; readonly id: number; readonly userId: number; readonly tokenId: number };
 
+/** What was acknowledged so far shall be where others read. */
+export interface FlushRequest {
+  readonly kind: 'flush';
+  readonly id: number;
+}
+
 /** null is short for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
 
@@ -44,11 +50,15 @@ export type LedgerResponse =
   | { readonly kind: 'leased'; readonly id: number; readonly answer: LeaseAnswer }
   /** null = the ledger cannot be queried. */
   | { readonly kind: 'accountLimits'; readonly id: number; readonly limits: SpendingLimits | null }
-  | { readonly kind: 'keyFunds'; readonly id: number; readonly funds: KeyFunds | null };
+  | { readonly kind: 'keyFunds'; readonly id: number; readonly funds: KeyFunds | null }
+  /** @property isWhole false = it is not there, and cannot get there now. */
+  | { readonly kind: 'flushed'; readonly id: number; readonly isWhole: boolean };
 
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | { readonly kind: 'health'; readonly health: StoreHealth }
+  /** The books turned down what had been acknowledged. */
+  | { readonly kind: 'rejected'; readonly ref: string; readonly reason: string }
   | LedgerResponse
   /** For how long an answer may be waited for before something is wrong; null = as usual. */
   | { readonly kind: 'timeout'; readonly ms: number | null }
@@ -67,6 +77,10 @@ export interface LedgerClient extends Ledger {
   limits(userId: number, tokenId: number | null): Promise<SpendingLimits>;
   /** @throws AppError storage_unavailable. */
   funds(userId: number, tokenId: number): Promise<KeyFunds>;
+  /** Resolves when everything acknowledged so far can be read, with false where that is not possible now. @throws AppError storage_unavailable */
+  flush(): Promise<boolean>;
+  /** Called when the books turned down what had been acknowledged. */
+  onRejected(listener: (ref: string, reason: string) => void): void;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
@@ -115,6 +129,7 @@ export function createLedgerClient(
   let timeoutMs = oldestMs;
   let health: StoreHealth = reported;
   const balanceListeners: ((event: BalanceEvent) => void)[] = [];
+  const rejectedListeners: ((ref: string, reason: string) => void)[] = [];
   const healthListeners: ((health: StoreHealth) => void)[] = [];
   /** In the order of their sending: the first is the oldest. */
   const waiting = new Map<number, Call>();
@@ -161,17 +176,24 @@ export function createLedgerClient(
         if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
-    } else if (data.kind === 'leased' || data.kind === 'accountLimits' || data.kind === 'keyFunds') {
+    } else if (
+      data.kind === 'leased' ||
+      data.kind === 'accountLimits' ||
+      data.kind === 'keyFunds' ||
+      data.kind === 'flushed'
+    ) {
       requests.get(data.id)?.resolve(data);
       requests.delete(data.id);
     } else if (data.kind === 'health') {
       reported = data.health;
       check();
+    } else if (data.kind === 'rejected') {
+      for (const listener of rejectedListeners) listener(data.ref, data.reason);
     } else if (data.kind === 'timeout') timeoutMs = data.ms ?? oldestMs;
     else for (const listener of balanceListeners) listener(data);
   };
 
-  const ask = (question: (id: number) => LedgerRequest): Promise<LedgerResponse> => {
+  const ask = (question: (id: number) => LedgerRequest | FlushRequest): Promise<LedgerResponse> => {
     if (failure !== null) return Promise.reject(unavailable(failure));
     const { promise, resolve, reject } = Promise.withResolvers<LedgerResponse>();
     const id = nextRequest++;
@@ -207,12 +229,16 @@ export function createLedgerClient(
       const response = await ask((id) => ({ kind: 'keyFunds', id, userId, tokenId }));
       if (response.kind !== 'keyFunds' || response.funds === null) throw unavailable(databaseUnavailable);
       return response.funds;
+    async flush() {
+      const response = await ask((id) => ({ kind: 'flush', id }));
+      return response.kind === 'flushed' && response.isWhole;
     },
     healthy: () => health,
     waitedMs() {
       for (const { since } of waiting.values()) return now() - since;
       return 0;
     },
+    onRejected: (listener) => void rejectedListeners.push(listener),
     onBalance: (listener) => void balanceListeners.push(listener),
     onHealth: (listener) => void healthListeners.push(listener),
     pending() {

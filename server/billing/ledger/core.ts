@@ -94,7 +94,7 @@ const reject = (reason: RefusalReason, detail: string): Decision => ({
   result: { status: 'refused', reason, detail },
 });
 
-const isQuota = (amount: number, min: number): boolean =>
+export const isQuota = (amount: number, min: number): boolean =>
   Number.isSafeInteger(amount) && amount >= min && amount <= maxQuota;
 
 const hourOf = (at: number): number => at - (at % 3600);

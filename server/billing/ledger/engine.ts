@@ -19,6 +19,10 @@ export interface EngineStore {
   isUncertain?(error: unknown): boolean;
   /** Why nothing is written, where the error's own words say it only to the operator. */
   reasonOf?(error: unknown): string | null;
+  /** Why what was acknowledged does not get where it is read; null = it does, or soon will. */
+  trouble?(): string | null;
+  /** @param changed called when `trouble` may say something else. */
+  watch?(changed: () => void): void;
   /** Nothing has been written for a while. */
   checkpoint?(mode: 'TRUNCATE'): void;
 }
@@ -112,6 +116,7 @@ export class LedgerEngine implements NodeEngine {
     this.#timers = timers;
     this.#onBalance = onBalance;
     this.#onHealth = onHealth;
+    store.watch?.(() => this.#reportHealth());
     if (this.#outbox !== undefined && this.#outbox.size() > 0) this.#scheduleTurn();
   }
 
@@ -136,6 +141,8 @@ export class LedgerEngine implements NodeEngine {
   health(): StoreHealth {
     if (this.#isStalled() && (this.#isOutboxFull || this.#standby?.mayAdmit() !== true))
       return { ok: false, reason: this.#failing ?? reasonText('tenure_over') };
+    const trouble = this.#store.trouble?.() ?? null;
+    if (trouble !== null) return { ok: false, reason: trouble };
     return this.#queue.length >= largestQueue
       ? { ok: false, reason: reasonText('crowded', { count: this.#queue.length }) }
       : { ok: true };

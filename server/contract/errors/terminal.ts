@@ -94,6 +94,16 @@ export const terminalErrors = {
     'The database file is damaged: {detail}. Restore a backup with gateway backup restore',
     1,
   ),
+  journal_damaged: business(
+    '账本日志 {file} 已损坏：{count} 条已确认的记录无法读取。请用 gateway backup restore 恢复备份；若要放弃这些记录，请移走这些文件后再启动',
+    'The journal of the ledger, {file}, is damaged: {count} confirmed records cannot be read. Restore a backup with gateway backup restore, or move these files away to start without the records',
+    1,
+  ),
+  journal_foreign: business(
+    '账本日志 {file} 属于另一个数据库。请放回原来的数据库文件，或移走这些文件后再启动',
+    'The journal of the ledger, {file}, belongs to another database. Put the former database file back, or move these files away',
+    1,
+  ),
   database_newer: business(
     '数据库来自更新的版本（{schema}），本程序只认识到 {newest}。请使用更新的程序，或恢复升级前的副本：gateway backup list，然后 gateway backup restore 名称',
     'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the copy made before the upgrade: gateway backup list, then gateway backup restore NAME',

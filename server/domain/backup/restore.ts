@@ -1,16 +1,17 @@
 /** Puts a backup in the place of the database, keeping the old one; or into an empty database of a server. No process may be using it. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
-import { checkDatabase, foldLog } from '../../../db/database-file.ts';
+import { checkDatabase, foldLog, schemaOf } from '../../../db/database-file.ts';
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
+import { forgetJournal, owedByJournal, removeJournal, settleJournal } from '../../../db/journal/replay.ts';
 import { migrate } from '../../../db/migrate.ts';
 import { withInterruptNote } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
 import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
-import { hasSchema } from '../../../db/schema/migrations.ts';
+import { hasSchema, newestSqlite } from '../../../db/schema/migrations.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface Restored {
@@ -29,6 +30,8 @@ async function opened(file: string, fresh: string, nativeBinding: string | undef
   const database = openDatabase(fresh, { nativeBinding });
   const { problems, schema } = checkDatabase(database);
   const sample = encryptedSample(database);
+  // Another database than the one it was copied from: that one's journal goes on.
+  forgetJournal(database);
   foldLog(database);
   await database.close();
   if (plain && !hasSchema(schema)) throw new AppError('backup_newer', { schema });
@@ -50,6 +53,8 @@ export async function restoreBackup(
     const found = await opened(file, fresh, nativeBinding);
     const kept = await moveAway(target, stamp, nativeBinding);
     renameSync(fresh, target);
+    // It belongs to the former database.
+    removeJournal(target);
     return { ...found, kept };
   } finally {
     for (const end of withLog) rmSync(fresh + end, { force: true });
@@ -62,10 +67,12 @@ async function moveAway(file: string, stamp: string, nativeBinding: string | und
   const kept = `${file}.before-${stamp}`;
   try {
     const database = openDatabase(file, { nativeBinding });
+    if (schemaOf(database) === newestSqlite) settleJournal(database);
     foldLog(database);
     await database.close();
   } catch {
-    // A damaged database is what one restores over.
+    // A damaged database is what one restores over: what had been acknowledged and is not in it stays owed.
+    owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`));
   }
   for (const end of withLog) if (existsSync(file + end)) renameSync(file + end, kept + end);
   return kept;

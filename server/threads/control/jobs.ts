@@ -16,12 +16,14 @@ export interface JobsDeps {
   readonly turns: JobLock;
   /** Of the nodes that are gone; where there are several. */
   readonly cleanupNodes: () => Promise<void>;
+  /** Resolves when what was acknowledged can be read. */
+  readonly fresh: () => Promise<boolean>;
   readonly report: (error: unknown) => void;
   readonly timers: Pick<Timers, 'now' | 'every'>;
 }
 
 /** @returns what stops them. */
-export function startJobs({ services, feed, turns, cleanupNodes, report, timers }: JobsDeps): () => void {
+export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, timers }: JobsDeps): () => void {
   const cleanup = async () => {
     await services.sessions.deleteExpired();
     await services.cleanupEphemeralStore();
@@ -47,7 +49,11 @@ export function startJobs({ services, feed, turns, cleanupNodes, report, timers 
     ['sweep', cleanupMs, cleanup],
   ] as const;
   const running = jobs.map(([name, everyMs, work]) => {
-    const take = () => void turns.take(name, everyMs, work).catch(report);
+    const whole = async () => {
+      await fresh();
+      await work();
+    };
+    const take = () => void turns.take(name, everyMs, whole).catch(report);
     return timers.every(take, everyMs);
   });
   const shareCode = () => void services.setup.shareCode().catch(report);

@@ -10,7 +10,7 @@ import { createMembers } from '../../../db/postgres/members.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
-import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import { createLedgerClient, type LedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import type { RecentChanges } from '../../cluster/recent-changes.ts';
 import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
@@ -37,6 +37,7 @@ import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { Reader, readingWith } from '../reader/reader.ts';
 import { threadTimers } from '../relay/clock.ts';
 import { stallLimits, watchStalls } from '../relay/pulse.ts';
+import { within } from '../watch-thread.ts';
 import { backupInThread } from './backup-thread.ts';
 import { createHealthFile } from './health-file.ts';
 import type { Isolation } from './isolation.ts';
@@ -147,6 +148,7 @@ async function start(order: ControlStart) {
   });
   await publisher.start();
   if (order.leaseSeconds !== null) isolation = await watchIsolation(feed, publisher, node, order.leaseSeconds, timers);
+  const fresh = database.engine === 'sqlite' ? freshness(ledger, timers) : async () => true;
   const requestIds = new RequestIds(timers.now);
   const api = {
     services,
@@ -156,8 +158,8 @@ async function start(order: ControlStart) {
     ...(order.log.access ? { onResponse: (fields: LogFields) => log.info('api request', fields) } : {}),
   };
   const servers = await Promise.all([
-    listen(createServer(loadedLater({ ...api, listener: 'network' })), files.httpSocket),
-    listen(createServer(loadedLater({ ...api, listener: 'local' })), files.localSocket),
+    listen(createServer(loadedLater({ ...api, listener: 'network' }, fresh)), files.httpSocket),
+    listen(createServer(loadedLater({ ...api, listener: 'local' }, fresh)), files.localSocket),
   ]);
   const peers = await joinPeers({
     ...{ database, node, timers, services, publisher, report },
@@ -168,7 +170,7 @@ async function start(order: ControlStart) {
   const stopWatchingKey =
     database.engine === 'sqlite' ? () => undefined : watchKey(() => verifyKey(database, vault), dieOf, timers);
   const stopJobs = startJobs({
-    ...{ services, feed, turns, report },
+    ...{ services, feed, turns, report, fresh },
     cleanupNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
     timers,
   });
@@ -369,11 +371,30 @@ async function recentChangesAt(url: string, timers: Timers): Promise<RecentChang
   return createRecentChanges(run);
 }
 
+/** So long a reader waits for what was acknowledged to get into the tables; a disk that hangs is read as it is. */
+const freshMs = 250;
+
+/** @returns what resolves when everything acknowledged so far can be read, with false where it cannot be for now. */
+function freshness(ledger: LedgerClient, timers: Timers): () => Promise<boolean> {
+  return async () => {
+    let isWhole = false;
+    const flushed = ledger.flush().then(
+      (all) => {
+        isWhole = all;
+      },
+      () => undefined,
+    );
+    return (await within(flushed, freshMs, timers)) && isWhole;
+  };
+}
+
 /** What serves the API is loaded and put together for its first request: a node that only relays never needs it. */
-function loadedLater(options: AppOptions): RequestListener {
+function loadedLater(options: AppOptions, fresh: () => Promise<boolean>): RequestListener {
   let app: Promise<RequestListener> | null = null;
   return async (request, response) => {
     app ??= import('../../http/app.ts').then(({ createApp }) => createApp(options));
+    // Whoever asks for his balance or the log after his answer sees it there.
+    if (!(await fresh())) response.setHeader('X-Ledger-Behind', '1');
     (await app)(request, response);
   };
 }

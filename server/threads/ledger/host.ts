@@ -3,6 +3,7 @@
 import type {
   CommandAnswer,
   CommandMessage,
+  FlushRequest,
   LedgerMessage,
   LedgerRequest,
   LedgerResponse,
@@ -13,15 +14,16 @@ import { AppError } from '../../contract/errors.ts';
 export interface HostPort {
   /** A LedgerMessage as JSON. */
   postMessage(message: string): void;
-  /** Receives a CommandMessage or a LedgerRequest as JSON. */
+  /** Receives a CommandMessage, a LedgerRequest or a FlushRequest as JSON. */
   onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
-/** @param state answers queries to the ledger of several machines. */
+/** @param state answers queries to the ledger of several machines. @param flush absent = what is acknowledged can be read at once. */
 export function hostLedger(
   engine: Engine,
   port: HostPort,
   state: ((question: LedgerRequest) => Promise<LedgerResponse>) | null = null,
+  flush: (done: (isWhole: boolean) => void) => void = (done) => done(true),
 ): void {
   let ids: number[] = [];
   let responses: CommandAnswer[] = [];
@@ -31,7 +33,13 @@ export function hostLedger(
     responses = [];
   };
   port.onmessage = (event) => {
-    const data = JSON.parse(event.data) as CommandMessage | LedgerRequest;
+    const data = JSON.parse(event.data) as CommandMessage | LedgerRequest | FlushRequest;
+    if (data.kind === 'flush') {
+      const { id } = data;
+      return flush((isWhole) =>
+        port.postMessage(JSON.stringify({ kind: 'flushed', id, isWhole } satisfies LedgerMessage)),
+      );
+    }
     if (data.kind !== 'commands') {
       void state?.(data).then((answer) => port.postMessage(JSON.stringify(answer)));
       return;

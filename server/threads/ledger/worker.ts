@@ -1,6 +1,9 @@
 /** Thread entry: the only writer of the ledger. The first message says where the database is; a port for the control thread comes along. */
 
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
+import { growJournal } from '../../../db/journal/files.ts';
+import { newJournal, openJournal, type Replayed } from '../../../db/journal/replay.ts';
+import { JournaledStore } from '../../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
@@ -16,7 +19,7 @@ import { createProgress, type Missing } from '../../billing/ledger/progress.ts';
 import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
 import { createRemote } from '../../billing/ledger/remote.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';
-import { systemTimers } from '../../contract/timers.ts';
+import { systemTimers, type Timer } from '../../contract/timers.ts';
 import { type HostPort, hostLedger } from './host.ts';
 
 export interface LedgerStart {
@@ -79,6 +82,7 @@ const moveMs = 15_000;
 
 interface Running {
   readonly engine: Engine;
+  readonly flush: (done: (isWhole: boolean) => void) => void;
   readonly host: (port: MessagePort, name: string) => void;
   readonly move: (order: LedgerMove) => void;
   readonly close: () => Promise<void>;
@@ -95,24 +99,48 @@ async function openStore(
   // Folding the log into the file is this thread's work, at a size that costs milliseconds.
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);
+  // Before anything reads or recovers: what the process before had acknowledged is in the books.
+  const { replayed, journal } = openJournal(file, store);
   const progress = createProgress(file, store, systemTimers.now);
   const missing = progress.missing();
-  const pending = settlePending(store, outboxes);
+  const pending = withReplayed(settlePending(store, outboxes), replayed);
   const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
-  const engine = new LedgerEngine({ store, onBalance: outputs.message, onHealth: outputs.health });
+  let growing: Timer | null = null;
+  const journaled = new JournaledStore({
+    store,
+    onBalance: outputs.message,
+    onRejected: ({ ref }, result) =>
+      outputs.message({ kind: 'rejected', ref, reason: result.status === 'refused' ? result.reason : result.status }),
+    wanted: () => {
+      growing ??= growJournal(file, (files) => journaled.use(newJournal(files, store)), systemTimers);
+    },
+    timers: systemTimers,
+  });
+  if (journal !== null) journaled.use(journal);
+  const engine = new LedgerEngine({ store: journaled, onBalance: outputs.message, onHealth: outputs.health });
   progress.note();
   const noting = systemTimers.every(progress.note, noteMs);
   noting.unref();
   return {
     engine,
+    flush: (done: (isWhole: boolean) => void) => journaled.flush(done),
     report: { recovery, pending, migrated, sample: encryptedSample(database), missing },
     close: async () => {
       noting.close();
+      growing?.close();
+      journaled.close();
       progress.note();
       await database.close();
     },
   };
 }
+
+/** What the journal held is owed by an earlier run too. */
+const withReplayed = (pending: PendingReport, { rejected, kept }: Replayed): PendingReport => ({
+  ...pending,
+  rejected: [...pending.rejected, ...rejected],
+  kept: kept === '' ? pending.kept : [...pending.kept, kept],
+});
 
 async function start(order: LedgerStart): Promise<Running> {
   const ports = new Map<string, MessagePort>();
@@ -130,9 +158,11 @@ async function start(order: LedgerStart): Promise<Running> {
     health: () => current.health(),
     drain: () => current.drain(),
   };
+  // While another server writes the books, it is asked by its own readers.
+  const flush = (done: (isWhole: boolean) => void) => (own === null ? done(true) : own.flush(done));
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);
-    hostLedger(engine, port as unknown as HostPort);
+    hostLedger(engine, port as unknown as HostPort, null, flush);
     port.start();
   };
   host(order.port, controlName);
@@ -158,6 +188,7 @@ async function start(order: LedgerStart): Promise<Running> {
   };
   return {
     engine,
+    flush,
     host,
     move(step) {
       switch (step.kind) {
@@ -187,9 +218,9 @@ async function start(order: LedgerStart): Promise<Running> {
 self.onmessage = ({ data }) => {
   if (typeof data === 'string' || data.kind !== 'start') return;
   start(data)
-    .then(({ engine, host, move, close }) => {
+    .then(({ engine, flush, host, move, close }) => {
       const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
-      hostLedger(engine, port);
+      hostLedger(engine, port, null, flush);
       self.onmessage = (event) => {
         const message = event.data;
         if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);

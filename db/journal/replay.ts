@@ -1,0 +1,168 @@
+/** What a journal holds and the tables lack gets there before anybody reads or writes them. */
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import type { LedgerStore } from '../../server/billing/ports.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import { createLedgerStore } from '../ledger/sqlite/store.ts';
+import type { SqliteDatabase } from '../open.ts';
+import { journalBytes, journalFiles, openJournalFile } from './files.ts';
+import { type FoundCommands, survivors } from './format.ts';
+import { contentsOf, Journal, type JournalFile } from './journal.ts';
+
+export interface Replayed {
+  /** Written now. */
+  readonly settled: number;
+  /** Lines that the ledger's rules or the schema turned down, as `ref: reason`. */
+  readonly rejected: readonly string[];
+  /** Where these are now, '' = there are none. */
+  readonly kept: string;
+  /** What followed the last whole batch is damaged, or was never confirmed. */
+  readonly isTorn: boolean;
+}
+
+export interface OpenedJournal {
+  readonly replayed: Replayed;
+  /** Everything in it is in the tables, and durable there; null = there is no journal yet. */
+  readonly journal: Journal | null;
+}
+
+const sliceCommands = 500;
+const nothingReplayed: Replayed = { settled: 0, rejected: [], kept: '', isTorn: false };
+const nothing: OpenedJournal = { replayed: nothingReplayed, journal: null };
+
+/** @param database path of the file that `store` writes. @throws AppError journal_damaged, journal_foreign; the disk's or the driver's error. */
+export function openJournal(database: string, store: LedgerStore): OpenedJournal {
+  const [one = null, other = null] = journalFiles(database).map(openJournalFile);
+  const files = [one, other].flatMap((file) => file ?? []);
+  if (files.length === 0) return nothing;
+  let isInUse = false;
+  try {
+    const opened = replayFiles(files, database, store);
+    // Files that somebody shortened or took away are made anew.
+    isInUse = opened.journal !== null && files.every(({ size }) => size === journalBytes);
+    return isInUse ? opened : { ...opened, journal: null };
+  } finally {
+    if (!isInUse) for (const file of files) file.close();
+  }
+}
+
+/** @param files both, or what is there of them. @throws as `openJournal`. */
+export function replayFiles(files: readonly JournalFile[], database: string, store: LedgerStore): OpenedJournal {
+  const { id, applied, isNew } = store.journal();
+  const found = contentsOf(files, id, applied);
+  const file = `${database}.journal-1, -2`;
+  if (found.kind === 'foreign') {
+    if (!isNew) throw new AppError('journal_foreign', { file });
+    // A copy from before there were journals took the place of the database that this one belongs to.
+    for (const path of journalFiles(database)) if (existsSync(path)) renameSync(path, `${path}.foreign`);
+    return nothing;
+  }
+  if (found.kind === 'damaged') throw new AppError('journal_damaged', { file, count: found.to - found.from + 1 });
+  const replayed = replay(database, store, found);
+  // Commits of the process before may not be durable yet, and an older copy of the tables has an older mark.
+  if (found.last > applied || (!found.isClosed && found.last > 0)) store.apply([], found.last);
+  const [one, other] = files;
+  if (one === undefined || other === undefined) return { replayed, journal: null };
+  const journal = new Journal([one, other], id, found);
+  if (!found.isClosed) close(journal);
+  return { replayed, journal };
+}
+
+function close(journal: Journal): void {
+  try {
+    journal.settled();
+  } catch {
+    // reason: the disk alone. Whoever opens it next reads the same again, and finds it in the tables.
+  }
+}
+
+/** The same for whoever writes no journal. @param database migrated. */
+export function settleJournal(database: SqliteDatabase): Replayed {
+  const file = database.raw.name;
+  if (!journalFiles(file).some(existsSync)) return nothingReplayed;
+  const { replayed, journal } = openJournal(file, createLedgerStore(database.raw));
+  journal?.close();
+  return replayed;
+}
+
+/** @param files just made. */
+export function newJournal(files: readonly [JournalFile, JournalFile], store: LedgerStore): Journal {
+  const { id, applied } = store.journal();
+  return new Journal(files, id, {
+    ...{ kind: 'found', commands: [], first: applied + 1, last: applied, missing: 0, isTorn: false, isClosed: false },
+    ...{ generation: 0, newest: -1 },
+  });
+}
+
+function replay(database: string, store: LedgerStore, { commands, first, isTorn }: FoundCommands): Replayed {
+  // Beside the database, as what is owed when a process ends.
+  const path = join(dirname(database), `gateway.owed-journal-${first}-${Date.now()}.jsonl.refused`);
+  const rejected: string[] = [];
+  let settled = 0;
+  const reject = (command: LedgerCommand, reason: string) => {
+    keepLine(path, command);
+    rejected.push(`${command.ref}: ${reason}`);
+  };
+  const apply = (slice: readonly LedgerCommand[], through: number) => {
+    const { results } = store.apply(slice, through);
+    for (const [index, command] of slice.entries()) {
+      const result = results[index];
+      if (result?.status === 'done') settled += command.type === 'settle' ? 1 : 0;
+      else if (result?.status === 'refused') reject(command, result.reason);
+      else if (result?.status === 'conflict') reject(command, 'conflict');
+    }
+  };
+  for (let at = 0; at < commands.length; at += sliceCommands) {
+    const slice = commands.slice(at, at + sliceCommands);
+    try {
+      apply(slice, first + at + slice.length - 1);
+    } catch (error) {
+      if (!store.isInvalidCommand(error)) throw error;
+      for (const [index, command] of slice.entries())
+        try {
+          apply([command], first + at + index);
+        } catch (failure) {
+          if (!store.isInvalidCommand(failure)) throw failure;
+          // Else the server would never start again.
+          reject(command, failure instanceof Error ? failure.message : String(failure));
+        }
+    }
+  }
+  return { settled, rejected, kept: rejected.length === 0 ? '' : path, isTorn };
+}
+
+/** Durable when it returns. */
+function keepLine(path: string, command: LedgerCommand): void {
+  const descriptor = openSync(path, 'a', 0o600);
+  try {
+    writeSync(descriptor, `${JSON.stringify(command)}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** For a database that cannot be opened: what it may lack is owed to the one that takes its place. @param path of the file. */
+export function owedByJournal(database: string, path: string): void {
+  const commands = survivors(
+    journalFiles(database).map((file) => {
+      try {
+        return readFileSync(file);
+      } catch {
+        return Buffer.alloc(0);
+      }
+    }),
+  );
+  for (const command of commands) keepLine(path, command);
+}
+
+/** Of a copy: it has no journal. */
+export function forgetJournal({ raw }: SqliteDatabase): void {
+  raw.exec("DELETE FROM meta WHERE key IN ('journal_id', 'journal_applied')");
+}
+
+/** Of a database that is no longer there. */
+export function removeJournal(database: string): void {
+  for (const file of journalFiles(database)) rmSync(file, { force: true });
+}

@@ -1,0 +1,288 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { journalFiles } from '../../db/journal/files.ts';
+import { newJournal, openJournal } from '../../db/journal/replay.ts';
+import { JournaledStore } from '../../db/ledger/sqlite/journaled.ts';
+import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import { LedgerEngine, type StoreHealth } from '../../server/billing/ledger/engine.ts';
+import type { AppError } from '../../server/contract/errors.ts';
+import { diskFolder } from '../support/disk-folder.ts';
+import { turn, VirtualTime } from '../support/virtual-time.ts';
+import { MemoryFile } from './journal-cuts.ts';
+import {
+  addUsers,
+  balanceOf,
+  breakable,
+  deduct,
+  grant,
+  log,
+  openBooks,
+  reserve,
+  settle,
+  violations,
+} from './support.ts';
+
+const size = 64 * 1024;
+
+/** Books with a journal, and an engine on them. */
+async function opened({
+  file = ':memory:',
+  bytes = size,
+  database,
+}: {
+  file?: string;
+  bytes?: number;
+  database?: SqliteDatabase;
+} = {}) {
+  const books = database ?? (await openBooks(file));
+  if (database === undefined) {
+    addUsers(books.raw, 1, 2);
+    createLedgerStore(books.raw).apply([grant('g', 1, 1000)]);
+  }
+  const disk = breakable(books.raw);
+  const store = createLedgerStore(disk.raw);
+  const files: [MemoryFile, MemoryFile] = [new MemoryFile(bytes), new MemoryFile(bytes)];
+  const time = new VirtualTime();
+  const events: BalanceEvent[] = [];
+  const rejected: string[] = [];
+  const health: StoreHealth[] = [];
+  const journaled = new JournaledStore({
+    store,
+    onBalance: (event) => void events.push(event),
+    onRejected: ({ ref }, { status }) => void rejected.push(`${ref} ${status}`),
+    wanted: () => undefined,
+    timers: time,
+  });
+  journaled.use(newJournal(files, store));
+  const engine = new LedgerEngine({
+    store: journaled,
+    timers: time,
+    onBalance: (event) => void events.push(event),
+    onHealth: (one) => void health.push(one),
+  });
+  const execute = (command: LedgerCommand): Promise<LedgerResult | AppError> =>
+    new Promise((resolve) => engine.submit(command, resolve));
+  const postings = () =>
+    books.raw.prepare<string>("SELECT ref FROM postings WHERE kind = 'settle' ORDER BY id").pluck().all();
+  onTestFinished(() => books.close());
+  return { books, disk, store, files, time, events, rejected, health, journaled, engine, execute, postings };
+}
+
+const done = { status: 'done' };
+
+test('a settlement is acknowledged when the journal has it, and is in the tables a quarter of a second later', async () => {
+  const { books, time, execute, postings, journaled } = await opened();
+  const results = await Promise.all([execute(settle('a', 1, 5)), execute(settle('b', 1, 7))]);
+  expect(results).toEqual([done, done]);
+  expect(postings()).toEqual([]);
+  await time.advance(249);
+  expect(postings()).toEqual([]);
+  await time.advance(1);
+  expect(postings()).toEqual(['a', 'b']);
+  expect(balanceOf(books.raw, 1)).toBe(988);
+  expect(journaled.close()).toBe(true);
+  expect(violations(books)).toEqual([]);
+});
+
+test('a thousand that wait are applied at once, in slices', async () => {
+  const { time, execute, postings } = await opened({ bytes: 4 * 1024 * 1024 });
+  await Promise.all(Array.from({ length: 1000 }, (_, at) => execute(settle(`r${at}`, 1, 1))));
+  time.block(0);
+  expect(postings()).toHaveLength(128);
+  await time.advance(0);
+  expect(postings()).toHaveLength(1000);
+});
+
+test('what is not journaled finds everything before it in the tables', async () => {
+  const { books, execute, postings, events } = await opened();
+  await execute(settle('a', 1, 1500));
+  expect(await execute(grant('more', 1, 600))).toEqual(done);
+  expect(postings()).toEqual(['a']);
+  // The overrun is paid back first: 500 of 600.
+  expect(balanceOf(books.raw, 1)).toBe(100);
+  expect(events.map(({ delta, overrun }) => [delta, overrun])).toEqual([
+    [500, 500],
+    [100, -500],
+  ]);
+  expect(await execute(deduct('too much', 1, 101))).toMatchObject({ status: 'refused', reason: 'insufficient' });
+  expect(violations(books)).toEqual([]);
+});
+
+test('a repetition of what waits is answered by the tables', async () => {
+  const { execute } = await opened();
+  await execute(settle('a', 1, 5));
+  expect(await execute(settle('a', 1, 5))).toEqual({ status: 'duplicate' });
+  await execute(settle('b', 1, 5));
+  expect(await execute(settle('b', 1, 6))).toEqual({ status: 'conflict' });
+  const both = await Promise.all([execute(settle('c', 1, 5)), execute(settle('c', 1, 5))]);
+  expect(both).toEqual([done, { status: 'duplicate' }]);
+  const invalid = await Promise.all([
+    execute({ ...settle('', 1, 5) }),
+    execute(settle('d', 1, -1)),
+    execute(reserve('e', 1, 0.5)),
+  ]);
+  expect(invalid.map((result) => 'status' in result && result.status)).toEqual(['refused', 'refused', 'refused']);
+});
+
+test('what the tables turn down after it was acknowledged is reported', async () => {
+  const { execute, time, rejected, postings } = await opened();
+  await execute(settle('a', 1, 5));
+  await time.advance(250);
+  expect(await execute(settle('a', 1, 6))).toEqual(done);
+  expect(await execute(settle('a', 2, 5))).toEqual({ status: 'conflict' });
+  await time.advance(250);
+  expect(rejected).toEqual(['a conflict']);
+  expect(postings()).toEqual(['a']);
+});
+
+test('a note rides with the next batch, and is acknowledged meanwhile', async () => {
+  const { books, execute, time } = await opened();
+  expect(await execute({ type: 'note', ref: 'n', log: log('n', 1, 0) })).toEqual(done);
+  const rows = () => books.raw.prepare('SELECT count(*) FROM logs').pluck().get();
+  expect(rows()).toBe(0);
+  await time.advance(250);
+  expect(rows()).toBe(1);
+});
+
+test('a hold and its end in one batch leave no hold', async () => {
+  const { books, execute, time } = await opened();
+  await Promise.all([execute(reserve('h', 1, 3)), execute(settle('h', 1, 5)), execute(reserve('open', 1, 3))]);
+  await time.advance(250);
+  expect(books.raw.prepare('SELECT ref FROM holds').pluck().all()).toEqual(['open']);
+});
+
+test('while the tables take nothing no paid work is admitted, and what is under way is acknowledged; then all is well', async () => {
+  const { disk, execute, time, health, engine, postings, journaled } = await opened();
+  await execute(settle('a', 1, 5));
+  disk.arm(1);
+  await time.advance(250);
+  expect(health).toEqual([{ ok: false, reason: 'database or disk is full' }]);
+  expect(await execute(settle('b', 1, 5))).toEqual(done);
+  const flushed: boolean[] = [];
+  journaled.flush((isWhole) => void flushed.push(isWhole));
+  expect(flushed).toEqual([false]);
+  disk.disarm();
+  await time.advance(1000);
+  expect(engine.health()).toEqual({ ok: true });
+  expect(health.at(-1)).toEqual({ ok: true });
+  expect(postings()).toEqual(['a', 'b']);
+});
+
+test.each(['write', 'sync'] as const)(
+  'a journal whose %s fails acknowledges nothing, stops paid work, and goes on in the other file',
+  async (kind) => {
+    const { files, execute, time, health, engine, postings } = await opened();
+    await execute(settle('a', 1, 5));
+    for (const file of files)
+      file.fault = (at) => {
+        if (at === kind) throw new Error('EIO: i/o error');
+      };
+    let answered = false;
+    const pending = execute(settle('b', 1, 5)).then((result) => {
+      answered = true;
+      return result;
+    });
+    await turn();
+    await turn();
+    expect(health).toEqual([{ ok: false, reason: 'EIO: i/o error' }]);
+    const refused = execute(grant('later', 1, 5));
+    await time.advance(100);
+    expect(await refused).toMatchObject({ code: 'storage_unavailable' });
+    expect(answered).toBe(false);
+    for (const file of files) file.fault = () => undefined;
+    await time.advance(1000);
+    expect(await pending).toEqual(done);
+    expect(engine.health()).toEqual({ ok: true });
+    await time.advance(1000);
+    expect(postings()).toEqual(['a', 'b']);
+  },
+);
+
+test('another connection that writes holds nobody up, and is reported after ten seconds', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const { execute, time, health, postings } = await opened({ file });
+  const other = openDatabase(file);
+  onTestFinished(() => other.close());
+  await execute(settle('a', 1, 5));
+  other.raw.exec('BEGIN IMMEDIATE');
+  await time.advance(5000);
+  expect(await execute(settle('b', 1, 5))).toEqual(done);
+  expect([health, postings()]).toEqual([[], []]);
+  await time.advance(6000);
+  expect(health).toEqual([{ ok: false, reason: 'what is confirmed does not reach the database' }]);
+  expect(await execute(settle('c', 1, 5))).toEqual(done);
+  other.raw.exec('COMMIT');
+  await time.advance(1500);
+  expect(health.at(-1)).toEqual({ ok: true });
+  expect(postings()).toEqual(['a', 'b', 'c']);
+});
+
+test('a full journal is emptied into the tables, and used again from its beginning', async () => {
+  const { books, execute, postings, journaled, store } = await opened({ bytes: 4096 });
+  for (let at = 0; at < 40; at++) expect(await execute(settle(`r${at}`, 1, 1))).toEqual(done);
+  expect(postings().length).toBeGreaterThan(30);
+  expect(journaled.close()).toBe(true);
+  expect(postings()).toHaveLength(40);
+  expect(store.journal().applied).toBe(40);
+  expect(violations(books)).toEqual([]);
+});
+
+test('more than a file holds goes to the tables at once', async () => {
+  const { execute, postings } = await opened({ bytes: 4096 });
+  await Promise.all(Array.from({ length: 20 }, (_, at) => execute(settle(`r${at}`, 1, 1))));
+  expect(postings()).toHaveLength(20);
+});
+
+test('readers see what was acknowledged before they came; those that come one after the other share a batch', async () => {
+  const { execute, time, postings, journaled } = await opened();
+  const flushed: string[] = [];
+  const read = (name: string) =>
+    journaled.flush((isWhole) => void flushed.push(`${name} ${isWhole} ${postings().length}`));
+  read('first');
+  await execute(settle('a', 1, 5));
+  read('second');
+  await time.advance(0);
+  await execute(settle('b', 1, 5));
+  read('third');
+  read('fourth');
+  await time.advance(10);
+  expect(flushed).toEqual(['first true 0', 'second true 1']);
+  await time.advance(10);
+  expect(flushed).toEqual(['first true 0', 'second true 1', 'third true 2', 'fourth true 2']);
+});
+
+test('what the schema turns down stops paid work by its name, and the next start goes on without it', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const first = await opened({ file });
+  first.books.raw.exec(
+    "CREATE TRIGGER bad BEFORE INSERT ON postings WHEN new.ref = 'bad' BEGIN SELECT raise(ABORT, 'no'); END",
+  );
+  for (const ref of ['a', 'bad', 'c']) expect(await first.execute(settle(ref, 1, 5))).toEqual(done);
+  await first.time.advance(300);
+  expect(first.health).toEqual([{ ok: false, reason: 'bad: no' }]);
+  expect(first.postings()).toEqual(['a']);
+  expect(await first.execute(grant('later', 1, 5))).toMatchObject({ code: 'storage_unavailable' });
+  expect(first.journaled.close()).toBe(false);
+  for (const [at, path] of journalFiles(file).entries()) {
+    const bytes = Buffer.alloc(8 * 1024 * 1024);
+    first.files[at]?.read().copy(bytes);
+    writeFileSync(path, bytes, { mode: 0o600 });
+  }
+  const { replayed, journal } = openJournal(file, createLedgerStore(first.books.raw));
+  journal?.close();
+  expect(replayed.rejected).toEqual(['bad: no']);
+  expect(replayed.settled).toBe(1);
+  expect(first.postings()).toEqual(['a', 'c']);
+  const [name = ''] = readdirSync(folder).filter((one) => one.endsWith('.refused'));
+  expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toMatchObject({ type: 'settle', ref: 'bad' });
+  const again = openJournal(file, createLedgerStore(first.books.raw));
+  again.journal?.close();
+  expect(again.replayed).toMatchObject({ settled: 0, rejected: [] });
+});
