@@ -229,6 +229,7 @@ export function createLedgerClient(
       const response = await ask((id) => ({ kind: 'keyFunds', id, userId, tokenId }));
       if (response.kind !== 'keyFunds' || response.funds === null) throw unavailable(databaseUnavailable);
       return response.funds;
+    },
     async flush() {
       const response = await ask((id) => ({ kind: 'flush', id }));
       return response.kind === 'flushed' && response.isWhole;
