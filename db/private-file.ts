@@ -1,9 +1,10 @@
 /** Files that hold everything are their owner's alone, whatever the folder and the umask say. */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { journalEndings } from './journal/files.ts';
 
 const othersMask = 0o077;
 
-/** Creates it empty, which a database may be, when it is not there; what others may read or write otherwise is taken from them. The log beside it inherits its mode. */
+/** Creates it empty, which a database may be, when it is not there; what others may read or write otherwise is taken from them. The log beside it inherits its mode; a journal beside it has it too. */
 export function keepPrivate(file: string): void {
   if (file === '' || file === ':memory:') return;
   try {
@@ -14,7 +15,8 @@ export function keepPrivate(file: string): void {
   }
   // Windows has no modes: it reports that everybody may read everything, and refuses a change of a file that is in use.
   if (process.platform === 'win32') return;
-  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+  for (const end of ['', '-wal', '-shm', ...journalEndings]) {
+    const path = file + end;
     if (!existsSync(path)) continue;
     const { mode } = statSync(path);
     if ((mode & othersMask) === 0) continue;

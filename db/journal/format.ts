@@ -201,19 +201,23 @@ export function readHeaders(heads: readonly Buffer[], id: string, applied: numbe
   };
 }
 
-/** What can still be read of a journal that is damaged, or whose database is. */
-export function survivors(files: readonly Buffer[]): LedgerCommand[] {
+/**
+ * What can still be read of a journal that is damaged, or whose database is.
+ * @param applied sequence number of the last command that the tables have, as far as anybody knows.
+ */
+export function survivors(files: readonly Buffer[], applied: number): LedgerCommand[] {
   const header = newestOf(files.map(decodeHeader));
   if (header === null || header.isClosed) return [];
-  return files.flatMap((file) =>
-    framesIn(file, seedOf(header.id))
-      .filter(({ first, count }) => first + count > header.applied + 1)
-      .flatMap(({ start, end }) => linesIn(file.toString('utf8', start, end))),
-  );
+  const known = Math.max(applied, header.applied);
+  return files
+    .flatMap((file) => framesIn(file, seedOf(header.id)).map((frame): FoundFrame => ({ ...frame, file })))
+    .filter(({ first, count }) => count > 0 && first + count > known + 1)
+    .sort((one, other) => one.generation - other.generation || one.first - other.first)
+    .flatMap(({ file, start, end, first }) => {
+      const lines = file.toString('utf8', start, end).split('\n');
+      return lines.slice(Math.max(0, known + 1 - first)).map((line) => JSON.parse(line) as LedgerCommand);
+    });
 }
-
-const linesIn = (text: string): LedgerCommand[] =>
-  text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as LedgerCommand);
 
 /** The first number of each generation that is known of, the newest generation last. */
 function beginnings(frames: readonly FramePlace[], headers: readonly (FileHeader | null)[]) {

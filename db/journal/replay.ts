@@ -143,8 +143,11 @@ function keepLine(path: string, command: LedgerCommand): void {
   }
 }
 
-/** For a database that cannot be opened: what it may lack is owed to the one that takes its place. @param path of the file. */
-export function owedByJournal(database: string, path: string): void {
+/**
+ * For a database that is damaged: what it may lack is owed to the one that takes its place.
+ * @param path of the file. @param applied what its tables have, 0 = nobody knows.
+ */
+export function owedByJournal(database: string, path: string, applied: number): void {
   const commands = survivors(
     journalFiles(database).map((file) => {
       try {
@@ -153,9 +156,14 @@ export function owedByJournal(database: string, path: string): void {
         return Buffer.alloc(0);
       }
     }),
+    applied,
   );
   for (const command of commands) keepLine(path, command);
 }
+
+/** Sequence number of the last command of the journal that the tables have. @throws the driver's error */
+export const appliedIn = ({ raw }: SqliteDatabase): number =>
+  Number(raw.prepare<string>("SELECT value FROM meta WHERE key = 'journal_applied'").pluck().get() ?? 0);
 
 /** Of a copy: it has no journal. */
 export function forgetJournal({ raw }: SqliteDatabase): void {

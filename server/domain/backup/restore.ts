@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
 import { checkDatabase, foldLog, schemaOf } from '../../../db/database-file.ts';
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
-import { forgetJournal, owedByJournal, removeJournal, settleJournal } from '../../../db/journal/replay.ts';
+import { appliedIn, forgetJournal, owedByJournal, removeJournal, settleJournal } from '../../../db/journal/replay.ts';
 import { migrate } from '../../../db/migrate.ts';
 import { withInterruptNote } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
@@ -65,14 +65,16 @@ export async function restoreBackup(
 async function moveAway(file: string, stamp: string, nativeBinding: string | undefined): Promise<string> {
   if (!existsSync(file)) return '';
   const kept = `${file}.before-${stamp}`;
+  let applied = 0;
   try {
     const database = openDatabase(file, { nativeBinding });
+    applied = appliedIn(database);
     if (schemaOf(database) === newestSqlite) settleJournal(database);
     foldLog(database);
     await database.close();
   } catch {
     // A damaged database is what one restores over: what had been acknowledged and is not in it stays owed.
-    owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`));
+    owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`), applied);
   }
   for (const end of withLog) if (existsSync(file + end)) renameSync(file + end, kept + end);
   return kept;
