@@ -52,17 +52,23 @@ const ends = async (serving: Serving): Promise<void> => {
 const load = (serving: Serving, count: number) =>
   Promise.all(Array.from({ length: count }, () => chat(serving.url, key)));
 
+/** Both are read beside the server: the tables follow the journal. */
+const agree = async (requests: number) => {
+  const [sums, rows] = [await counted('all', 300), await logged()];
+  return sums.requests === requests && rows.requests === requests && sums.charge === rows.charge;
+};
+
 test('requests and charges are those of the log after a thread was replaced and the server restarted', async () => {
   const first = await site.serve(['--relays', '2']);
   await load(first, 50);
   // What is written while the server runs does not wait for its end.
-  await expect.poll(() => counted('all', 300), { timeout: 20_000 }).toEqual(await logged());
+  await expect.poll(() => agree(50), { timeout: 20_000 }).toBe(true);
   await load(first, 30);
   first.child.stdin.write('terminate control\n');
   await first.child.stdin.flush();
   await expect.poll(() => first.output().includes('the control thread died'), { timeout: 20_000 }).toBe(true);
   await load(first, 30);
-  await expect.poll(() => counted('all', 300), { timeout: 30_000 }).toEqual(await logged());
+  await expect.poll(() => agree(110), { timeout: 30_000 }).toBe(true);
   await load(first, 20);
   await ends(first);
   const second = await site.serve(['--relays', '2']);
