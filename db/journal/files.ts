@@ -29,9 +29,9 @@ const betweenPartsMs = 20;
 const againMs = 60_000;
 
 /** @throws the disk's error. @returns null where there is none. */
-export function openJournalFile(path: string): JournalFile | null {
+export function openJournalFile(path: string, mode: 'r' | 'r+' = 'r+'): JournalFile | null {
   if (!existsSync(path)) return null;
-  const descriptor = openSync(path, 'r+');
+  const descriptor = openSync(path, mode);
   return fileOf(descriptor, fstatSync(descriptor).size);
 }
 

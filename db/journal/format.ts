@@ -201,6 +201,13 @@ export function readHeaders(heads: readonly Buffer[], id: string, applied: numbe
   };
 }
 
+/** Everything in the files was in the tables when they were closed, or nothing was ever written to them. @param heads the first `headerBytes` of each. */
+export function isQuiet(heads: readonly Buffer[]): boolean {
+  const headers = heads.map(decodeHeader);
+  const newest = newestOf(headers);
+  return heads.every((head, at) => headers[at] !== null || isUnused(head)) && (newest === null || newest.isClosed);
+}
+
 /**
  * What can still be read of a journal that is damaged, or whose database is.
  * @param applied sequence number of the last command that the tables have, as far as anybody knows.

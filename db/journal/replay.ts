@@ -7,7 +7,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { createLedgerStore } from '../ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../open.ts';
 import { journalBytes, journalFiles, openJournalFile } from './files.ts';
-import { type FoundCommands, survivors } from './format.ts';
+import { type FoundCommands, headerBytes, isQuiet, survivors } from './format.ts';
 import { contentsOf, Journal, type JournalFile } from './journal.ts';
 
 export interface Replayed {
@@ -33,7 +33,7 @@ const nothing: OpenedJournal = { replayed: nothingReplayed, journal: null };
 
 /** @param database path of the file that `store` writes. @throws AppError journal_damaged, journal_foreign; the disk's or the driver's error. */
 export function openJournal(database: string, store: LedgerStore): OpenedJournal {
-  const [one = null, other = null] = journalFiles(database).map(openJournalFile);
+  const [one = null, other = null] = journalFiles(database).map((path) => openJournalFile(path));
   const files = [one, other].flatMap((file) => file ?? []);
   if (files.length === 0) return nothing;
   let isInUse = false;
@@ -159,6 +159,16 @@ export function owedByJournal(database: string, path: string, applied: number): 
     applied,
   );
   for (const command of commands) keepLine(path, command);
+}
+
+/** @returns whether there is a journal that may hold what the tables lack. @throws the disk's error */
+export function holdsMore(database: string): boolean {
+  const files = journalFiles(database).flatMap((path) => openJournalFile(path, 'r') ?? []);
+  try {
+    return !isQuiet(files.map((file) => file.read(headerBytes)));
+  } finally {
+    for (const file of files) file.close();
+  }
 }
 
 /** Sequence number of the last command of the journal that the tables have. @throws the driver's error */

@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../../db/database-file.ts';
-import { journalEndings, journalFiles } from '../../db/journal/files.ts';
-import { settleJournal } from '../../db/journal/replay.ts';
+import { journalEndings } from '../../db/journal/files.ts';
+import { holdsMore, settleJournal } from '../../db/journal/replay.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { EmbeddedAddon } from '../embedded/embedded-addon.ts';
@@ -24,7 +24,7 @@ export function openReading(files: DataDirFiles, addon: EmbeddedAddon | null): R
   try {
     const nativeBinding = driverFor(files.dir, folder, addon);
     // What waits in a journal is read from a copy, which can be written.
-    const isWhole = !journalFiles(files.database).some(existsSync);
+    const isWhole = !holdsMore(files.database);
     const here = isWhole ? openHere(files.database, nativeBinding) : null;
     const database = here ?? openCopy(files.database, folder, nativeBinding);
     const current = schemaOf(database) === newestSqlite;
