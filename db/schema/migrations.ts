@@ -293,7 +293,7 @@ export const sqliteMigrations: readonly Migration[] = [
     followNew: followNewOnSqlite,
   }),
   // A build from before does not read the journal beside the file, and must not open it.
-  { name: '0016-journal', statements: [] },
+  { name: '0017-journal', statements: [] },
 ].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 export const postgresMigrations: readonly Migration[] = [
