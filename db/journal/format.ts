@@ -54,7 +54,7 @@ export function encodeHeader({ id, generation, first, applied, isClosed }: FileH
 }
 
 /** @returns null = there is none, or it is damaged. */
-export function decodeHeader(file: Buffer): FileHeader | null {
+function decodeHeader(file: Buffer): FileHeader | null {
   if (file.length < headerBytes || !file.subarray(0, fileMark.length).equals(fileMark)) return null;
   if (file.readUInt32LE(8) !== crc32(file.subarray(16, headerBytes))) return null;
   return {
