@@ -17,7 +17,7 @@ test('whatever a power cut takes of the unsynced writes, what was confirmed is r
 test('a machine whose power fails comes back with everything that was acknowledged, once, whatever its disk had kept', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-recoveries-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (let seed = 1; seed <= often(3, 100, 'JOURNAL_RECOVERIES'); seed++) {
+  for (let seed = 1; seed <= often(2, 400, 'JOURNAL_RECOVERIES'); seed++) {
     const own = join(folder, String(seed));
     mkdirSync(own);
     expect(await playRecoveries(seed, 5, own)).toBe(5);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { journalFiles } from '../../db/journal/files.ts';
-import { newJournal, openJournal } from '../../db/journal/replay.ts';
+import { newJournal, openJournal, replayFiles } from '../../db/journal/replay.ts';
 import { JournaledStore } from '../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
@@ -285,4 +285,41 @@ test('what the schema turns down stops paid work by its name, and the next start
   const again = openJournal(file, createLedgerStore(first.books.raw));
   again.journal?.close();
   expect(again.replayed).toMatchObject({ settled: 0, rejected: [] });
+});
+
+test('an opening makes the tables durable before the journal says that it holds nothing more', async () => {
+  const { execute, time, store, files, postings } = await opened();
+  await execute(settle('a', 1, 5));
+  await time.advance(250);
+  expect(postings()).toEqual(['a']);
+  const steps: string[] = [];
+  for (const file of files) file.written = () => void steps.push('journal');
+  const { replayed, journal } = replayFiles(files, 'gateway.db', {
+    ...store,
+    apply(commands, journaled) {
+      steps.push(`tables ${commands.length} ${journaled}`);
+      return store.apply(commands, journaled);
+    },
+  });
+  expect(replayed).toMatchObject({ settled: 0, isTorn: false });
+  expect(steps).toEqual(['tables 0 1', 'journal']);
+  expect(journal?.last).toBe(1);
+  // Closed: nothing is written the next time.
+  replayFiles(files, 'gateway.db', { ...store, apply: () => expect.fail('nothing is to be written') });
+});
+
+test('a journal of another database is refused, and moved aside where the database never had one', async () => {
+  const { execute, files, books } = await opened();
+  await execute(settle('a', 1, 5));
+  const other = await openBooks();
+  onTestFinished(() => other.close());
+  const stranger = createLedgerStore(other.raw);
+  expect(replayFiles(files, '/nowhere/gateway.db', stranger)).toMatchObject({
+    journal: null,
+    replayed: { settled: 0 },
+  });
+  expect(() => replayFiles(files, '/nowhere/gateway.db', stranger)).toThrow(
+    expect.objectContaining({ code: 'journal_foreign' }),
+  );
+  expect(books.raw.prepare("SELECT count(*) FROM postings WHERE ref = 'a'").pluck().get()).toBe(0);
 });
