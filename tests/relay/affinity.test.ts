@@ -36,6 +36,14 @@ test('what an upstream keeps is known for thirty days, with its owner', () => {
   expect(affinity.kept('resp_1')).toBeNull();
 });
 
+test('an answer whose upstream gave it a name of more than 2,048 letters cannot be named again', () => {
+  const reported: string[] = [];
+  const affinity = createAffinity(() => 0, { served: () => undefined, kept: (id) => reported.push(id) });
+  const [longest, tooLong] = ['r'.repeat(2048), 'r'.repeat(2049)];
+  for (const id of [longest, tooLong]) affinity.storeItem(id, { channelId: 1, ownerId: 1 });
+  expect([affinity.kept(longest)?.ownerId, affinity.kept(tooLong), reported]).toEqual([1, null, [longest]]);
+});
+
 test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what is used again is young', () => {
   const affinity = createAffinity(() => 0);
   for (let n = 0; n < 20_000; n++) affinity.store(`c${n}`, n + 1);
@@ -116,6 +124,7 @@ test('a conversation is named by its client, else by how it begins; names of two
   expect(keyOf({ headers: { 'x-session-id': '' }, body: { prompt_cache_key: 'k' } })).toBe('1:m:k');
   expect(keyOf({ body: { metadata: { user_id: 'u' } } })).toBe('1:m:u');
   expect(keyOf({ body: { prompt_cache_key: 'k'.repeat(300) } })).toBe(`1:m:${'k'.repeat(256)}`);
+  expect(keyOf({ headers: { 'x-session-id': 'k'.repeat(300) } })).toBe(`1:m:${'k'.repeat(256)}`);
   expect(keyOf({ operation: 'embeddings' })).toBeNull();
   const begins = keyOf({});
   expect(keyOf({ body: { prompt_cache_key: '' } })).toBe(begins);

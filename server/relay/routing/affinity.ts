@@ -76,6 +76,8 @@ const writtenAgainMs = 24 * 3_600_000;
 const togetherMs = 20;
 /** Another thread, or machine, may have an answer's owner on its way. */
 const inTransitMs = 250;
+/** The upstream chooses them; relays put what they need to know into theirs. */
+const maxIdUnits = 2048;
 /** Conversations have hundreds of turns, not tens of thousands. */
 const maxNamed = 10_000;
 
@@ -165,6 +167,7 @@ export function createAffinity(
       if (key !== null && leave(key, channelId)) reports?.served(key, noop, -1);
     },
     storeItem(id, { channelId, ownerId }) {
+      if (id.length > maxIdUnits) return;
       const known = owned.get(id);
       const isNew =
         known?.channelId !== channelId || known.ownerId !== ownerId || now() - known.writtenMs >= writtenAgainMs;
@@ -205,6 +208,8 @@ export const referencedIds = ({ protocol, body }: Pick<ParsedRequest, 'protocol'
 
 /** Headers and members by which clients name their conversation. */
 const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'] as const;
+/** Names are kept, and sent to other threads and machines. */
+const nameUnits = 256;
 /** The beginning of a conversation that is compared: what providers cache first. */
 const prefixLength = 2048;
 
@@ -212,10 +217,10 @@ const prefixLength = 2048;
 export function conversationName({ request, body }: Pick<ParsedRequest, 'request' | 'body'>): string | null {
   for (const name of sessionHeaders) {
     const value = request.headers.get(name);
-    if (value !== null && value !== '') return value;
+    if (value !== null && value !== '') return value.slice(0, nameUnits);
   }
   const named = body.prompt_cache_key ?? (body.metadata as { user_id?: unknown } | undefined)?.user_id;
-  return typeof named === 'string' && named !== '' ? named.slice(0, 256) : null;
+  return typeof named === 'string' && named !== '' ? named.slice(0, nameUnits) : null;
 }
 
 /** @returns null for operations that have no conversation. */
