@@ -274,6 +274,32 @@ test('a conversation that names itself stays with its target, others begin anew'
   expect(called()).toEqual([dear, cheap, cheap]);
 });
 
+test('what an upstream keeps is continued where it was made, wherever its conversation is now', async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }, { model: dear }]);
+  let made = 0;
+  const responding: Answer = (response, received) =>
+    sendJson(response, {
+      ...{ id: `resp_${++made}`, object: 'response', status: 'completed', model: modelOf(received) },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] }],
+      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+    });
+  for (const model of [dear, cheap]) answers.set(model, responding);
+  const respond = async (members: object = {}) => {
+    const headers = { 'x-session-id': 'kept' };
+    const response = await gateway.send(key, '/v1/responses', { model: 'coder', input: 'hi', ...members }, { headers });
+    await response.text();
+    return response.status;
+  };
+  expect(await respond()).toBe(200);
+  answers.set(cheap, failing(500));
+  expect(await respond()).toBe(200);
+  answers.set(cheap, responding);
+  upstream.requests.length = 0;
+  expect(await respond({ previous_response_id: 'resp_1' })).toBe(200);
+  expect(called()).toEqual([cheap]);
+});
+
 test('within a turn that is signed no other model follows, and after it one may', async () => {
   await open([dear, cheap]);
   answers.set(cheap, failing(503));

@@ -87,7 +87,7 @@ export class ChainRun implements RequestChain {
     };
     const mayUse = (other: string) => mayUseGroup(state, user.group, other);
     const caller = { group, pinnedChannel, mayUse };
-    const walk = new ChainWalk(chain, caller, facts, remembered || this.keptMark(chain, group), inTurn);
+    const walk = new ChainWalk(chain, caller, facts, this.keptMark(chain, group) || remembered, inTurn);
     for (const { model } of walk.reachable) core.authorize.allowModel(principal, model);
     this.walk = walk;
   }
