@@ -178,7 +178,8 @@ export async function explore(
   const opened = (): ParentNode | null => overlaysNow().find((one) => one.getAttribute('role') === 'dialog') ?? null;
   const isLeft = (): boolean => location.pathname !== home || (sheet && opened() === null);
   let before = visit.outline(part);
-  visit.happened();
+  /** Reads that were made: what is read again after no change is read by the clock, in whichever step that comes. */
+  const reads = new Set(visit.happened());
   visit.changes();
 
   /** @returns the next control in there that was not pressed yet. */
@@ -228,7 +229,7 @@ export async function explore(
   const reopen = async (): Promise<void> => {
     visit = await open();
     before = visit.outline(part);
-    visit.happened();
+    for (const line of visit.happened()) reads.add(line);
     visit.changes();
   };
 
@@ -236,12 +237,14 @@ export async function explore(
   const noteChanges = (depth: number): boolean => {
     const step = notes.at(-1)?.line ?? '';
     const happened = visit.happened();
-    for (const line of happened) note(depth + 1, line, true);
+    const changes = visit.changes();
+    for (const line of happened)
+      if (changes > 0 || !line.startsWith('asks ') || !reads.has(line)) note(depth + 1, line, true);
+    for (const line of happened) reads.add(line);
     const after = visit.outline(part);
     const seen = changed(before, after);
     before = after;
     if (after.some((line) => line.includes(brokenPage))) problems.push(`${step}: the page broke`);
-    const changes = visit.changes();
     if (refusal !== undefined && changes > 0 && ![...happened, ...after].some((line) => line.includes(refusal)))
       problems.push(`${step}: nobody is told that it was refused`);
     return happened.length + seen.length > 0;
