@@ -170,16 +170,14 @@ test('who was never first in line for two seconds is refused for what the ledger
   account.leave('balance', ticket);
 });
 
-test('where thirty-two of the user wait, the next is told to come again, and goes before none of them', async () => {
+test('where thirty-two of the user wait for a lease, the next asks for one of its own: there may be plenty', async () => {
   answers();
   const { key } = await gateway.token();
   const account = gateway.balances.account(gateway.userId, 0);
   const tickets = Array.from({ length: 32 }, () => account.join('balance') ?? -1);
-  const refused = await gateway.chat(key, ask);
-  expect([refused.status, (await refused.json()).error.code]).toEqual([429, 'rate_limited']);
-  expect([leases.length, upstream.requests.length]).toEqual([0, 0]);
-  for (const ticket of tickets) account.leave('balance', ticket);
   expect((await gateway.chat(key, ask)).status).toBe(200);
+  expect(leases).toHaveLength(1);
+  for (const ticket of tickets) account.leave('balance', ticket);
 });
 
 test('a key that is switched off while its lease is asked for is refused, and nothing is held', async () => {

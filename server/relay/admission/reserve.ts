@@ -173,7 +173,6 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   };
   let place = account.line === null ? null : join();
   try {
-    if (place === null && account.line !== null) throw lineFull();
     if (place !== null) unheld = Number.POSITIVE_INFINITY;
     let turn = place === null ? 'go' : await place.next(askAgainMs);
     for (let leases = 1; leases < maxLeases; ) {
@@ -202,7 +201,6 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       }
       if (outcome !== 'granted' && shortens === 'no') {
         place ??= join();
-        if (place === null && account.line !== null) throw lineFull();
         turn = place === null ? 'late' : await place.next(askAgainMs);
       } else leases++;
     }
