@@ -23,6 +23,7 @@ export const consolePages = [
   '/midjourney',
   '/task',
   '/channel',
+  '/virtual-model',
   '/redemption',
   '/orders',
   '/user',

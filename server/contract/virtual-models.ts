@@ -69,16 +69,16 @@ export interface VirtualModel extends Omit<VirtualModelFields, 'description'> {
 
 /** Virtual models within each other, the outermost among them. */
 export const maxChainDepth = 5;
-const maxTargets = 16;
+export const maxTargets = 16;
 /** Of a chain with all chains inside of it. */
 export const maxLeaves = 64;
 /** Calls of upstreams for one request. */
 export const maxChainCalls = 10;
 export const maxVirtualModels = 500;
-const maxNameLength = 128;
-const maxTextLength = 512;
-const maxAgentTypes = 16;
-const maxPrompt = 100_000_000;
+export const maxNameLength = 128;
+export const maxTextLength = 512;
+export const maxAgentTypes = 16;
+export const maxPrompt = 100_000_000;
 
 /** A member that is wrong, and what is wrong about it, in words for an error's detail. */
 export interface FieldProblem {

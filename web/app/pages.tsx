@@ -172,6 +172,12 @@ export const pages: readonly Page[] = [
     navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', key: 'c' },
   },
   {
+    path: '/virtual-model',
+    load: async () => (await import('../features/virtual-models/virtual-models-page.tsx')).VirtualModelsPage,
+    needs: Role.admin,
+    navigation: { icon: 'chain', label: 'virtualModels.title', group: 'nav.admin', key: 'v' },
+  },
+  {
     path: '/redemption',
     load: async () => (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
     needs: Role.admin,

@@ -32,8 +32,10 @@ export function useForm<T extends object>(
   }, []);
   const fieldOf = (failure: unknown): keyof T | 'form' => {
     if (!(failure instanceof ApiError)) return 'form';
-    const named = failure.params.field;
-    return fieldNames[failure.code] ?? (typeof named === 'string' && named in typed ? (named as keyof T) : 'form');
+    const { field } = failure.params;
+    // `targets[0].model` lies within the field `targets`.
+    const named = typeof field === 'string' ? field.replace(/[[.].*$/s, '') : '';
+    return fieldNames[failure.code] ?? (named in typed ? (named as keyof T) : 'form');
   };
   const submit = async () => {
     setBusy(true);

@@ -28,6 +28,7 @@ import table from './en/table.json';
 import tasks from './en/tasks.json';
 import tokens from './en/tokens.json';
 import users from './en/users.json';
+import virtualModels from './en/virtualModels.json';
 import wallet from './en/wallet.json';
 
 export const en = {
@@ -59,6 +60,7 @@ export const en = {
   table,
   tokens,
   users,
+  virtualModels,
   wallet,
   tasks,
 };

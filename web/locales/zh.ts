@@ -28,6 +28,7 @@ import table from './zh/table.json';
 import tasks from './zh/tasks.json';
 import tokens from './zh/tokens.json';
 import users from './zh/users.json';
+import virtualModels from './zh/virtualModels.json';
 import wallet from './zh/wallet.json';
 
 export const zh = {
@@ -59,6 +60,7 @@ export const zh = {
   table,
   tokens,
   users,
+  virtualModels,
   wallet,
   tasks,
 };

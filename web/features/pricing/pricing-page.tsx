@@ -18,6 +18,7 @@ import { ModelsView } from './models-view.tsx';
 import { RatiosView } from './ratios-view.tsx';
 import { PriceSimulation } from './simulate.tsx';
 import { type Models, useModels, usePricing } from './use-models.ts';
+import { VirtualPrices } from './virtual-prices.tsx';
 
 /** The model an address is of; '' = the list. */
 function modelIn(path: string): string {
@@ -133,6 +134,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
       )}
     </>
   );
+  const chains = models.list?.virtual_models ?? [];
   const bar = <Bar models={models} />;
   return (
     // A visitor's page has no sidebar: its columns stay near each other, in line with the home page.
@@ -157,6 +159,7 @@ function PriceListPage({ models }: { readonly models: Models }) {
       {models.admin && !ratios ? <MissingPrice models={models.all} onApply={(some) => void apply(some)} /> : null}
       {models.admin && !ratios ? null : <OwnGroup models={models} ratios={ratios} />}
       {ratios ? <RatiosView models={models} bar={bar} /> : <ModelsView models={models} rows={rows} bar={bar} />}
+      {chains.length === 0 || ratios ? null : <VirtualPrices chains={chains} />}
       {open === 'history' ? (
         <Sheet title={t('pricing.history')} onClose={() => setOpen(null)}>
           <div className="-mx-5 -my-4">
