@@ -1185,6 +1185,19 @@ export const filled: Answers = {
       longest,
       takes: takes[name] ?? [],
     })),
+    virtual_models: [
+      {
+        name: 'coder',
+        targets: [
+          { model: 'gpt-4o', group: 'default', price: { input: 2.5, output: 10, call: null } },
+          { model: 'claude-sonnet-4-5', group: 'vip', price: { input: 3, output: 15, call: null } },
+        ],
+      },
+      {
+        name: 'draw',
+        targets: [{ model: 'gpt-image-1', group: 'default', price: { input: null, output: null, call: 0.04 } }],
+      },
+    ],
     group_ratio: { default: 1, vip: 0.8 },
     usable_group: { default: 'Everybody', vip: 'Friends' },
   },

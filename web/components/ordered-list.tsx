@@ -103,7 +103,10 @@ export function OrderedList<Item extends OrderedItem>(props: OrderedListProps<It
                   className={`-ml-1.5 grid size-8 flex-none touch-none place-items-center text-ink-3 max-sm:size-11 ${drag === null ? 'cursor-grab' : 'cursor-grabbing'}`}
                   onPointerDown={(event) => begin(event, at)}
                   onPointerMove={({ clientY }) => {
-                    if (drag !== null) setDrag({ ...drag, to: placeAt(clientY, drag.from) });
+                    if (drag === null) return;
+                    const to = placeAt(clientY, drag.from);
+                    if (to !== drag.to) list.current?.children[to]?.scrollIntoView({ block: 'nearest' });
+                    setDrag({ ...drag, to });
                   }}
                   onPointerUp={drop}
                   onPointerCancel={() => setDrag(null)}

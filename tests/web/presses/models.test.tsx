@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-/** Models and their prices, and the playground. */
+/** Models, virtual ones and their prices, and the playground. */
 import { pressViews } from '../press-views.ts';
 import { views } from '../views.ts';
 
@@ -8,4 +8,5 @@ pressViews({
   pricing: views['pricing-ratios'],
   'pricing-root': views['pricing-root'],
   model: views.model,
+  'virtual-models': views['virtual-models'],
 });

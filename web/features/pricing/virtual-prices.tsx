@@ -7,7 +7,7 @@ import type { PriceList } from './price-rows.ts';
 export function VirtualPrices({ chains }: { readonly chains: NonNullable<PriceList['virtual_models']> }) {
   const { t } = useTranslation();
   return (
-    <div className="px-5 pt-2 pb-6">
+    <div className="px-5 pt-5 pb-6">
       <Card title={t('pricing.virtual')}>
         <p className="mb-2 text-[12px] leading-4 text-ink-3">{t('pricing.virtualHelp')}</p>
         <ul className="grid gap-x-8 gap-y-4 sm:grid-cols-2 xl:grid-cols-3">

@@ -58,7 +58,11 @@ export function TargetFields({ target, market, onChange, errorOf }: TargetFields
         error={errorOf('model')}
         onChange={(value) => onChange({ model: value, channel: '' })}
       />
-      <p className="-mt-3 mb-2 text-[12px] leading-4">{price === null ? null : <TargetPrice price={price} />}</p>
+      {price === null ? null : (
+        <p className="-mt-3 mb-2 text-[12px] leading-4">
+          <TargetPrice price={price} />
+        </p>
+      )}
       <details>
         <summary className="cursor-pointer text-[12px] text-ink-2">
           {conditions.length === 0 ? t('virtualModels.more') : conditions.join(' · ')}

@@ -23,7 +23,7 @@ type CellProps = VirtualModelColumnsOptions & { readonly row: VirtualModelRow };
 
 function Targets({ row, t, market }: CellProps) {
   return (
-    <ol className="grid grid-cols-[minmax(0,1fr)] gap-y-0.5 py-1">
+    <ol className="grid grid-cols-[minmax(0,1fr)] gap-y-0.5 py-1 max-sm:min-w-[80vw]">
       {row.targets.map((target, at) => {
         const price = market.priceOf(target);
         const { channel, group } = target;
@@ -95,7 +95,6 @@ export function virtualModelColumns(options: VirtualModelColumnsOptions): readon
       id: 'status',
       header: t('virtualModels.status'),
       key: true,
-      end: true,
       sort: ({ enabled }) => Number(enabled),
       cell: ({ enabled }) => (
         <span className={enabled ? 'status' : 'status status-off'}>
@@ -103,7 +102,12 @@ export function virtualModelColumns(options: VirtualModelColumnsOptions): readon
         </span>
       ),
     },
-    { id: 'targets', header: t('virtualModels.targets'), key: true, cell: (row) => <Targets row={row} {...options} /> },
+    {
+      id: 'targets',
+      header: t('virtualModels.targetsPriced'),
+      key: true,
+      cell: (row) => <Targets row={row} {...options} />,
+    },
     {
       id: 'boundary',
       header: t('virtualModels.boundary'),
