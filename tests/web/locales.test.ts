@@ -165,6 +165,7 @@ test('every key is used', () => {
     /^setup\.(external|self|demo)(Help)?$/,
     /^statement\.of\.\w+$/,
     /^tokens\.(spentOf|spend|spendHelp|grace|linkSpan)\.\w+$/,
+    /^virtualModels\.((failure|class|reason|wrong)\.\w+|flag\w*|images|thinking|try_\w+)$/,
     /^tokens\.(never|oneHour|oneDay|oneWeek|oneMonth|onDate)$/,
   ];
   const unused = flat(zh)

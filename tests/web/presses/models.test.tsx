@@ -8,5 +8,9 @@ pressViews({
   pricing: views['pricing-ratios'],
   'pricing-root': views['pricing-root'],
   model: views.model,
-  'virtual-models': views['virtual-models'],
+  'virtual-models': { ...views['virtual-models'], how: { within: 'table' } },
+  'walk-virtual-models': {
+    ...views['virtual-models'],
+    steps: ['press More for coder', 'press Delete', 'press Delete'],
+  },
 });

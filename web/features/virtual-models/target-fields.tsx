@@ -1,6 +1,8 @@
 /** One target: the model, and in a fold where it is served and what it is for. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { requestClasses, targetFailures } from '../../../server/contract/virtual-models.ts';
+import { parseNumber } from '../../../server/contract/amount.ts';
+import { requestClasses, targetFailures, targetMembers } from '../../../server/contract/virtual-models.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { TargetPrice } from '../../components/prices/target-price.tsx';
@@ -21,10 +23,17 @@ export interface TargetFieldsProps {
 }
 
 const flags = ['', 'true', 'false'] as const;
+const folded = targetMembers.filter((member) => member !== 'model');
+const isReadable = (tokens: string): boolean =>
+  tokens.trim() === '' || parseNumber(tokens, promptBounds).kind === 'value';
 
 export function TargetFields({ target, market, onChange, errorOf }: TargetFieldsProps) {
   const { t } = useTranslation();
   const { model, channel, group, after, over, upTo, classes, agents } = target;
+  const [open, setOpen] = useState(false);
+  // What is wrong stays in sight.
+  const isOpen =
+    open || folded.some((member) => errorOf(member) !== undefined) || !isReadable(over) || !isReadable(upTo);
   const serving = market.channelsOf(model);
   const channels = [
     ['', t('virtualModels.anyChannel')] as const,
@@ -63,11 +72,16 @@ export function TargetFields({ target, market, onChange, errorOf }: TargetFields
           <TargetPrice price={price} />
         </p>
       )}
-      <details>
-        <summary className="cursor-pointer text-[12px] text-ink-2">
-          {conditions.length === 0 ? t('virtualModels.more') : conditions.join(' · ')}
-        </summary>
-        <div className="mt-3 grid gap-x-3 sm:grid-cols-2">
+      <button
+        type="button"
+        className="min-h-6 text-left text-[12px] text-ink-2 max-sm:min-h-11"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? '▾' : '▸'} {conditions.length === 0 ? t('virtualModels.more') : conditions.join(' · ')}
+      </button>
+      {isOpen ? (
+        <div className="mt-2 grid gap-x-3 sm:grid-cols-2">
           <SelectField
             label={t('virtualModels.channel')}
             value={channel}
@@ -132,7 +146,7 @@ export function TargetFields({ target, market, onChange, errorOf }: TargetFields
             />
           </div>
         </div>
-      </details>
+      ) : null}
     </>
   );
 }

@@ -30,18 +30,17 @@ export function useVirtualModels() {
   };
 }
 
-const none: readonly never[] = [];
+export const none: readonly never[] = [];
 const digits = 12;
 
-export function useMarket(): Market {
+/** @param chains virtual models, which may be targets as well. */
+export function useMarket(chains: readonly { readonly name: string }[]): Market {
   const user = useUser();
   const own = user?.group || 'default';
   const table = useOptionalRead({ queryKey: ['model-table'], queryFn: () => call('ratio.models') }).data ?? none;
   const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? none;
   const ratios = useOptionalRead({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') }).data
     ?.group_ratio;
-  const chains =
-    useOptionalRead({ queryKey: ['virtual-models'], queryFn: () => call('virtual_model.list') }).data ?? none;
   return useMemo(() => {
     const byName = new Map(table.map((one) => [one.model, one]));
     return {

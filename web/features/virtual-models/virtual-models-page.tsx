@@ -13,7 +13,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { useUrl } from '../../lib/url.ts';
 import type { VirtualModelRow } from './target-form.ts';
 import { TryDrawer } from './try-drawer.tsx';
-import { useMarket, useVirtualModels } from './use-virtual-models.ts';
+import { none, useMarket, useVirtualModels } from './use-virtual-models.ts';
 import { virtualModelColumns } from './virtual-model-columns.tsx';
 import { VirtualModelDrawer } from './virtual-model-drawer.tsx';
 
@@ -24,9 +24,9 @@ export function VirtualModelsPage() {
   const url = useUrl();
   const [open, setOpen] = useState<Open | null>(null);
   const { list, refresh } = useVirtualModels();
-  const market = useMarket();
   const close = () => setOpen(null);
-  const all = list.data ?? [];
+  const all = list.data ?? none;
+  const market = useMarket(all);
   const needle = url.get('q').trim().toLowerCase();
   const rows = all.filter(({ name, targets }) =>
     [name, ...targets.map(({ model }) => model)].some((one) => one.toLowerCase().includes(needle)),
