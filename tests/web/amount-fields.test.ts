@@ -23,6 +23,7 @@ import {
 } from '../../web/features/settings/typed-option.ts';
 import { amountBounds, budgetBounds, fieldsOf, formOf, limitBounds } from '../../web/features/tokens/token-form.ts';
 import { signedBounds } from '../../web/features/users/user-drawer.tsx';
+import { promptBounds } from '../../web/features/virtual-models/target-form.ts';
 import { transferBounds } from '../../web/features/wallet/invite.tsx';
 import { topUpBounds } from '../../web/features/wallet/top-up.tsx';
 import { typed, withCurrency } from './typed-amounts.ts';
@@ -55,6 +56,7 @@ const fields = {
   'quota added to a user': money(dollars, signedBounds, true),
   'worth of a code': money(dollars, worthBounds),
   'number of codes': number(countBounds),
+  'length of a prompt': number(promptBounds, true),
   'priority of a channel': number(priorityBounds),
   'priority of a channel, in the list': number(listedPriorityBounds),
   'weight of a channel': number(weightBounds),
@@ -119,6 +121,7 @@ test('every field for amounts in the console is one of these', () => {
       'percentBounds',
       'secondsBounds',
       'wholeBounds',
+      'promptBounds',
     ],
     ...['optionBounds', 'numberBounds(option)'],
     // One of two of these, or made by `topUpBounds` and `transferBounds`.
