@@ -236,13 +236,13 @@ test('one that is switched off is not tried, and is switched on again from its m
 test('the price page lists virtual models with the price of each target, and nothing where there are none', async () => {
   const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
   const list = filled['pricing.get'] as Readonly<Record<string, unknown>>;
-  const shown = await mounted(() => <PricingPage />, { path: '/pricing', user: people.mira, answers: filled });
+  const shown = await mounted(() => <PricingPage />, { path: '/pricing', user: people.user, answers: filled });
   const section = () => document.querySelector(`section[aria-label="${text('pricing.virtual')}"]`)?.textContent ?? '';
   await shown.until(() => expect(section()).toContain('coder'));
   expect(section()).toContain(text('prices.targetTokens', { input: '2.50', output: '10.00' }));
   expect(section()).toContain(text('prices.targetCall', { price: '0.04' }));
   const without = { ...filled, 'pricing.get': { ...list, virtual_models: undefined } };
-  const plain = await mounted(() => <PricingPage />, { path: '/pricing', user: people.mira, answers: without });
+  const plain = await mounted(() => <PricingPage />, { path: '/pricing', user: people.user, answers: without });
   await plain.until(() => expect(plain.text()).toContain('gpt-4o'));
   expect(section()).toBe('');
 });
