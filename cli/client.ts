@@ -28,6 +28,8 @@ export interface ClientOptions {
   readonly migrating?: (step: MigrationStep) => void;
   /** Called with why what nodes that are gone have left could not be ended. */
   readonly notCollected?: (error: unknown) => void;
+  /** Called with what was odd about the ledger's journal. */
+  readonly journal?: (line: Readonly<Record<Language, string>>) => void;
   /** Called for every HTTP call. */
   readonly trace?: (text: string) => void;
 }
@@ -69,11 +71,12 @@ export async function folderFree(dataDir: string): Promise<void> {
 
 async function openFolder(options: ClientOptions): Promise<Client> {
   const { openDirect } = await import('../server/app/in-process.ts');
-  const { language, migrating, notCollected } = options;
+  const { language, migrating, notCollected, journal } = options;
   const direct = await openDirect(options.dataDir, options.env, {
     language,
     onMigration: migrating,
     onNotCollected: notCollected,
+    onJournal: journal,
   });
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }

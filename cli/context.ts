@@ -161,6 +161,7 @@ export function createContext(
         timeoutMs: secondsOf(flags.timeout) * 1000,
         migrating: new MigrationLines(say, output.note).report,
         notCollected,
+        journal: ({ zh, en }) => output.note(say(zh, en)),
         ...(flags.debug === true || flags.verbose === true ? { trace: output.note } : {}),
       });
       client ??= options().then(openClient);

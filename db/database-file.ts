@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
 import { writeBackup } from './backup-file.ts';
+import { packJournal } from './journal/replay.ts';
 import type { SqliteDatabase } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
@@ -106,6 +107,7 @@ export async function writeMigrationBackup(
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     remove();
     copyDatabase(database, plain);
+    packJournal(database, plain);
     await writeBackup(backup, plain, { ...header, created_at: Math.floor(Date.now() / 1000) });
     renameSync(backup, file);
   } catch (error) {

@@ -107,7 +107,7 @@ export function growJournal(
   return { close, unref: () => timer?.unref() };
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
     fsyncSync(folder);

@@ -158,10 +158,12 @@ export function readJournal(files: readonly Buffer[], id: string, applied: numbe
     (most, one) => Math.max(most, one.generation),
     0,
   );
+  const header = newestOf(own);
   const found = replay(
     frames.filter(({ first, count }) => count > 0 && first + count > applied + 1),
     beginnings(frames, own),
     applied,
+    header?.applied ?? 0,
   );
   if (found.kind === 'damaged') return found;
   const file =
@@ -175,7 +177,9 @@ export function readJournal(files: readonly Buffer[], id: string, applied: numbe
     .filter((frame) => frame.generation === newest)
     .reduce((end, frame) => Math.max(end, frame.end), headerBytes);
   const behind = files[file]?.subarray(tail, tail + frameBytes) ?? [];
-  return { ...found, generation: newest, newest: file, isClosed: false, isTorn: behind.some((byte) => byte !== 0) };
+  // A header that cannot be read may be that of the newest file.
+  const isTorn = behind.some((byte) => byte !== 0) || files.some((one) => decodeHeader(one) === null && !isUnused(one));
+  return { ...found, generation: newest, newest: file, isClosed: false, isTorn };
 }
 
 const ownHeaders = (files: readonly Buffer[], id: string): (FileHeader | null)[] =>
@@ -214,7 +218,7 @@ export function isQuiet(heads: readonly Buffer[]): boolean {
  */
 export function survivors(files: readonly Buffer[], applied: number): LedgerCommand[] {
   const header = newestOf(files.map(decodeHeader));
-  if (header === null || header.isClosed) return [];
+  if (header === null) return [];
   const known = Math.max(applied, header.applied);
   return files
     .flatMap((file) => framesIn(file, seedOf(header.id)).map((frame): FoundFrame => ({ ...frame, file })))
@@ -236,10 +240,12 @@ function beginnings(frames: readonly FramePlace[], headers: readonly (FileHeader
     .sort((one, other) => one.generation - other.generation);
 }
 
+/** @param known sequence number up to which the tables were durable when the newest file was begun. */
 function replay(
   frames: readonly FoundFrame[],
   generations: readonly { readonly generation: number; readonly first: number }[],
   applied: number,
+  known: number,
 ):
   | Omit<FoundCommands, 'generation' | 'newest' | 'isTorn' | 'isClosed'>
   | (JournalContents & { readonly kind: 'damaged' }) {
@@ -247,6 +253,9 @@ function replay(
   // A file is begun when all before it is in the tables, or in the file before: what neither holds is an older copy's lack.
   const oldest = generations.reduce((least, { first }) => Math.min(least, first), Number.POSITIVE_INFINITY);
   const first = Number.isFinite(oldest) ? Math.max(applied + 1, oldest) : applied + 1;
+  // What the tables had when the newest file was begun is an older copy's lack; what came later was in the file before.
+  const lacked = Math.max(applied, known) + 1;
+  if (first > lacked) return { kind: 'damaged', from: lacked, to: first - 1 };
   let next = first;
   const sorted = [...frames].sort((one, other) => one.generation - other.generation || one.first - other.first);
   for (const frame of sorted) {

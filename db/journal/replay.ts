@@ -3,12 +3,13 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname, join } from 'node:path';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import type { LedgerStore } from '../../server/billing/ports.ts';
+import type { Language } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { createLedgerStore } from '../ledger/sqlite/store.ts';
-import type { SqliteDatabase } from '../open.ts';
-import { journalBytes, journalFiles, openJournalFile } from './files.ts';
-import { type FoundCommands, headerBytes, isQuiet, survivors } from './format.ts';
-import { contentsOf, Journal, type JournalFile } from './journal.ts';
+import { openDatabase, type SqliteDatabase } from '../open.ts';
+import { journalBytes, journalFiles, openJournalFile, syncFolder } from './files.ts';
+import { type FoundCommands, headerBytes, isQuiet, readJournal, survivors } from './format.ts';
+import { contentsOf, Journal, type JournalFile, linesOf } from './journal.ts';
 
 export interface Replayed {
   /** Written now. */
@@ -19,6 +20,10 @@ export interface Replayed {
   readonly kept: string;
   /** What followed the last whole batch is damaged, or was never confirmed. */
   readonly isTorn: boolean;
+  /** So many confirmed commands are neither in the files nor in the tables: these are an older copy. */
+  readonly missing: number;
+  /** Files of another database that were moved aside. */
+  readonly aside: readonly string[];
 }
 
 export interface OpenedJournal {
@@ -28,7 +33,7 @@ export interface OpenedJournal {
 }
 
 const sliceCommands = 500;
-const nothingReplayed: Replayed = { settled: 0, rejected: [], kept: '', isTorn: false };
+const nothingReplayed: Replayed = { settled: 0, rejected: [], kept: '', isTorn: false, missing: 0, aside: [] };
 const nothing: OpenedJournal = { replayed: nothingReplayed, journal: null };
 
 /** @param database path of the file that `store` writes. @throws AppError journal_damaged, journal_foreign; the disk's or the driver's error. */
@@ -55,8 +60,10 @@ export function replayFiles(files: readonly JournalFile[], database: string, sto
   if (found.kind === 'foreign') {
     if (!isNew) throw new AppError('journal_foreign', { file });
     // A copy from before there were journals took the place of the database that this one belongs to.
-    for (const path of journalFiles(database)) if (existsSync(path)) renameSync(path, `${path}.foreign`);
-    return nothing;
+    const aside = journalFiles(database)
+      .filter(existsSync)
+      .map((path) => moveAside(path));
+    return { replayed: { ...nothingReplayed, aside }, journal: null };
   }
   if (found.kind === 'damaged') throw new AppError('journal_damaged', { file, count: found.to - found.from + 1 });
   const replayed = replay(database, store, found);
@@ -67,6 +74,42 @@ export function replayFiles(files: readonly JournalFile[], database: string, sto
   const journal = new Journal([one, other], id, found);
   if (!found.isClosed) close(journal);
   return { replayed, journal };
+}
+
+/** An earlier one that was moved aside stays. */
+function moveAside(path: string): string {
+  const free = ['', ...Array.from({ length: 99 }, (_, at) => `-${at + 2}`)].find(
+    (end) => !existsSync(`${path}.foreign${end}`),
+  );
+  const aside = `${path}.foreign${free ?? ''}`;
+  renameSync(path, aside);
+  return aside;
+}
+
+/** One line each for the operator; empty = all was well. */
+export function replayNotices({ isTorn, missing, aside, rejected, kept }: Replayed): Record<Language, string>[] {
+  const lines: Record<Language, string>[] = [];
+  if (isTorn)
+    lines.push({
+      zh: '账本日志的末尾不完整：断电时正在写入且尚未确认，或最后确认的账目已损坏并丢失',
+      en: 'the end of the ledger journal is not whole: it was being written when the power failed and was never confirmed, or the last confirmed charges are damaged and lost',
+    });
+  if (missing > 0)
+    lines.push({
+      zh: `${missing} 条已确认的账目既不在账本日志中，也不在数据库中：数据库是较早的副本`,
+      en: `confirmed charges that are neither in the ledger journal nor in the database, which is an older copy: ${missing}`,
+    });
+  if (aside.length > 0)
+    lines.push({
+      zh: `另一数据库的账本日志已移开，未读取：${aside.join('、')}`,
+      en: `the ledger journal of another database was moved aside and not read: ${aside.join(', ')}`,
+    });
+  for (const line of rejected)
+    lines.push({
+      zh: `账本日志中的账目被拒绝：${line}；见 ${kept}`,
+      en: `in the ledger journal and turned down: ${line}; see ${kept}`,
+    });
+  return lines;
 }
 
 function close(journal: Journal): void {
@@ -95,13 +138,13 @@ export function newJournal(files: readonly [JournalFile, JournalFile], store: Le
   });
 }
 
-function replay(database: string, store: LedgerStore, { commands, first, isTorn }: FoundCommands): Replayed {
+function replay(database: string, store: LedgerStore, { commands, first, isTorn, missing }: FoundCommands): Replayed {
   // Beside the database, as what is owed when a process ends.
   const path = join(dirname(database), `gateway.owed-journal-${first}-${Date.now()}.jsonl.refused`);
   const rejected: string[] = [];
   let settled = 0;
   const reject = (command: LedgerCommand, reason: string) => {
-    keepLine(path, command);
+    keepLines(path, [command]);
     rejected.push(`${command.ref}: ${reason}`);
   };
   const apply = (slice: readonly LedgerCommand[], through: number) => {
@@ -129,18 +172,30 @@ function replay(database: string, store: LedgerStore, { commands, first, isTorn 
         }
     }
   }
-  return { settled, rejected, kept: rejected.length === 0 ? '' : path, isTorn };
+  return { settled, rejected, kept: rejected.length === 0 ? '' : path, isTorn, missing, aside: [] };
 }
 
 /** Durable when it returns. */
-function keepLine(path: string, command: LedgerCommand): void {
+function keepLines(path: string, commands: readonly LedgerCommand[]): void {
   const descriptor = openSync(path, 'a', 0o600);
   try {
-    writeSync(descriptor, `${JSON.stringify(command)}\n`);
+    const text = Buffer.from(`${linesOf(commands)}\n`);
+    for (let at = 0; at < text.length; ) at += writeSync(descriptor, text, at);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
+  syncFolder(dirname(path));
+}
+
+/** All of them under the name, or none: the next start settles what such a file says, and has to understand each line. */
+export function owe(path: string, commands: readonly LedgerCommand[]): void {
+  if (commands.length === 0) return;
+  const draft = `${path}.part`;
+  rmSync(draft, { force: true });
+  keepLines(draft, commands);
+  renameSync(draft, path);
+  syncFolder(dirname(path));
 }
 
 /**
@@ -148,17 +203,44 @@ function keepLine(path: string, command: LedgerCommand): void {
  * @param path of the file. @param applied what its tables have, 0 = nobody knows.
  */
 export function owedByJournal(database: string, path: string, applied: number): void {
-  const commands = survivors(
-    journalFiles(database).map((file) => {
-      try {
-        return readFileSync(file);
-      } catch {
-        return Buffer.alloc(0);
-      }
-    }),
-    applied,
-  );
-  for (const command of commands) keepLine(path, command);
+  owe(path, survivors(bytesBeside(database), applied));
+}
+
+function bytesBeside(database: string): Buffer[] {
+  return journalFiles(database).map((file) => {
+    try {
+      return readFileSync(file);
+    } catch {
+      return Buffer.alloc(0);
+    }
+  });
+}
+
+const owedKey = 'journal_owed';
+
+/** A copy takes along what its original has in the journal alone. @param file of the copy. */
+export function packJournal(database: SqliteDatabase, file: string): void {
+  const id = database.raw.prepare<string>("SELECT value FROM meta WHERE key = 'journal_id'").pluck().get();
+  if (id === undefined) return;
+  const files = bytesBeside(database.raw.name);
+  const applied = appliedIn(database);
+  const contents = readJournal(files, id, applied);
+  if (contents.kind === 'foreign') return;
+  const commands = contents.kind === 'found' ? contents.commands : survivors(files, applied);
+  if (commands.length === 0) return;
+  const copy = openDatabase(file, { nativeBinding: database.nativeBinding });
+  try {
+    copy.raw.prepare('INSERT INTO meta (key, value) VALUES (?, ?)').run(owedKey, linesOf(commands));
+    copy.raw.pragma('journal_mode = DELETE');
+  } finally {
+    copy.raw.close();
+  }
+}
+
+/** What a copy took along, and lacks. @throws the driver's error */
+export function packedIn({ raw }: SqliteDatabase): LedgerCommand[] {
+  const lines = raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(owedKey);
+  return lines?.split('\n').map((line) => JSON.parse(line) as LedgerCommand) ?? [];
 }
 
 /** @returns whether there is a journal that may hold what the tables lack. @throws the disk's error */
@@ -177,7 +259,7 @@ export const appliedIn = ({ raw }: SqliteDatabase): number =>
 
 /** Of a copy: it has no journal. */
 export function forgetJournal({ raw }: SqliteDatabase): void {
-  raw.exec("DELETE FROM meta WHERE key IN ('journal_id', 'journal_applied')");
+  raw.exec("DELETE FROM meta WHERE key IN ('journal_id', 'journal_applied', 'journal_owed')");
 }
 
 /** Of a database that is no longer there. */

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
 import { encryptedSample } from '../../db/encrypted-columns.ts';
-import { settleJournal } from '../../db/journal/replay.ts';
+import { replayNotices, settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
@@ -108,6 +108,8 @@ export interface DirectReader {
   readonly language?: Language;
   /** Called with the progress when the folder is upgraded. */
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
+  /** Called with what was odd about the ledger's journal. */
+  readonly onJournal?: ((line: Readonly<Record<Language, string>>) => void) | undefined;
   /** Called with why what nodes that are gone have left could not be ended. */
   readonly onNotCollected?: ((error: unknown) => void) | undefined;
 }
@@ -117,14 +119,14 @@ const noop = () => undefined;
 async function openFileParts(
   files: DataDirFiles,
   env: Environment,
-  { onMigration: report }: DirectReader,
+  { onMigration: report, onJournal }: DirectReader,
 ): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   const wasClean = takeCleanEnd(files.database);
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, encryptedSample(database));
-  settleJournal(database);
+  for (const line of replayNotices(settleJournal(database))) onJournal?.(line);
   if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(database.raw), files.pending);
   const ledger = createDirectLedger(database);
   return {

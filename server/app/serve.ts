@@ -31,7 +31,7 @@ import type { FromControl } from '../threads/control/messages.ts';
 import { type ControlThread, createControlThread } from '../threads/control/thread.ts';
 import { type LedgerThread, startLedger } from '../threads/ledger/thread.ts';
 import { threadTimers } from '../threads/relay/clock.ts';
-import type { ServingOrder } from '../threads/relay/messages.ts';
+import type { RelayStatus, ServingOrder } from '../threads/relay/messages.ts';
 import { createOneRelay } from '../threads/relay/one-relay.ts';
 import { newPulse, stallsIn } from '../threads/relay/pulse.ts';
 import type { RelayPool, RelayPoolDeps } from '../threads/relay/relay-pool.ts';
@@ -109,8 +109,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.print(missingPostings(missing));
-    ledger.onBalance(balances.money.accounts.credit);
+    for (const line of ledgerThread.notices) options.print(line);
     ledger.onRejected((ref, reason) => options.print(`settlement of ${ref} was turned down: ${reason}`));
+    ledger.onBalance(balances.money.accounts.credit);
     const state = createRelayState(balances.money.accounts, Date.now);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
@@ -368,7 +369,7 @@ async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
   const { createExposition } = await import('../observability/metrics/text-format.ts');
   const exposition = createExposition(async () => ({
     relayThreads: await relayThreads.stats(),
-    status: relayThreads.status(),
+    status: statusOf(relayThreads, ledger),
     stalls: stallsIn(pulses),
     oldestPendingMs: ledger.pending().oldestMs,
     version,
@@ -376,6 +377,12 @@ async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
     leaseSeconds,
   }));
   return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });
+}
+
+/** What the books turn down after it was acknowledged no relay knows of. */
+function statusOf(relayThreads: RelayPool, ledger: LedgerClient): RelayStatus {
+  const status = relayThreads.status();
+  return { ...status, rejected: status.rejected + ledger.turnedDown() };
 }
 
 function watchStorage(
@@ -395,7 +402,7 @@ function watchStorage(
       },
       pending: () => ({ ...client.pending(), count: relayThreads.status().pending }),
     },
-    unbilled: () => relayThreads.status(),
+    unbilled: () => statusOf(relayThreads, client),
     publish: (status) => control.send({ kind: 'storage', status }),
     print,
     now: Date.now,

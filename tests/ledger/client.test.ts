@@ -117,3 +117,14 @@ test('a command that the disk refused is a failure of storage, whatever the answ
     cause: { message: 'database or disk is full' },
   });
 });
+
+test('what the books turn down after it was acknowledged is told and counted', () => {
+  const port: LedgerPort = { postMessage: () => undefined, onmessage: null };
+  const client = createLedgerClient(port);
+  const told: string[] = [];
+  client.onRejected((ref, reason) => told.push(`${ref} ${reason}`));
+  expect(client.turnedDown()).toBe(0);
+  for (const ref of ['a', 'b'])
+    port.onmessage?.({ data: JSON.stringify({ kind: 'rejected', ref, reason: 'conflict' }) } as MessageEvent<string>);
+  expect([client.turnedDown(), told]).toEqual([2, ['a conflict', 'b conflict']]);
+});

@@ -1,14 +1,18 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { writeMigrationBackup } from '../../db/database-file.ts';
 import { journalFiles } from '../../db/journal/files.ts';
-import { newJournal, openJournal, replayFiles } from '../../db/journal/replay.ts';
+import { newJournal, openJournal, replayFiles, replayNotices } from '../../db/journal/replay.ts';
 import { JournaledStore } from '../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { LedgerEngine, type StoreHealth } from '../../server/billing/ledger/engine.ts';
+import { settlePending } from '../../server/billing/ledger/pending.ts';
 import type { AppError } from '../../server/contract/errors.ts';
+import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { diskFolder } from '../support/disk-folder.ts';
 import { turn, VirtualTime } from '../support/virtual-time.ts';
 import { MemoryFile } from './journal-cuts.ts';
@@ -270,11 +274,7 @@ test('what the schema turns down stops paid work by its name, and the next start
   expect(first.postings()).toEqual(['a']);
   expect(await first.execute(grant('later', 1, 5))).toMatchObject({ code: 'storage_unavailable' });
   expect(first.journaled.close()).toBe(false);
-  for (const [at, path] of journalFiles(file).entries()) {
-    const bytes = Buffer.alloc(8 * 1024 * 1024);
-    first.files[at]?.read().copy(bytes);
-    writeFileSync(path, bytes, { mode: 0o600 });
-  }
+  layDown(file, first.files);
   const { replayed, journal } = openJournal(file, createLedgerStore(first.books.raw));
   journal?.close();
   expect(replayed.rejected).toEqual(['bad: no']);
@@ -322,4 +322,130 @@ test('a journal of another database is refused, and moved aside where the databa
     expect.objectContaining({ code: 'journal_foreign' }),
   );
   expect(books.raw.prepare("SELECT count(*) FROM postings WHERE ref = 'a'").pluck().get()).toBe(0);
+});
+
+/** Beside the database, as the disk has them. */
+function layDown(file: string, files: readonly MemoryFile[]): void {
+  for (const [at, path] of journalFiles(file).entries()) {
+    const bytes = Buffer.alloc(8 * 1024 * 1024);
+    files[at]?.read().copy(bytes);
+    writeFileSync(path, bytes, { mode: 0o600 });
+  }
+}
+
+test('a damaged byte in the last confirmed batch is told at the next start, and so is one in a header; a whole journal says nothing', async () => {
+  const flipped = async (at: (frames: Buffer) => number) => {
+    const { execute, files, store } = await opened();
+    for (const ref of ['a', 'b', 'c']) await execute(settle(ref, 1, 5));
+    const bytes = files[0].read();
+    const place = at(bytes);
+    if (place >= 0) bytes[place] = (bytes[place] ?? 0) ^ 1;
+    files[0].become(bytes);
+    const { replayed } = replayFiles(files, '/nowhere/gateway.db', store);
+    return { settled: replayed.settled, notices: replayNotices(replayed) };
+  };
+  expect(await flipped(() => -1)).toEqual({ settled: 3, notices: [] });
+  const said = [{ zh: expect.any(String), en: expect.stringContaining('not whole') }];
+  expect(await flipped((bytes) => bytes.lastIndexOf('"ref":"c"') + 8)).toEqual({ settled: 2, notices: said });
+  expect(await flipped(() => 20)).toEqual({ settled: 3, notices: said });
+});
+
+test('confirmed charges of a file that is gone are refused with words, and those that an older copy of the database lacks are told', async () => {
+  const { execute, files, store, time } = await opened({ bytes: 4096 });
+  for (let at = 0; at < 8; at++) await execute(settle(`r${at}`, 1, 1));
+  const last = files.map((file) => file.read().includes('"ref":"r7"'));
+  const older = files[last.indexOf(false)];
+  expect(older?.read().includes('"ref":"r0"')).toBe(true);
+  older?.become(Buffer.alloc(4096));
+  expect(() => replayFiles(files, '/nowhere/gateway.db', store)).toThrow(
+    expect.objectContaining({ code: 'journal_damaged' }),
+  );
+  // Once they are in the tables, durable, the file is not needed.
+  await time.advance(300);
+  for (let at = 8; at < 24; at++) await execute(settle(`r${at}`, 1, 1));
+  const copy = { ...store, journal: () => ({ ...store.journal(), applied: 0 }) };
+  const { replayed } = replayFiles(files, '/nowhere/gateway.db', copy);
+  expect(replayed.missing).toBeGreaterThan(0);
+  expect(replayNotices(replayed).map(({ en }) => en)).toEqual([expect.stringContaining('older copy')]);
+});
+
+test('a journal that is moved aside is named, and an earlier one stays', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const { execute, files } = await opened();
+  await execute(settle('a', 1, 5));
+  layDown(file, files);
+  writeFileSync(join(folder, 'gateway.db.journal-1.foreign'), 'earlier');
+  const books = await openBooks(file);
+  const { replayed } = openJournal(file, createLedgerStore(books.raw));
+  await books.close();
+  expect(replayNotices(replayed).map(({ en }) => en)).toEqual([
+    expect.stringContaining(`${file}.journal-1.foreign-2, ${file}.journal-2.foreign`),
+  ]);
+  expect(readFileSync(join(folder, 'gateway.db.journal-1.foreign'), 'utf8')).toBe('earlier');
+});
+
+test('while the tables take nothing, notes beyond a bound are dropped, and settlements are not', async () => {
+  const { books, disk, execute, time, journaled } = await opened();
+  const note = (ref: string) => ({ type: 'note' as const, ref, log: log(ref, 1, 0) });
+  await execute(settle('a', 1, 5));
+  disk.arm(1);
+  await time.advance(250);
+  expect(await execute(note('dropped'))).toEqual(done);
+  expect(await execute(settle('b', 1, 5))).toEqual(done);
+  disk.disarm();
+  await time.advance(1000);
+  for (let at = 0; at < 5_010; at += 1000)
+    journaled.apply(Array.from({ length: 1000 }, (_, index) => note(`n${at + index}`)));
+  expect(await execute(settle('c', 1, 5))).toEqual(done);
+  journaled.flushNow();
+  const rows = books.raw.prepare<string>('SELECT request_id FROM logs').pluck().all();
+  expect(rows).not.toContain('dropped');
+  expect(rows).toEqual(expect.arrayContaining(['a', 'b', 'c', 'n0']));
+  expect(rows).toHaveLength(5003);
+});
+
+test('the copy before a migration takes along what only the journal has, and a restore owes it', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const { execute, files, time, books } = await opened({ file });
+  await execute(settle('before', 1, 5));
+  await time.advance(250);
+  await execute(settle('after', 1, 7));
+  layDown(file, files);
+  const copy = join(folder, 'copy.backup');
+  const plan = { file: copy, drafts: [`${copy}.copy`, `${copy}.part`] as const, bytes: 0 };
+  await writeMigrationBackup(books, plan, { schema: newestSqlite, version: 'v' });
+  const target = join(folder, 'restored', 'gateway.db');
+  mkdirSync(join(folder, 'restored'));
+  await restoreBackup(copy, target, 'stamp', undefined);
+  const names = readdirSync(join(folder, 'restored'));
+  expect(names.toSorted()).toEqual(['gateway.db', 'gateway.owed-packed-stamp.jsonl']);
+  const restored = openDatabase(target);
+  onTestFinished(() => restored.close());
+  const report = settlePending(createLedgerStore(restored.raw), [
+    { dir: join(folder, 'restored'), name: 'gateway.owed-' },
+  ]);
+  expect(report).toMatchObject({ settled: 1, rejected: [] });
+  expect(balanceOf(restored.raw, 1)).toBe(988);
+  expect(restored.raw.prepare("SELECT key FROM meta WHERE key LIKE 'journal%'").pluck().all()).toEqual([]);
+  expect(violations(restored)).toEqual([]);
+});
+
+test('a restore over a database of another schema keeps its journal beside it', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const { execute, files, books } = await opened({ file });
+  const copy = join(folder, 'copy.backup');
+  const plan = { file: copy, drafts: [`${copy}.copy`, `${copy}.part`] as const, bytes: 0 };
+  await writeMigrationBackup(books, plan, { schema: newestSqlite, version: 'v' });
+  await execute(settle('a', 1, 5));
+  layDown(file, files);
+  books.raw.prepare('DELETE FROM kysely_migration WHERE name = ?').run(newestSqlite);
+  await restoreBackup(copy, file, 'stamp', undefined);
+  const names = readdirSync(folder).filter((name) => name.includes('journal-'));
+  expect(names.toSorted()).toEqual(['gateway.db.before-stamp.journal-1', 'gateway.db.before-stamp.journal-2']);
 });

@@ -1,4 +1,5 @@
 /** What the environment says a site begins with: administrator, access token, first API key, a declarative file. Twice is once. */
+import type { Language } from '../../../server/contract/enum.ts';
 import { type Client, openClient } from '../../client.ts';
 import { needed } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -55,7 +56,8 @@ export async function fromEnvironment(context: Context): Promise<string[]> {
   if (!names.some((name) => context.env[name])) return [];
   const { dataDir, env, language } = context;
   const migrating = new MigrationLines(context.say, context.output.note).report;
-  const local = { dataDir, url: '', token: '', userId: '', migrating };
+  const journal = ({ zh, en }: Readonly<Record<Language, string>>) => context.output.note(context.say(zh, en));
+  const local = { dataDir, url: '', token: '', userId: '', migrating, journal };
   const client = await openClient({ ...local, env, language, timeoutMs: 60_000 });
   try {
     const created = await administrator(context, client);

@@ -30,6 +30,8 @@ interface Acknowledged {
 /** So many wait before they are applied, or so long. */
 const largestBatch = 1000;
 const applyMs = 250;
+/** Notes are in no journal, whose size bounds the others: while the tables take nothing, so many of all wait, and notes beyond are dropped. */
+const largestWaiting = 5000;
 /** One transaction: some 2 ms, for which nobody is acknowledged. */
 const sliceCommands = 128;
 /** Readers that come one after the other share a batch. */
@@ -229,12 +231,15 @@ export class JournaledStore {
   #acknowledge(commands: readonly LedgerCommand[], before: number): void {
     const at = this.#timers.monoNow();
     let sequence = before;
+    const isFull = this.#trouble !== null || this.#waiting.length >= largestWaiting;
     for (const command of commands) {
+      if (command.type === 'note' && isFull) continue;
       if (isJournaled(command)) sequence++;
       if (command.type === 'settle' || command.type === 'void') this.#ended.add(command.ref);
       this.#waiting.push({ command, sequence, at });
     }
-    this.#taken += commands.length;
+    this.#taken = this.#given + this.#waiting.length;
+    if (this.#waiting.length === 0) return;
     this.#schedule(this.#waiting.length >= largestBatch ? 0 : applyMs, this.#waiting.length >= largestBatch);
   }
 

@@ -81,6 +81,8 @@ export interface LedgerClient extends Ledger {
   flush(): Promise<boolean>;
   /** Called when the books turned down what had been acknowledged. */
   onRejected(listener: (ref: string, reason: string) => void): void;
+  /** How often that was so. */
+  turnedDown(): number;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
@@ -130,6 +132,7 @@ export function createLedgerClient(
   let health: StoreHealth = reported;
   const balanceListeners: ((event: BalanceEvent) => void)[] = [];
   const rejectedListeners: ((ref: string, reason: string) => void)[] = [];
+  let turnedDown = 0;
   const healthListeners: ((health: StoreHealth) => void)[] = [];
   /** In the order of their sending: the first is the oldest. */
   const waiting = new Map<number, Call>();
@@ -188,6 +191,7 @@ export function createLedgerClient(
       reported = data.health;
       check();
     } else if (data.kind === 'rejected') {
+      turnedDown++;
       for (const listener of rejectedListeners) listener(data.ref, data.reason);
     } else if (data.kind === 'timeout') timeoutMs = data.ms ?? oldestMs;
     else for (const listener of balanceListeners) listener(data);
@@ -240,6 +244,7 @@ export function createLedgerClient(
       return 0;
     },
     onRejected: (listener) => void rejectedListeners.push(listener),
+    turnedDown: () => turnedDown,
     onBalance: (listener) => void balanceListeners.push(listener),
     onHealth: (listener) => void healthListeners.push(listener),
     pending() {

@@ -4,7 +4,17 @@ import { dirname, join } from 'node:path';
 import { type BackupHeader, extractBackup, readHeader } from '../../../db/backup-file.ts';
 import { checkDatabase, foldLog, schemaOf } from '../../../db/database-file.ts';
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
-import { appliedIn, forgetJournal, owedByJournal, removeJournal, settleJournal } from '../../../db/journal/replay.ts';
+import { journalEndings } from '../../../db/journal/files.ts';
+import {
+  appliedIn,
+  forgetJournal,
+  holdsMore,
+  owe,
+  owedByJournal,
+  packedIn,
+  removeJournal,
+  settleJournal,
+} from '../../../db/journal/replay.ts';
 import { migrate } from '../../../db/migrate.ts';
 import { withInterruptNote } from '../../../db/move/interrupted.ts';
 import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
@@ -23,20 +33,21 @@ export interface Restored {
 }
 
 /** What was in the backup lies in `fresh`, and is whole. @throws AppError backup_damaged, backup_newer. */
-async function opened(file: string, fresh: string, nativeBinding: string | undefined): Promise<Omit<Restored, 'kept'>> {
+async function opened(file: string, fresh: string, nativeBinding: string | undefined) {
   const header = await extractBackup(file, fresh);
   const plain = header.sha256 === '';
   if (!plain && !hasSchema(header.schema)) throw new AppError('backup_newer', { schema: header.schema });
   const database = openDatabase(fresh, { nativeBinding });
   const { problems, schema } = checkDatabase(database);
   const sample = encryptedSample(database);
+  const owed = problems.length === 0 && hasSchema(schema) ? packedIn(database) : [];
   // Another database than the one it was copied from: that one's journal goes on.
   forgetJournal(database);
   foldLog(database);
   await database.close();
   if (plain && !hasSchema(schema)) throw new AppError('backup_newer', { schema });
   if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
-  return { header: { ...header, schema }, sample };
+  return { found: { header: { ...header, schema }, sample } satisfies Omit<Restored, 'kept'>, owed };
 }
 
 const withLog = ['', '-wal', '-shm'] as const;
@@ -50,8 +61,9 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const fresh = `${target}.restoring`;
   try {
-    const found = await opened(file, fresh, nativeBinding);
+    const { found, owed } = await opened(file, fresh, nativeBinding);
     const kept = await moveAway(target, stamp, nativeBinding);
+    owe(join(dirname(target), `gateway.owed-packed-${stamp}.jsonl`), owed);
     renameSync(fresh, target);
     // It belongs to the former database.
     removeJournal(target);
@@ -65,18 +77,21 @@ export async function restoreBackup(
 async function moveAway(file: string, stamp: string, nativeBinding: string | undefined): Promise<string> {
   if (!existsSync(file)) return '';
   const kept = `${file}.before-${stamp}`;
+  const ends: string[] = [...withLog];
   let applied = 0;
   try {
     const database = openDatabase(file, { nativeBinding });
     applied = appliedIn(database);
     if (schemaOf(database) === newestSqlite) settleJournal(database);
+    // It goes on when that database does.
+    else if (holdsMore(file)) ends.push(...journalEndings);
     foldLog(database);
     await database.close();
   } catch {
     // A damaged database is what one restores over: what had been acknowledged and is not in it stays owed.
     owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`), applied);
   }
-  for (const end of withLog) if (existsSync(file + end)) renameSync(file + end, kept + end);
+  for (const end of ends) if (existsSync(file + end)) renameSync(file + end, kept + end);
   return kept;
 }
 
@@ -98,7 +113,7 @@ export async function restoreToServer(order: ServerRestore): Promise<Restored> {
   try {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { mode: 0o700 });
-    const found = await opened(file, fresh, nativeBinding);
+    const { found, owed } = await opened(file, fresh, nativeBinding);
     const { openTarget } = await import('../../../db/move/open-target.ts');
     const source = openDatabase(fresh, { nativeBinding });
     try {
@@ -112,6 +127,7 @@ export async function restoreToServer(order: ServerRestore): Promise<Restored> {
     } finally {
       await source.close();
     }
+    owe(join(dir, `gateway.owed-packed-${Date.now()}.jsonl`), owed);
     return { ...found, kept: '' };
   } finally {
     rmSync(folder, { recursive: true, force: true });

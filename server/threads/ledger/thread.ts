@@ -31,6 +31,8 @@ export interface LedgerThread {
   readonly pending: PendingReport;
   /** Postings that were there and are not. */
   readonly missing: Missing | null;
+  /** What was odd about the journal, one line each. */
+  readonly notices: readonly string[];
   /** Something sealed in the database. */
   readonly sample: EncryptedSample | null;
   /** A line for another thread; the previous one of the same name is closed. */
@@ -134,7 +136,7 @@ export async function startLedger(order: {
       version,
     };
     thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
-    const { recovery, pending, sample, missing } = await ready.promise;
+    const { recovery, pending, sample, missing, notices } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
       client.suspend(found);
@@ -145,6 +147,7 @@ export async function startLedger(order: {
       recovery,
       pending,
       missing,
+      notices,
       sample,
       newPort(name) {
         if (spare !== null && name === controlName) {

@@ -2,7 +2,7 @@
 
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
 import { growJournal } from '../../../db/journal/files.ts';
-import { newJournal, openJournal, type Replayed } from '../../../db/journal/replay.ts';
+import { newJournal, openJournal, type Replayed, replayNotices } from '../../../db/journal/replay.ts';
 import { JournaledStore } from '../../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
@@ -44,6 +44,8 @@ export type LedgerReport =
       readonly migrated: readonly string[];
       readonly sample: EncryptedSample | null;
       readonly missing: Missing | null;
+      /** What was odd about the journal. */
+      readonly notices: readonly string[];
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
 
@@ -124,7 +126,14 @@ async function openStore(
   return {
     engine,
     flush: (done: (isWhole: boolean) => void) => journaled.flush(done),
-    report: { recovery, pending, migrated, sample: encryptedSample(database), missing },
+    report: {
+      recovery,
+      pending,
+      migrated,
+      sample: encryptedSample(database),
+      missing,
+      notices: replayNotices({ ...replayed, rejected: [] }).map(({ en }) => en),
+    },
     close: async () => {
       noting.close();
       growing?.close();
