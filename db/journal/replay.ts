@@ -72,7 +72,8 @@ export function replayFiles(files: readonly JournalFile[], database: string, sto
   const [one, other] = files;
   if (one === undefined || other === undefined) return { replayed, journal: null };
   const journal = new Journal([one, other], id, found);
-  if (!found.isClosed) close(journal);
+  // The process before may have ended because a sync failed: only the file itself says what is durable.
+  if (!found.isClosed && isFolded(store)) close(journal);
   return { replayed, journal };
 }
 
@@ -110,6 +111,15 @@ export function replayNotices({ isTorn, missing, aside, rejected, kept }: Replay
       en: `in the ledger journal and turned down: ${line}; see ${kept}`,
     });
   return lines;
+}
+
+function isFolded(store: LedgerStore): boolean {
+  try {
+    return store.checkpoint('TRUNCATE');
+  } catch {
+    // reason: the disk alone. The journal stays open, and the next opening tries again.
+    return false;
+  }
 }
 
 function close(journal: Journal): void {

@@ -19,6 +19,8 @@ export interface LedgerStore {
    * together with its mark of the journal, until one of the first kind comes.
    */
   commits(durable: 'each' | 'later'): void;
+  /** A write or a sync failed: what had been committed without a sync may be lost, although a later sync succeeds. */
+  isLoss(error: unknown): boolean;
   /** Another connection is writing. */
   isBusy(error: unknown): boolean;
   isInvalidCommand(error: unknown): boolean;
@@ -29,7 +31,8 @@ export interface LedgerStore {
   lastPosting(): number;
   /** A durable write of nothing that matters. @throws the driver's error */
   probe(): void;
-  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
+  /** @returns whether everything that was committed is in the file, and durable there. @throws the driver's error */
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): boolean;
 }
 
 export interface JournalMark {

@@ -11,6 +11,7 @@ import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
 import { LedgerEngine, type StoreHealth } from '../../server/billing/ledger/engine.ts';
 import { settlePending } from '../../server/billing/ledger/pending.ts';
+import type { LedgerStore } from '../../server/billing/ports.ts';
 import type { AppError } from '../../server/contract/errors.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { diskFolder } from '../support/disk-folder.ts';
@@ -36,10 +37,12 @@ async function opened({
   file = ':memory:',
   bytes = size,
   database,
+  change = (store) => store,
 }: {
   file?: string;
   bytes?: number;
   database?: SqliteDatabase;
+  change?: (store: LedgerStore) => LedgerStore;
 } = {}) {
   const books = database ?? (await openBooks(file));
   if (database === undefined) {
@@ -47,7 +50,7 @@ async function opened({
     createLedgerStore(books.raw).apply([grant('g', 1, 1000)]);
   }
   const disk = breakable(books.raw);
-  const store = createLedgerStore(disk.raw);
+  const store = change(createLedgerStore(disk.raw));
   const files: [MemoryFile, MemoryFile] = [new MemoryFile(bytes), new MemoryFile(bytes)];
   const time = new VirtualTime();
   const events: BalanceEvent[] = [];
@@ -448,4 +451,62 @@ test('a restore over a database of another schema keeps its journal beside it', 
   await restoreBackup(copy, file, 'stamp', undefined);
   const names = readdirSync(folder).filter((name) => name.includes('journal-'));
   expect(names.toSorted()).toEqual(['gateway.db.before-stamp.journal-1', 'gateway.db.before-stamp.journal-2']);
+});
+
+test.each(['a batch', 'other work'] as const)(
+  'after a sync of the tables failed under %s, no later sync counts until a checkpoint is whole: the journal keeps what it has, and other work waits',
+  async (kind) => {
+    let fails = false;
+    let isWhole = false;
+    const checkpoints: boolean[] = [];
+    const { execute, files, time, health, engine } = await opened({
+      change: (store) => ({
+        ...store,
+        apply(commands, journaled) {
+          if (fails) throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+          return store.apply(commands, journaled);
+        },
+        checkpoint() {
+          checkpoints.push(isWhole);
+          return isWhole;
+        },
+      }),
+    });
+    await execute(settle('a', 1, 5));
+    if (kind === 'other work') await time.advance(300);
+    fails = true;
+    if (kind === 'a batch') await time.advance(250);
+    else {
+      const refused = execute(grant('g', 1, 5));
+      await turn();
+      expect(await refused).toMatchObject({ code: 'storage_unavailable' });
+    }
+    expect(health.at(-1)).toMatchObject({ ok: false });
+    fails = false;
+    await time.advance(50);
+    const refused = execute(grant('later', 1, 5));
+    await time.advance(50);
+    expect(await refused).toMatchObject({ code: 'storage_unavailable' });
+    expect(checkpoints.length).toBeGreaterThan(0);
+    expect(files.some((file) => file.read().includes('"ref":"a"'))).toBe(true);
+    isWhole = true;
+    await time.advance(3000);
+    expect(engine.health()).toEqual({ ok: true });
+    expect(await execute(grant('again', 1, 5))).toEqual(done);
+    expect(checkpoints.at(-1)).toBe(true);
+    const count = checkpoints.length;
+    expect(await execute(grant('more', 1, 5))).toEqual(done);
+    expect(checkpoints).toHaveLength(count);
+  },
+);
+
+test('an opening whose tables cannot be written to their file leaves the journal open', async () => {
+  const { execute, files, store } = await opened();
+  await execute(settle('a', 1, 5));
+  const refuses = { ...store, checkpoint: () => false };
+  expect(replayFiles(files, 'gateway.db', refuses).replayed.settled).toBe(1);
+  const asked: string[] = [];
+  replayFiles(files, 'gateway.db', { ...store, apply: (...order) => (asked.push('apply'), store.apply(...order)) });
+  expect(asked).toEqual(['apply']);
+  replayFiles(files, 'gateway.db', { ...store, apply: () => expect.fail('nothing is to be written') });
 });

@@ -70,6 +70,8 @@ export class JournaledStore {
   #durable = 0;
   /** The last write to the journal failed. */
   #isBroken = false;
+  /** What was committed without a sync may be lost: until all of it is written to the file anew, no sync says anything. */
+  #isDoubtful = false;
   /** Commits are durable when they return. */
   #isEach = true;
   #timer: Timer | null = null;
@@ -118,7 +120,8 @@ export class JournaledStore {
   /** Durable in both places. @throws the disk's or the driver's error */
   probe(): void {
     this.#commits('each');
-    this.#store.probe();
+    this.#restoreTrust();
+    this.#onTables(() => this.#store.probe());
     if (this.#journal !== null) this.#append(this.#journal, '', 0);
   }
 
@@ -201,7 +204,8 @@ export class JournaledStore {
     // A journal that fails has to be written again before anything else is.
     if (this.#isBroken) this.#append(journal, '', 0);
     this.flushNow();
-    return this.#store.apply(commands);
+    this.#restoreTrust();
+    return this.#onTables(() => this.#store.apply(commands));
   }
 
   #append(journal: Journal, text: string, count: number): void {
@@ -223,9 +227,29 @@ export class JournaledStore {
   /** What is in the tables is durable there, so that a file of the journal can be written over. @throws NotWritten; the driver's error */
   #settle(): void {
     this.flushNow();
+    this.#restoreTrust();
     if (this.#durable === this.#applied) return;
-    this.#store.apply([], this.#applied);
+    this.#onTables(() => this.#store.apply([], this.#applied));
     this.#durable = this.#applied;
+  }
+
+  #onTables<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (this.#store.isLoss(error)) this.#isDoubtful = true;
+      throw error;
+    }
+  }
+
+  /**
+   * Linux reports a failed write once and takes the page for clean then: the next sync succeeds without it. A checkpoint
+   * writes from memory to the file, and says whether that is durable. @throws NotWritten; the driver's error
+   */
+  #restoreTrust(): void {
+    if (!this.#isDoubtful) return;
+    if (!this.#store.checkpoint('TRUNCATE')) throw new NotWritten(reasonText('unconfirmed'), null);
+    this.#isDoubtful = false;
   }
 
   #acknowledge(commands: readonly LedgerCommand[], before: number): void {
@@ -324,14 +348,12 @@ export class JournaledStore {
 
   #write(slice: readonly Acknowledged[]): void {
     const through = slice.at(-1)?.sequence ?? 0;
-    const { results, events } = this.#store.apply(
-      slice.map(({ command }) => command),
-      through,
-    );
+    const commands = slice.map(({ command }) => command);
+    const { results, events } = this.#onTables(() => this.#store.apply(commands, through));
     // A commit of notes alone has no mark of the journal.
     if (through > this.#applied) {
       this.#applied = through;
-      if (this.#isEach) this.#durable = through;
+      if (this.#isEach && !this.#isDoubtful) this.#durable = through;
     }
     this.#waiting = this.#waiting.slice(slice.length);
     this.#given += slice.length;

@@ -182,7 +182,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
       raw.pragma(`busy_timeout = ${isDurable ? busyTimeoutMs : shortBusyMs}`);
     },
-    isBusy: (error) => /^SQLITE_BUSY/.test(String((error as { code?: unknown } | null)?.code)),
+    isBusy: (error) => /^SQLITE_BUSY/.test(codeOf(error)),
+    isLoss: (error) => /^SQLITE_IOERR/.test(codeOf(error)),
     nextEpoch() {
       epoch = Number(readMeta.get()?.value ?? 0) + 1;
       writeMeta.run(String(epoch));
@@ -191,10 +192,15 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     holds: (olderThan) => oldHolds.all(olderThan),
     lastPosting: () => readLast.get()?.n ?? 0,
     probe: () => void touchMeta.run(),
-    checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
+    checkpoint(mode) {
+      const [row] = raw.pragma(`wal_checkpoint(${mode})`) as { busy: number; log: number; checkpointed: number }[];
+      return row?.busy === 0 && row.log === row.checkpointed;
+    },
     isInvalidCommand,
   };
 }
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /** Errors of the schema or the driver about one command; all other errors of the driver are storage failures. */
 function isInvalidCommand(error: unknown): boolean {
