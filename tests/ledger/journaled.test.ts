@@ -505,8 +505,12 @@ test('an opening whose tables cannot be written to their file leaves the journal
   await execute(settle('a', 1, 5));
   const refuses = { ...store, checkpoint: () => false };
   expect(replayFiles(files, 'gateway.db', refuses).replayed.settled).toBe(1);
-  const asked: string[] = [];
-  replayFiles(files, 'gateway.db', { ...store, apply: (...order) => (asked.push('apply'), store.apply(...order)) });
-  expect(asked).toEqual(['apply']);
+  let writes = 0;
+  const apply: LedgerStore['apply'] = (...order) => {
+    writes++;
+    return store.apply(...order);
+  };
+  replayFiles(files, 'gateway.db', { ...store, apply });
+  expect(writes).toBe(1);
   replayFiles(files, 'gateway.db', { ...store, apply: () => expect.fail('nothing is to be written') });
 });
