@@ -18,7 +18,6 @@ import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
-import type { TrafficWindow } from '../../contract/traffic.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
@@ -42,6 +41,7 @@ import { backupInThread } from './backup-thread.ts';
 import { createHealthFile } from './health-file.ts';
 import type { Isolation } from './isolation.ts';
 import { startJobs } from './jobs.ts';
+import { keepTraffic } from './keep-traffic.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import type { Peers } from './peer.ts';
@@ -174,7 +174,8 @@ async function start(order: ControlStart) {
     cleanupNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
     timers,
   });
-  const traffic = keepTraffic(services, timers, report);
+  const askTraffic = () => self.postMessage({ kind: 'traffic' });
+  const traffic = keepTraffic({ recorder: services.trafficRecorder, ask: askTraffic, fresh, timers, report });
   const healthFile = createHealthFile(files.health, timers);
   const healthTimer = timers.every(() => self.postMessage({ kind: 'keepHealth' }), healthMs);
   // This thread lives on whatever the relays do, and the only relay is the main thread.
@@ -247,40 +248,8 @@ async function start(order: ControlStart) {
   };
 }
 
-/** Between two questions; what was counted since the last one is lost when a relay thread or this one dies. */
-const trafficMs = 5000;
 /** What was learnt of upstreams in so long is learnt again after a crash. */
 const healthMs = 10_000;
-
-/** Asks the relays for what they have counted, and has it written. One refusal of the database is reported, not each. */
-function keepTraffic({ trafficRecorder: keeper }: Services, timers: Timers, report: (error: unknown) => void) {
-  let failing = false;
-  const flush = () =>
-    keeper.flush().then(
-      () => {
-        failing = false;
-      },
-      (error: unknown) => {
-        if (!failing) report(error);
-        failing = true;
-      },
-    );
-  const ask = () => {
-    self.postMessage({ kind: 'traffic' });
-    void flush();
-  };
-  const timer = timers.every(ask, trafficMs);
-  return {
-    take(windows: readonly TrafficWindow[]): void {
-      keeper.add(windows);
-      void flush();
-    },
-    stop(): Promise<void> {
-      timer.close();
-      return flush();
-    },
-  };
-}
 
 /** The supervising thread gets the reason. */
 function dieOf(error: unknown): void {
