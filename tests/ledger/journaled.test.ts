@@ -514,3 +514,21 @@ test('an opening whose tables cannot be written to their file leaves the journal
   expect(writes).toBe(1);
   replayFiles(files, 'gateway.db', { ...store, apply: () => expect.fail('nothing is to be written') });
 });
+
+test('a restore beside a journal of another site charges nobody for it: it stays beside the former database', async () => {
+  const folder = diskFolder('journaled');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'gateway.db');
+  const own = await openBooks(file);
+  createLedgerStore(own.raw).journal();
+  const copy = join(folder, 'copy.backup');
+  const plan = { file: copy, drafts: [`${copy}.copy`, `${copy}.part`] as const, bytes: 0 };
+  await writeMigrationBackup(own, plan, { schema: newestSqlite, version: 'v' });
+  await own.close();
+  const other = await opened();
+  await other.execute(settle('theirs', 1, 5));
+  layDown(file, other.files);
+  await restoreBackup(copy, file, 'stamp', undefined);
+  const names = readdirSync(folder).filter((name) => name.includes('journal') || name.includes('owed'));
+  expect(names.toSorted()).toEqual(['gateway.db.before-stamp.journal-1', 'gateway.db.before-stamp.journal-2']);
+});

@@ -95,3 +95,33 @@ test('damage in the middle of a journal is refused with words', async () => {
   expect(rejected.code).toBe(1);
   expect(rejected.err).toMatch(/journal of the ledger, .+gateway\.db\.journal-1, -2, is damaged: \d+ confirmed/);
 });
+
+test('a damaged byte in the last confirmed charge is told by the next start, and by the next command where no server starts', async () => {
+  const { url, key, child, ended } = await served();
+  const damage = async (id: string) => {
+    const { openSync, writeSync, closeSync } = await import('node:fs');
+    let found = false;
+    for (const end of ['1', '2']) {
+      const path = join(site.dataDir, `gateway.db.journal-${end}`);
+      const at = readFileSync(path).lastIndexOf(id);
+      if (at < 0) continue;
+      found = true;
+      const file = openSync(path, 'r+');
+      writeSync(file, '#', at);
+      closeSync(file);
+    }
+    expect(found).toBe(true);
+  };
+  const { id } = await chat(url, key);
+  child.kill('SIGKILL');
+  await ended();
+  await damage(id);
+  const again = await site.serve();
+  expect(again.output()).toContain('the end of the ledger journal is not whole');
+  const next = await chat(again.url, key);
+  again.child.kill('SIGKILL');
+  await again.ended();
+  await damage(next.id);
+  expect((await site.run(['ledger', 'verify'])).err).toContain('the end of the ledger journal is not whole');
+  expect((await site.run(['ledger', 'verify'])).err).toBe('');
+});

@@ -31,11 +31,13 @@ const readableByOthers = 0o077;
 /** Everything secret in the folder is for its owner alone. @returns what was changed. */
 function repair({ dataDir }: Context): string[] {
   const { dir, secretKey, database } = dataDirFiles(dataDir);
-  return [dir, secretKey, database, `${database}-wal`, `${database}-shm`].filter((path) => {
-    if (!existsSync(path) || (statSync(path).mode & readableByOthers) === 0) return false;
-    chmodSync(path, statSync(path).mode & ~readableByOthers);
-    return true;
-  });
+  return [dir, secretKey, ...['', '-wal', '-shm', '.journal-1', '.journal-2'].map((end) => database + end)].filter(
+    (path) => {
+      if (!existsSync(path) || (statSync(path).mode & readableByOthers) === 0) return false;
+      chmodSync(path, statSync(path).mode & ~readableByOthers);
+      return true;
+    },
+  );
 }
 
 function folder({ dataDir, say }: Context): Finding {

@@ -87,9 +87,11 @@ async function moveAway(file: string, stamp: string, nativeBinding: string | und
     else if (holdsMore(file)) ends.push(...journalEndings);
     foldLog(database);
     await database.close();
-  } catch {
+  } catch (error) {
+    // What another site is owed is charged to nobody here.
+    if (error instanceof AppError && error.code === 'journal_foreign') ends.push(...journalEndings);
     // A damaged database is what one restores over: what had been acknowledged and is not in it stays owed.
-    owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`), applied);
+    else owedByJournal(file, join(dirname(file), `gateway.owed-journal-${stamp}.jsonl`), applied);
   }
   for (const end of ends) if (existsSync(file + end)) renameSync(file + end, kept + end);
   return kept;
