@@ -197,7 +197,7 @@ const leasedOf = async (site: SellingSite): Promise<number> => {
  * What a request holds, and what it costs: quota. Leaves a small balance.
  *
  * What is leased after a request of an ample balance may include what was leased ahead, and of a small balance what an earlier request left.
- * Where neither is possible it is what the request holds.
+ * Where neither is possible it is what the request holds: balances are lowered to what was leased until that stays as it is.
  */
 export async function needOf(
   site: SellingSite,
@@ -208,7 +208,8 @@ export async function needOf(
   const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
   const cost = log?.quota ?? 0;
   let need = await leasedOf(site);
-  for (let round = 0; round < 2; round++) {
+  for (let before = 0; before !== need; ) {
+    before = need;
     await setBalance(node, 0);
     expect(await leasedOf(site)).toBe(0);
     await setBalance(node, need + cost);
