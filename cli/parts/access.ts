@@ -1,13 +1,15 @@
 /** Where programs reach the gateway and with which key. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 
 const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
 
-/** @returns a function that forgets the address again. */
+/** Whoever finds the file finds the whole address. @returns a function that forgets it again. */
 export function announce(dataDir: string, url: string): () => void {
-  writeFileSync(fileOf(dataDir), `${url}\n`, { mode: 0o600 });
+  const draft = `${fileOf(dataDir)}.${process.pid}`;
+  writeFileSync(draft, `${url}\n`, { mode: 0o600 });
+  renameSync(draft, fileOf(dataDir));
   return () => rmSync(fileOf(dataDir), { force: true });
 }
 
