@@ -166,9 +166,14 @@ function withReset(error: ClientError, resetsAt: number): ClientError {
   return { ...error, message: message + behind, ...both };
 }
 
-export function refusalHeaders(protocol: ProtocolId, error: ClientError): Readonly<Record<string, string>> {
+/** @param showsBudgets programs may sign in, so that their answers show the budgets of their keys. */
+export function refusalHeaders(
+  protocol: ProtocolId,
+  error: ClientError,
+  showsBudgets: boolean,
+): Readonly<Record<string, string>> {
   const { headers = none, budget } = formOf(protocol, error) ?? {};
-  if (budget === undefined || error.refused === undefined) return headers;
+  if (budget === undefined || error.refused === undefined || !showsBudgets) return headers;
   return { ...headers, ...budget(error.refused.reason, error.refused.resetsAt) };
 }
 const none: Readonly<Record<string, string>> = {};

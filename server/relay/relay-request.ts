@@ -436,7 +436,12 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   }
 
   private refusal(refusal: Refusal): Response {
-    return refusalFor(this.request, this.path, { ...refusal, language: this.language() }, this.protocol);
+    const refused = {
+      ...refusal,
+      language: this.language(),
+      showsBudgets: this.core.state.settings.agentSignIn,
+    };
+    return refusalFor(this.request, this.path, refused, this.protocol);
   }
 
   /** Of the caller; null = both languages, because a channel's test is stored. */

@@ -232,6 +232,7 @@ function refusal(core: RelayCore, request: Request, path: string, reason: AppErr
     clientError: clientError(reason, core.requestIds.next()),
     retryAfter: retryAfterOf(reason),
     language,
+    showsBudgets: core.state.settings.agentSignIn,
   };
   return isModelsPath(path)
     ? refusalFor(request, path, refused, requesterOf(request, path))

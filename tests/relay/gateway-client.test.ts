@@ -258,6 +258,11 @@ test('without the option, and in other dialects, answers tell nothing; the upstr
   expect([...chat.headers.keys()].filter((name) => name.startsWith('anthropic-ratelimit'))).toEqual([]);
   await gateway.option('agents.sign_in', 'false');
   expect((await ask(key)).told).toEqual({});
+  // 200 so far: the next one is refused.
+  const used = await keyWith({ unlimited_quota: false, remain_quota: 200 });
+  await ask(used);
+  const refused = await ask(used);
+  expect([refused.status, refused.body.error?.type, refused.told]).toEqual([429, 'billing_error', {}]);
 });
 
 test('a list of models says what each costs and whose it is, to clients of Anthropic and only where programs may sign in', async () => {

@@ -572,7 +572,9 @@ test.each(tellings)('%s%s %o: thousands get the same answer as a single request'
     const seconds = (n % 3) + 1;
     const shown = clientError(new AppError('overloaded', { seconds }), requestId);
     const language = (headers as Record<string, string>)['accept-language']?.startsWith('zh') === true ? 'zh' : 'en';
-    const alone = sealed(refusalFor(request, plainPath(path), { clientError: shown, retryAfter: seconds, language }));
+    const alone = sealed(
+      refusalFor(request, plainPath(path), { clientError: shown, retryAfter: seconds, language, showsBudgets: true }),
+    );
     expect(response?.status).toBe(alone.status);
     expect(Object.fromEntries(response?.headers ?? [])).toEqual(Object.fromEntries(alone.headers));
     expect(await response?.text()).toBe(await alone.text());

@@ -138,7 +138,7 @@ test.each(cells)('%s: %s', async (protocol, reason) => {
   expect(refusalReason(error.code)).toBe(reason);
   expect(refusalForms[protocol][reason].source).not.toBe('');
   const shown = clientError(error, 'abc');
-  const response = errorResponse(protocol, shown, retryAfterOf(error));
+  const response = errorResponse(protocol, shown, retryAfterOf(error), true);
   const text = await response.text();
   const told: Told = {
     status: response.status,
@@ -164,7 +164,7 @@ test('a stream that can no longer be paid for ends in words that its client take
 test('a budget of chat says when it comes back in the words that Qwen Code stops at, in both languages; nothing else does', () => {
   const textFor = (error: AppError, language: 'en' | 'zh', protocol: Protocol = 'openai-chat') => {
     const localized = localizedError(clientError(error, 'abc'), language);
-    return errorResponse(protocol, localized).text();
+    return errorResponse(protocol, localized, null, true).text();
   };
   const stops = (text: string) => /quota/i.test(text) && /exceeded/i.test(text) && /will reset/i.test(text);
   return Promise.all(

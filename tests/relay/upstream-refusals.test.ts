@@ -162,7 +162,7 @@ test.each(Object.keys(requests) as (keyof typeof requests)[])(
     for (const language of ['en', 'zh'] as const)
       for (const code of ['user_exhausted', 'token_exhausted', 'token_budget_day', 'token_budget_month'] as const) {
         const inner = clientError(new AppError(code, { remain: '$0', need: '$1', seconds: 9, resets: 9 }), 'x');
-        const answer = errorResponse(dialect, localizedError(inner, language), 9);
+        const answer = errorResponse(dialect, localizedError(inner, language), 9, true);
         const failure = statusFailure(
           answer.status,
           codecs[dialect].upstream.decodeError(answer.status, await answer.text()),

@@ -145,12 +145,17 @@ async function reject(
   outcome: Failed,
   disconnect: ClientDisconnect,
 ): Promise<Response> {
-  const { parsed } = reservation;
   const { clientError: error, retryAfter } = await closeFailed(core, reservation, outcome, disconnect);
-  const response = errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfter);
+  const response = errorFor(reservation, error, retryAfter);
   const headers = ownHeaders(core, reservation, outcome.attempts);
   for (const name in headers) response.headers.set(name, headers[name] ?? '');
   return response;
+}
+
+function errorFor(reservation: Reservation, error: ClientError, retryAfter: number | null): Response {
+  const { parsed, plan } = reservation;
+  const localized = localizedError(error, reservation.language());
+  return errorResponse(parsed.protocol, localized, retryAfter, plan.settings.agentSignIn);
 }
 
 /** Gives the hold back and writes the error row. @returns what the client is sent. */
@@ -378,7 +383,7 @@ async function collected(
     await durable;
     const { parsed } = reservation;
     const error = stopped === null ? brokenError(reservation, outcome) : clientError(stopped, parsed.requestId);
-    return errorResponse(parsed.protocol, localizedError(error, reservation.language()), retryAfterOf(stopped));
+    return errorFor(reservation, error, retryAfterOf(stopped));
   }
   headers['content-type'] = 'application/json; charset=utf-8';
   return billed(core, reservation, durable, text, { status: served, headers });

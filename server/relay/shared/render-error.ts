@@ -129,6 +129,7 @@ function errorOf(
   protocol: ProtocolId,
   clientError: ClientError,
   retryAfter: number | null,
+  showsBudgets: boolean,
   agent: string | null = null,
 ): ErrorAnswer {
   const error = inDialect(protocol, clientError, agent);
@@ -138,19 +139,21 @@ function errorOf(
     headers: {
       'content-type': jsonType,
       'x-oneapi-request-id': error.requestId,
-      ...refusalHeaders(protocol, error),
+      ...refusalHeaders(protocol, error, showsBudgets),
       ...(error.refused?.rate === undefined ? {} : rateHeaders(protocol, [error.refused.rate], null)),
       ...retryHeaders(error, retryAfter),
     },
   };
 }
 
+/** @param showsBudgets programs may sign in. */
 export function errorResponse(
   protocol: ProtocolId,
   clientError: ClientError,
-  retryAfter: number | null = null,
+  retryAfter: number | null,
+  showsBudgets: boolean,
 ): Response {
-  const { text, ...init } = errorOf(protocol, clientError, retryAfter);
+  const { text, ...init } = errorOf(protocol, clientError, retryAfter, showsBudgets);
   return new Response(text, init);
 }
 
@@ -193,13 +196,15 @@ export interface Refused {
   readonly retryAfter: number | null;
   /** Of the reader; null = both, for what is stored. */
   readonly language: Language | null;
+  /** Programs may sign in, and read which budget is used up. */
+  readonly showsBudgets: boolean;
 }
 
 /** The one response for what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
 export function refusalOf(
   { url, headers }: Pick<Request, 'url' | 'headers'>,
   path: string,
-  { clientError, retryAfter, language }: Refused,
+  { clientError, retryAfter, language, showsBudgets }: Refused,
   protocol: ProtocolId = dialectOf(path),
 ): ErrorAnswer {
   const localized = localizedError(clientError, language);
@@ -210,7 +215,7 @@ export function refusalOf(
       status: common[localized.status] ?? localized.status,
       headers: { 'content-type': jsonType, ...retryHeaders(localized, retryAfter) },
     };
-  const rendered = errorOf(protocol, localized, retryAfter, headers.get('user-agent'));
+  const rendered = errorOf(protocol, localized, retryAfter, showsBudgets, headers.get('user-agent'));
   return listsErrors(path, url) ? { ...rendered, text: `[${rendered.text}]` } : rendered;
 }
 
