@@ -56,6 +56,27 @@ test('Anthropic counts for its clients, byte for byte, and no user is charged', 
   expect(await gateway.logs()).toEqual([]);
 });
 
+test('what the channel does not take is left out of what it counts, and of nothing else', async () => {
+  upstream.script(counting);
+  const id = await gateway.channel(upstream.url, { type: 14, models: 'claude-strict,claude-other' });
+  const model = 'claude-strict';
+  await gateway.services.channelFacts.store(id, 'hand', [
+    { model, member: 'anthropic-messages:output_config.effort' },
+    { model, member: 'anthropic-messages:anthropic-beta=context-1m-2025-08-07' },
+  ]);
+  await gateway.sync();
+  const sentFor = async (of: string) => {
+    const body = { model: of, messages, output_config: { effort: 'low' } };
+    const betas = { 'anthropic-beta': 'context-1m-2025-08-07,a-b-1' };
+    const { sent } = await count('/v1/messages/count_tokens', body, betas);
+    return sent.map(({ body: text, headers }) => [JSON.parse(text.toString('utf8')), headers['anthropic-beta']]);
+  };
+  expect(await sentFor(model)).toEqual([[{ model, messages }, 'a-b-1']]);
+  expect(await sentFor('claude-other')).toEqual([
+    [{ model: 'claude-other', messages, output_config: { effort: 'low' } }, 'context-1m-2025-08-07,a-b-1'],
+  ]);
+});
+
 test.each([
   ['/v1/messages/count_tokens', { model: 'mapped', messages }, '/v1/messages/count_tokens', 'input_tokens'],
   [

@@ -13,14 +13,14 @@ import type { Deadlines } from '../shared/deadline.ts';
 import { isOurs } from '../shared/defect.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { RelayState } from '../state/state.ts';
-import { type Prepared, prepare } from '../upstream/prepare.ts';
+import { type Prepared, plainVariant, prepare } from '../upstream/prepare.ts';
 import { type SendCore, send } from '../upstream/send.ts';
 import { parseBody, readWhole } from '../upstream/whole.ts';
 
 export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'health'> {
   readonly counter: TokenCounter;
   readonly deadlines: Deadlines;
-  readonly state: Pick<RelayState, 'settings'>;
+  readonly state: Pick<RelayState, 'settings' | 'factsOf'>;
 }
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -99,13 +99,11 @@ export class TokenCounts {
 
   private preparedFor(parsed: ParsedRequest, channels: readonly ChannelSnapshot[]): Prepared | null {
     for (const channel of channels) {
-      if (this.core.health.condition(channel, parsed.model) !== 'up') continue;
-      const prepared = prepare(
-        parsed,
-        channel,
-        this.core.health.pickKey(channel, parsed.model),
-        this.core.state.settings,
-      );
+      const { health, state } = this.core;
+      if (health.condition(channel, parsed.model) !== 'up') continue;
+      const without = state.factsOf(channel.id);
+      const variant = without === undefined ? plainVariant : { ...plainVariant, without };
+      const prepared = prepare(parsed, channel, health.pickKey(channel, parsed.model), state.settings, variant);
       if (prepared instanceof AppError) throw prepared;
       if (prepared !== null) return prepared;
     }

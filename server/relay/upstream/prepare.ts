@@ -222,11 +222,13 @@ interface Asking {
 }
 
 const nothingRemoved: readonly Removable[] = [];
+/** A count is of what the chat would send. */
+const asksForChat: ReadonlySet<string> = new Set(['chat', 'count_tokens']);
 
 /** What the operator writes into each body stays there. */
 function removedAt({ channel, options, place, translated, request }: Target, without: Without): readonly Removable[] {
   const known = without.get(place.model);
-  if (known === undefined || request.operation !== 'chat') return nothingRemoved;
+  if (known === undefined || !asksForChat.has(request.operation)) return nothingRemoved;
   if (!translated && (options.passThrough || channel.setting.pass_through === true)) return nothingRemoved;
   return known.filter(
     ({ row }) =>
