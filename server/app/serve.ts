@@ -25,6 +25,7 @@ import { type MetricsAddress, serveMetrics } from '../observability/metrics/list
 import type { TraceSettings } from '../observability/traces/settings.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { newBodyCells } from '../relay/intake/body-memory.ts';
+import { newTrialCells } from '../relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../relay/state/state.ts';
 import { keptHealth } from '../threads/control/health-file.ts';
 import type { FromControl } from '../threads/control/messages.ts';
@@ -127,6 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       {
         ...{ order, state, balances, ledger, counter, descriptors, print, pulses, control: sendToControl },
         bodyCells: newBodyCells(),
+        trialCells: newTrialCells(),
         write: (text) => void process.stderr.write(text),
       },
       { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },

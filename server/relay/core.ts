@@ -31,7 +31,7 @@ import { FirstBytes } from './routing/first-bytes.ts';
 import { Health } from './routing/health.ts';
 import { createHealthReports } from './routing/health-report.ts';
 import { KeyLog } from './routing/key-log.ts';
-import { LearntMembers } from './routing/learnt-members.ts';
+import { LearntMembers, newTrialCells } from './routing/learnt-members.ts';
 import { ShortWaits } from './routing/short-waits.ts';
 import { createBusyResponses } from './shared/busy-responses.ts';
 import { Deadlines } from './shared/deadline.ts';
@@ -181,7 +181,13 @@ export class RelayCore implements Reporter {
       this.keyLog.reset(id);
     });
     state.onChannel(this.compactions.clear);
-    this.learnt = new LearntMembers({ now: monoNow, known: state.factsOf, report: deps.learnt ?? ignored });
+    this.learnt = new LearntMembers({
+      now: monoNow,
+      trialCells: deps.trialCells ?? newTrialCells(),
+      share: (limit) => this.limits.share(limit, 'recent'),
+      known: state.factsOf,
+      report: deps.learnt ?? ignored,
+    });
     state.onChannel((id) => this.learnt.forget(id));
     const { dispatch } = new UpstreamHttp({
       fetch: deps.fetch,

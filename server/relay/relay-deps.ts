@@ -51,6 +51,8 @@ export interface RelayDeps {
   readonly failure: (failure: ChannelFailure) => void;
   /** Called when an upstream took a request without members that it had refused; absent = each conversation learns for itself. */
   readonly learnt?: (report: FactReport) => void;
+  /** Where relay threads count attempts without a refused member; absent = this relay counts alone. */
+  readonly trialCells?: SharedArrayBuffer;
   readonly limits: RelayLimits;
   /** Called where a request is under way, for the time limits of its connection. */
   readonly watch?: RequestWatch;

@@ -19,7 +19,7 @@ import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts'
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 import type { Operation } from '../../server/relay/intake/routes.ts';
 import { conversationKey, keptIds, referencedIds } from '../../server/relay/routing/affinity.ts';
-import { LearntMembers } from '../../server/relay/routing/learnt-members.ts';
+import { LearntMembers, newTrialCells } from '../../server/relay/routing/learnt-members.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import { prepare } from '../../server/relay/upstream/prepare.ts';
 import { trialAfter } from '../../server/relay/upstream/refused-request.ts';
@@ -539,7 +539,13 @@ const refusals: Reader = {
           return () => {
             const error = { status: 400, type: null, code: null, message: "'seed' is not supported" };
             const failure = { class: 'client', status: 400, error, retryAfter: null, reason: 'status' } as const;
-            const learnt = new LearntMembers({ now: () => 0, known: () => undefined, report: () => undefined });
+            const learnt = new LearntMembers({
+              now: () => 0,
+              trialCells: newTrialCells(),
+              share: (limit) => limit,
+              known: () => undefined,
+              report: () => undefined,
+            });
             const trial = trialAfter(
               learnt,
               { parsed, plan: { settings }, principal, free: false } as never,

@@ -1,5 +1,6 @@
 /** An upstream that names a member which it does not take: one more attempt without it, what is remembered of that, and for whom. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { LearntMembers, newTrialCells } from '../../server/relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../../server/relay/state/state.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, type Received, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -330,6 +331,32 @@ test('ten attempts a minute at one channel, five of them for one user', async ()
   expect(await attempts(three, 3, 'c')).toBe(1);
   time.jump(60_000);
   expect(await attempts(one, 1, 'd')).toBe(1);
+});
+
+test('relay threads count attempts together, and several machines have a part each', () => {
+  let now = 90_000;
+  const trialCells = newTrialCells();
+  const thread = (machines = 1) =>
+    new LearntMembers({
+      now: () => now,
+      trialCells: machines === 1 ? trialCells : newTrialCells(),
+      share: (limit) => Math.max(1, Math.floor(limit / machines)),
+      known: () => undefined,
+      report: () => undefined,
+    });
+  const threads = [thread(), thread(), thread()];
+  const attempts = (userId: number, channelId = 7) => {
+    let made = 0;
+    for (let turn = 0; turn < 4; turn++) for (const each of threads) if (each.mayTry(channelId, userId)) made++;
+    return made;
+  };
+  expect([attempts(1), attempts(2), attempts(3)]).toEqual([5, 5, 0]);
+  expect(attempts(1, 8)).toBe(5);
+  expect(threads.map(({ counts }) => counts.tried).reduce((sum, tried) => sum + tried)).toBe(15);
+  now = 120_000;
+  expect(attempts(1)).toBe(5);
+  const oneOfThree = thread(3);
+  expect([1, 1, 2, 2, 3, 3].filter((userId) => oneOfThree.mayTry(7, userId))).toEqual([1, 2, 3]);
 });
 
 test('an edit of the channel forgets what was learnt, for all and for conversations; what was written by hand stays', async () => {

@@ -2,7 +2,7 @@
 import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
-import type { StreamTransform } from '../../protocols/codec.ts';
+import type { ClientError, StreamTransform } from '../../protocols/codec.ts';
 import type { BudgetRules } from '../../protocols/definition.ts';
 import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';

@@ -14,7 +14,7 @@ export interface Trial {
   readonly concernsAll: boolean;
 }
 
-/** Attempts a minute at one channel, and those that one user may cause: nobody uses up what others need. */
+/** Attempts a minute at one channel by all relay threads, and those that one user may cause: nobody uses up what others need. */
 const attemptsPerMinute = 10;
 const attemptsOfUser = 5;
 const minuteMs = 60_000;
@@ -27,15 +27,21 @@ interface Met {
   readonly without: Without;
 }
 
-interface Minute {
-  readonly since: number;
-  count: number;
-  readonly users: Map<number, number>;
-}
+/** Channels by their id, and users of channels by a hash: those that share a cell have fewer attempts. */
+const cellsOfKind = 4096;
+/** A cell holds a minute, and the attempts within it in so many bits. */
+const countBits = 4;
+
+/** Attempts of the current minute, of all relay threads. */
+export const newTrialCells = (): SharedArrayBuffer =>
+  new SharedArrayBuffer(2 * cellsOfKind * Int32Array.BYTES_PER_ELEMENT);
 
 export interface LearntMembersDeps {
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds of a monotonic clock that all relay threads share. */
   readonly now: () => number;
+  readonly trialCells: SharedArrayBuffer;
+  /** This machine's part of what all of them may do. */
+  readonly share: (limit: number) => number;
   /** What holds for every request at a channel; undefined = nothing. */
   readonly known: (channelId: number) => Without | undefined;
   readonly report: (report: FactReport) => void;
@@ -45,9 +51,11 @@ export class LearntMembers {
   /** Attempts so far, and those that were answered. */
   readonly counts = { tried: 0, answered: 0 };
   private readonly met = new Map<number, Map<string, Met>>();
-  private readonly minutes = new Map<number, Minute>();
+  private readonly cells: Int32Array;
 
-  constructor(private readonly deps: LearntMembersDeps) {}
+  constructor(private readonly deps: LearntMembersDeps) {
+    this.cells = new Int32Array(deps.trialCells);
+  }
 
   /** @param conversation names it; called only where conversations are known at the channel. @returns null = nothing is left out. */
   without(channelId: number, conversation: () => string | null, trial: Trial | null): Without | null {
@@ -64,19 +72,24 @@ export class LearntMembers {
 
   /** Whether one more attempt may be made; it is counted. */
   mayTry(channelId: number, userId: number): boolean {
-    const now = this.deps.now();
-    let minute = this.minutes.get(channelId);
-    if (minute === undefined || now - minute.since >= minuteMs) {
-      if (this.minutes.size >= maxChannels) this.minutes.clear();
-      minute = { since: now, count: 0, users: new Map() };
-      this.minutes.set(channelId, minute);
-    }
-    const own = minute.users.get(userId) ?? 0;
-    if (minute.count >= attemptsPerMinute || own >= attemptsOfUser) return false;
-    minute.count++;
-    minute.users.set(userId, own + 1);
+    const { share } = this.deps;
+    const ofUser = (Math.imul(channelId, 0x9e3779b1) + Math.imul(userId, 0x85ebca6b)) >>> 0;
+    if (!this.take(cellsOfKind + (ofUser % cellsOfKind), share(attemptsOfUser))) return false;
+    if (!this.take(channelId % cellsOfKind, share(attemptsPerMinute))) return false;
     this.counts.tried++;
     return true;
+  }
+
+  /** @returns false where the cell has as many of this minute. */
+  private take(cell: number, most: number): boolean {
+    const minute = Math.floor(this.deps.now() / minuteMs);
+    for (;;) {
+      const held = Atomics.load(this.cells, cell);
+      const count = held >> countBits === minute ? held & ((1 << countBits) - 1) : 0;
+      if (count >= most) return false;
+      const next = (minute << countBits) | (count + 1);
+      if (Atomics.compareExchange(this.cells, cell, held, next) === held) return true;
+    }
   }
 
   /** The upstream took the request without them. @param conversation null = it has none that could be known again. */

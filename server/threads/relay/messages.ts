@@ -70,6 +70,8 @@ export interface RelayStart {
   readonly pulse: SharedArrayBuffer;
   /** What bodies take in all threads. */
   readonly bodyCells: SharedArrayBuffer;
+  /** Attempts without a refused member, of all threads. */
+  readonly trialCells: SharedArrayBuffer;
 }
 
 /** Metrics of one relay. */

@@ -60,6 +60,8 @@ export interface RelayPoolDeps {
   readonly pulses: readonly SharedArrayBuffer[];
   /** What bodies take, of all relay threads. */
   readonly bodyCells: SharedArrayBuffer;
+  /** Attempts without a refused member, of all relay threads. */
+  readonly trialCells: SharedArrayBuffer;
   readonly control: (message: ToControl) => void;
   /** One line for the operator. */
   readonly print: (line: string) => void;

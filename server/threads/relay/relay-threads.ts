@@ -289,6 +289,7 @@ export class RelayThreads implements RelayPool {
       ledger,
       pulse,
       bodyCells: this.#deps.bodyCells,
+      trialCells: this.#deps.trialCells,
     };
     thread.post(start, [ledger]);
     return thread;

@@ -55,6 +55,7 @@ export interface ServingDeps {
   readonly timers: Timers;
   readonly pulse: Pulse;
   readonly bodies: BodyMemory;
+  readonly trialCells: SharedArrayBuffer;
   readonly send: (message: FromRelay) => void;
 }
 
@@ -93,6 +94,7 @@ export function createServing(deps: ServingDeps): Serving {
     findSession: createFindSession(files.httpSocket),
     failure: (failure) => send({ kind: 'trouble', failure }),
     learnt: (fact) => send({ kind: 'learnt', fact }),
+    trialCells: deps.trialCells,
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),
     report: defectReport(order.log, timers.now, { send, shortages }),

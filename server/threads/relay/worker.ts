@@ -66,6 +66,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
     timers,
     pulse: new Pulse(order.pulse),
     bodies: new BodyMemory(order.bodyCells, order.thread - 1, processMemory(order.order.env)),
+    trialCells: order.trialCells,
     send: (message) => self.postMessage(message),
   });
   const receive = ({ chunks, slots, update }: RelayUpdate) => {
