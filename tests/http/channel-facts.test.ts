@@ -4,7 +4,7 @@ import { probeFormOf } from '../../server/providers/knowledge/probe-questions.ts
 import { choosyUpstream } from '../support/choosy-upstream.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { completion, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
@@ -127,6 +127,35 @@ test('an upstream that answers nothing is not judged, and what it says is cut an
   const { detail } = (failed as { params: { detail: string } }).params;
   expect(detail.length).toBeLessThanOrEqual(200);
   expect(detail).not.toContain('\u001b');
+  upstream.script(ok);
+});
+
+test('a probe stops where another question may cost more than was announced', async () => {
+  const channel = await gateway.channel(upstream.url, { models: 'm' });
+  const plan = (await call('channel.probe_plan', { id: channel })) as Report;
+  const asked = upstream.requests.length;
+  // Each answer reports a fifth of what all may cost, far more than a question should; the one in a stream reports nothing.
+  const tokens = Math.ceil(((plan.dollars ?? 0) * 500_000) / 5 / 2);
+  upstream.script((response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion(tokens, 0))),
+  );
+  const report = (await call('channel.probe', { id: channel })) as Report;
+  const calls = upstream.requests.length - asked;
+  expect([calls, report.lines.length]).toEqual([6, plan.calls]);
+  expect(report.spent).toBeLessThan((plan.dollars ?? 0) * 1.2);
+  const rest = report.lines.slice(calls);
+  expect(rest.every(({ upstream: found, differs, words }) => found === 'unclear' && !differs && words !== '')).toBe(true);
+  upstream.script(ok);
+});
+
+test('an answer that reports no usage is taken to cost the most that it may', async () => {
+  const channel = await gateway.channel(upstream.url, { models: 'm' });
+  upstream.script((response) => {
+    const { usage: _, ...answer } = completion(12, 2);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const report = (await call('channel.probe', { id: channel })) as Report;
+  expect(report.spent).toBeCloseTo(report.dollars ?? 0, 9);
   upstream.script(ok);
 });
 

@@ -40,13 +40,13 @@ export interface ProbeLine {
   readonly differs: boolean;
   /** What the channel's own rows can say of it; '' = nothing. */
   readonly member: string;
-  /** What the upstream said, cut and escaped; '' = it took it. */
+  /** What the upstream said, cut and escaped, or why it was not asked; '' = it took it. */
   readonly words: string;
 }
 
 export interface ProbeReport extends ProbePlan {
   readonly lines: readonly ProbeLine[];
-  /** What the answers say of their usage, at the site's own prices; null = the model has none. */
+  /** What the answers say of their usage, and the most where they say nothing, at the site's own prices; null = the model has none. */
   readonly spent: number | null;
 }
 
@@ -62,6 +62,7 @@ export interface UpstreamProbeDeps {
 /** Who thinks unasked needs room for it. */
 const [shortLimit, thoughtLimit] = [16, 256];
 const maxWords = 200;
+const unasked = 'not asked: the cost that was announced is reached';
 const refusals: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 501]);
 
 interface Subject {
@@ -102,15 +103,12 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     };
   };
 
-  /** At most: the dearest count of each prompt, and whole answers. */
-  const costOf = ({ model, questions, others, limit }: Subject): number | null => {
-    const prices = deps.prices(model);
+  const costOf = (subject: Subject): number | null => {
+    const prices = deps.prices(subject.model);
     if (prices === null) return null;
-    const quotas = questions.map(({ tokens = 0, answers = 1 }) =>
-      highestQuotaOf({ ...emptyUsage, input: plainTokens + tokens, output: limit * answers }, prices),
-    );
-    const plain = highestQuotaOf({ ...emptyUsage, input: plainTokens, output: limit }, prices);
-    return quotas.reduce((sum, quota) => sum + quota, plain * others.length) / prices.quotaPerUnit;
+    const { questions, others, limit } = subject;
+    const plain = mostOf(plainQuestion, limit, prices) * others.length;
+    return questions.reduce((sum, question) => sum + mostOf(question, limit, prices), plain) / prices.quotaPerUnit;
   };
 
   const planOf = (subject: Subject): ProbePlan => ({
@@ -188,15 +186,21 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
       const prices = deps.prices(subject.model);
       const rows = await deps.facts.list(id);
       const known = new Set(rows.filter((one) => one.model === upstreamModel).map(({ member }) => member));
+      const announced = prices === null ? 0 : (plan.dollars ?? 0) * prices.quotaPerUnit;
       let quota = 0;
-      const paid = ({ usage }: Answer) => {
-        if (usage !== null && prices !== null) quota += highestQuotaOf(usage, prices);
+      /** Asks as long as what it may cost fits into what was announced. */
+      const askWithin = async (channelId: number, of: ProtocolId, question: ProbeQuestion): Promise<Answer> => {
+        const most = prices === null ? 0 : mostOf(question, subject.limit, prices);
+        if (quota + most > announced + rounding) return { found: 'unclear', words: unasked, usage: null };
+        const answer = await ask(channelId, subject, of, question.members);
+        if (prices !== null && answer.found !== 'refused')
+          quota += answer.usage === null ? most : highestQuotaOf(answer.usage, prices);
+        return answer;
       };
       const lines = await untouched(subject, dialect, async (channelId) => {
         const found: ProbeLine[] = [];
         for (const question of questions) {
-          const answer = await ask(channelId, subject, dialect, question.members);
-          paid(answer);
+          const answer = await askWithin(channelId, dialect, question);
           if (question.id === 'plain' && answer.found !== 'taken')
             throw new AppError('check_failed', { detail: answer.words });
           found.push(lineOf(question, answer, rowsOf(subject, question, known)));
@@ -204,8 +208,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
         return found;
       });
       for (const other of others) {
-        const answer = await untouched(subject, other, (channelId) => ask(channelId, subject, other, {}));
-        paid(answer);
+        const answer = await untouched(subject, other, (channelId) => askWithin(channelId, other, plainQuestion));
         const { found: upstream, words } = answer;
         lines.push({ question: other, upstream, rows: 'taken', differs: upstream === 'refused', member: '', words });
       }
@@ -213,6 +216,14 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     },
   };
 }
+
+const plainQuestion: ProbeQuestion = { id: 'plain', members: {} };
+/** Of a sum of quotas that was divided and multiplied. */
+const rounding = 1e-6;
+
+/** Quota of the dearest count of its prompt, and of whole answers. */
+const mostOf = ({ tokens = 0, answers = 1 }: ProbeQuestion, limit: number, prices: Prices): number =>
+  highestQuotaOf({ ...emptyUsage, input: plainTokens + tokens, output: limit * answers }, prices);
 
 export type UpstreamProbeService = ReturnType<typeof createUpstreamProbe>;
 

@@ -59,15 +59,16 @@ function FactRow({ channelId, fact, onChanged }: { channelId: number; fact: Fact
   );
 }
 
-/** What the upstream answered, where it differs from what is known here. */
+/** What the upstream answered, where it differs from what is known here or where that stays open. */
 function ProbeResult({ report, onStore }: { report: Report; onStore: () => void }) {
   const { t } = useTranslation();
   const different = report.lines.filter(({ differs }) => differs);
+  const shown = report.lines.filter(({ differs, upstream }) => differs || upstream === 'unclear');
   return (
     <div role="status" className="grid gap-1 border-t border-line py-2 text-[12px] text-ink-2">
       <p>{t('channels.probeDone', { count: different.length, dollars: dollars(report.spent) })}</p>
       <ul>
-        {different.map(({ question, upstream, words }) => (
+        {shown.map(({ question, upstream, words }) => (
           <li key={question} className="break-words">
             {question}: {t(`channels.probeFound.${upstream}`)} {words}
           </li>
