@@ -144,7 +144,9 @@ test('a probe stops where another question may cost more than was announced', as
   expect([calls, report.lines.length]).toEqual([6, plan.calls]);
   expect(report.spent).toBeLessThan((plan.dollars ?? 0) * 1.2);
   const rest = report.lines.slice(calls);
-  expect(rest.every(({ upstream: found, differs, words }) => found === 'unclear' && !differs && words !== '')).toBe(true);
+  expect(rest.every(({ upstream: found, differs, words }) => found === 'unclear' && !differs && words !== '')).toBe(
+    true,
+  );
   upstream.script(ok);
 });
 

@@ -37,6 +37,7 @@ const exposed = (status = quiet) =>
         thread: 1,
         stats: {
           ...gateway.relay.stats(),
+          withoutMember: { tried: 3, answered: 2 },
           loop: { median: 0, p99: 3, max: 12 },
           channels: [{ id: 1, name: 'a "quoted"\\ name\nof two lines', condition: 'up' }],
         },
@@ -77,6 +78,10 @@ test('what monitors read is what was asked, what it used and what it cost', asyn
   expect(found.get('gateway_charged_dollars_total')).toEqual([{ value: String(charged / 500_000), labels }]);
   expect(found.get('gateway_upstream_calls_total')).toEqual([{ value: '3', labels }]);
   expect(found.get('gateway_refusals_total')).toEqual([{ value: '1', labels: { code: 'token_invalid', relay: '1' } }]);
+  expect(found.get('gateway_refused_member_attempts_total')).toEqual([
+    { value: '3', labels: { result: 'tried', relay: '1' } },
+    { value: '2', labels: { result: 'answered', relay: '1' } },
+  ]);
   expect(found.get('gateway_open_requests')).toEqual([{ value: '0', labels: { relay: '1' } }]);
   expect(found.get('gateway_channel_up')?.[0]?.labels?.channel).toBe('1');
   expect(found.get('gateway_storage_up')?.[0]?.value).toBe('1');

@@ -1,5 +1,6 @@
 /** An upstream that names a member which it does not take: one more attempt without it, what is remembered of that, and for whom. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createChannelFactsRepository } from '../../db/repositories/channel-facts.ts';
 import { LearntMembers, newTrialCells } from '../../server/relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../../server/relay/state/state.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -511,6 +512,46 @@ test('no more than 32 are remembered of a model at a channel, and what two users
   expect(kept).toHaveLength(32);
   expect(kept.map(({ member }) => member)).toContain('openai-chat:seed');
   expect(kept.map(({ member }) => member)).toContain('openai-chat:reasoning_effort=e39');
+});
+
+test('no more than 2,000 are remembered of a site: what one user alone met leaves, and what holds for all stays', async () => {
+  const { note, store, remove } = gateway.services.channelFacts;
+  const repository = createChannelFactsRepository(gateway.database);
+  const before = await repository.count();
+  const { removeOldest } = repository;
+  while (await removeOldest());
+  const held = await repository.count();
+  expect(held).toBeLessThan(before);
+  const row = (at: number, source: string) => ({
+    ...{ channel_id: channel, model: `site${at}`, member: 'openai-chat:seed', demand: 'absent', source, count: 1 },
+    ...{ users: '1', first_at: at, last_at: at, expires_at: 0 },
+  });
+  for (let at = held; at < 2000; at++) await repository.insert(row(at, at === held ? 'learnt' : 'hand'));
+  const models = async () => (await facts()).map(({ model }) => model);
+  await note({ channelId: channel, model: 'more', members: ['openai-chat:seed'], userId: 1 });
+  expect([await repository.count(), (await models()).includes(`site${held}`)]).toEqual([2000, false]);
+  expect(await models()).toContain('more');
+  // One of its own may be stored in the place of what one user met, and no further one.
+  await store(channel, 'hand', [{ model: 'own', member: 'openai-chat:seed' }]);
+  expect(await models()).not.toContain('more');
+  await note({ channelId: channel, model: 'late', members: ['openai-chat:seed'], userId: 1 });
+  expect(await models()).not.toContain('late');
+  await expect(store(channel, 'hand', [{ model: 'late', member: 'openai-chat:seed' }])).rejects.toMatchObject({
+    code: 'params_invalid',
+  });
+  expect(await repository.count()).toBe(2000);
+  for (const { model, member } of await facts()) await remove({ channel_id: channel, model, member });
+});
+
+test('further attempts are counted, and those that were answered', async () => {
+  const counted = () => gateway.relay.stats().withoutMember;
+  const { tried, answered } = counted();
+  refuses = refusing('seed');
+  await calls(() => chat(one, { seed: 1 }));
+  expect(counted()).toEqual({ tried: tried + 1, answered: answered + 1 });
+  refuses = (body) => unsupported(body.top_p === undefined ? 'messages' : 'top_p');
+  await calls(() => chat(one, { top_p: 0.5 }));
+  expect(counted()).toEqual({ tried: tried + 2, answered: answered + 1 });
 });
 
 test('a member that may not be left out is not noted, stored or obeyed', async () => {

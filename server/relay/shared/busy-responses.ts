@@ -30,7 +30,12 @@ const idMark = '<request id>';
 const maxForms = 300;
 
 function formOf(request: Request, path: string, language: Language, error: AppError): Form {
-  const refusal = { clientError: clientError(error, idMark), retryAfter: retryAfterOf(error), language, showsBudgets: false };
+  const refusal = {
+    clientError: clientError(error, idMark),
+    retryAfter: retryAfterOf(error),
+    language,
+    showsBudgets: false,
+  };
   const { text, ...init } = refusalOf(request, path, refusal);
   const { headers } = sealed(new Response(null, init));
   return { text: text.split(idMark), status: init.status, headers, isNamed: headers.has(idHeader) };
