@@ -32,7 +32,7 @@ export const clauses = (): Clause[] =>
     .sort()
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n').map(clauseOf));
 
-/** `-` = nothing that could be tried, `?` = unproven, `! why` = deviates, else proofs. */
+/** `-` = nothing that could be tried, `?` = unproven, `! why` = deviates, with proofs of what is there instead, else proofs. */
 function clauseOf(line: string): Clause {
   const [id = '', mark = '', text = ''] = line.split('\t');
   const of = (status: Clause['status'], proofs: readonly string[] = [], reason = ''): Clause => ({
@@ -40,8 +40,9 @@ function clauseOf(line: string): Clause {
   });
   if (mark === '-') return of('nothing');
   if (mark === '?' || mark === '') return of('unproven');
-  if (mark.startsWith('!')) return of('deviating', [], mark.slice(1).trim());
-  return of('proven', mark.split(' ; '));
+  const parts = mark.split(' ; ');
+  if (mark.startsWith('!')) return of('deviating', parts.slice(1), parts[0]?.slice(1).trim());
+  return of('proven', parts);
 }
 
 /** Sentences, list items and table rows of a document, each under its number. */

@@ -104,6 +104,23 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(await logFirst(9999)).toMatch(/text-warning[^>]*>10\.00/);
     expect(await logFirst(10_001)).toMatch(/text-danger[^>]*>10\.0/);
   },
+  '002.4.21': async () => {
+    const { drawingAction } = await import('../../web/features/tasks/drawings-page.tsx');
+    const words = {
+      ...{ IMAGINE: '绘图', UPSCALE: '放大', VARIATION: '变换', HIGH_VARIATION: '强变换', LOW_VARIATION: '弱变换' },
+      ...{ PAN: '平移', DESCRIBE: '图生文', BLEND: '图混合', UPLOAD: '上传文件', SHORTEN: '缩词', REROLL: '重绘' },
+      ...{
+        INPAINT: '局部重绘-提交',
+        ZOOM: '变焦',
+        CUSTOM_ZOOM: '自定义变焦-提交',
+        MODAL: '窗口处理',
+        SWAP_FACE: '换脸',
+      },
+      DANCE: '未知',
+    };
+    const shown = Object.keys(words).map((action) => [action, drawingAction(i18next.t, action)]);
+    expect(shown).toEqual(Object.entries(words));
+  },
   '002.4.24': async () => {
     const shown = ['NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'MODAL'].map(work);
     expect(await Promise.all(shown)).toEqual(['未启动', '队列中', '执行中', '成功', '失败', '窗口等待']);

@@ -135,3 +135,45 @@ test('a search finds options of every tab, and a new word starts over', async ()
   await page.type('搜索所有配置项', 'no such option');
   await page.until(() => expect(page.text()).toContain('没有符合条件的配置项'));
 });
+
+test('the address of an OIDC provider fills the three endpoints', async () => {
+  const stored = new Map(details.map((one) => [one.key as string, one]));
+  const endpoints = {
+    authorization_endpoint: 'https://id.example/authorize',
+    token_endpoint: 'https://id.example/token',
+    user_info_endpoint: 'https://id.example/me',
+  };
+  const { SettingsPage } = await import('../../web/features/settings/settings-page.tsx');
+  const page = await mounted(() => <SettingsPage />, {
+    path: '/setting?tab=system',
+    user: reader(100),
+    answers: {
+      'option.details': () => [...stored.values()],
+      'option.oidc_discovery': endpoints,
+      'option.set': ({ key, value }: Record<string, unknown>) => {
+        const before = stored.get(String(key));
+        if (before !== undefined) stored.set(String(key), { ...before, value: String(value), is_set: true });
+        return null;
+      },
+    },
+  });
+  await page.press(i18next.t('settings.setUpNamed', { name: 'OIDC' }));
+  const wellKnown = 'https://id.example/.well-known/openid-configuration';
+  await page.type(i18next.t('settings.oidc'), wellKnown);
+  await page.press(i18next.t('settings.oidcRead'));
+  const fields = () => [...document.querySelectorAll('input')].map(({ value }) => value);
+  await page.until(() => expect(fields()).toEqual(expect.arrayContaining(Object.values(endpoints))));
+  expect(page.calls).toContainEqual(['option.oidc_discovery', { url: wellKnown }]);
+  expect(stored.get('oidc.well_known')?.value).toBe(wellKnown);
+});
+
+test('a newer release is shown with its notes as Markdown', async () => {
+  const { SystemInfo } = await import('../../web/features/settings/extras/system-info.tsx');
+  const update = { current: '0.1.0', latest: '9.9.9', newer: true, notes: 'Changed:\n\n- one *thing*' };
+  const answers = { status: { version: '0.1.0', start_time: 1 }, 'update.check': update };
+  const page = await mounted(() => <SystemInfo />, { path: '/setting?tab=other', user: reader(100), answers });
+  await page.press(i18next.t('settings.checkUpdate'));
+  const notes = () => document.querySelector('iframe')?.getAttribute('srcdoc') ?? '';
+  await page.until(() => expect(notes()).toMatch(/<li>one <em>thing<\/em><\/li>/));
+  expect(page.text()).toContain('9.9.9');
+});

@@ -1,3 +1,4 @@
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
@@ -37,14 +38,16 @@ const hourSeconds = 3600;
 const minuteSeconds = 60;
 const codes: readonly number[] = [0, 1, 21, 22];
 
+/** What an action of a drawing is called. */
+export function drawingAction(t: TFunction, name: string): string {
+  const known = actions.find((one) => one === name);
+  return known === undefined ? t('tasks.unknown') : t(`tasks.a_${known}`);
+}
+
 export function DrawingsPage() {
   const { t } = useTranslation();
   const status = useStatus().data;
   const wide = useWide();
-  const actionOf = (name: string): string => {
-    const known = actions.find((one) => one === name);
-    return known === undefined ? t('tasks.unknown') : t(`tasks.a_${known}`);
-  };
   // Twelve facts of a drawing in seven columns: what belongs together stands in one.
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
@@ -70,7 +73,9 @@ export function DrawingsPage() {
       id: 'action',
       header: `${t('tasks.type')} / ${t('tasks.drawingId')}`,
       from: 1024,
-      cell: (row) => <TwoLines below={<span className="font-mono">{row.mj_id}</span>}>{actionOf(row.action)}</TwoLines>,
+      cell: (row) => (
+        <TwoLines below={<span className="font-mono">{row.mj_id}</span>}>{drawingAction(t, row.action)}</TwoLines>
+      ),
     },
     {
       id: 'status',
