@@ -15,10 +15,11 @@ export interface LedgerStore {
   /** What the tables know of a journal. */
   journal(): JournalMark;
   /**
-   * `each`: a commit is durable when it returns, and waits long for other writers. `later`: it may be lost with the power,
-   * together with its mark of the journal, until one of the first kind comes.
+   * `each`: a commit is durable when it returns. `later`: it may be lost with the power, together with its mark of the
+   * journal, until one of the first kind comes.
+   * @param busyMs for so long it waits for other writers.
    */
-  commits(durable: 'each' | 'later'): void;
+  commits(durable: 'each' | 'later', busyMs: number): void;
   /** A write or a sync failed: what had been committed without a sync may be lost, although a later sync succeeds. */
   isLoss(error: unknown): boolean;
   /** Another connection is writing. */

@@ -59,9 +59,9 @@ export async function playRecoveries(seed: number, cuts: number, folder: string)
     let isEach = true;
     const store: LedgerStore = {
       ...plain,
-      commits(durable) {
+      commits(durable, busyMs) {
         isEach = durable === 'each';
-        plain.commits(durable);
+        plain.commits(durable, busyMs);
       },
       apply(commands, journaled) {
         const outcome = plain.apply(commands, journaled);

@@ -229,6 +229,59 @@ test('another connection that writes holds nobody up, and is reported after ten 
   expect(postings()).toEqual(['a', 'b', 'c']);
 });
 
+test('while another connection writes, a full journal and a look at storage wait for it a moment at a time, and report it; then all is well', async () => {
+  let busyMs = Number.NaN;
+  let isLocked = false;
+  const waits: number[] = [];
+  const whileFree = <T>(work: () => T): T => {
+    if (!isLocked) return work();
+    waits.push(busyMs);
+    throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+  };
+  const { books, execute, time, health, engine, postings } = await opened({
+    bytes: 4096,
+    change: (store) => ({
+      ...store,
+      commits(durable, ms) {
+        busyMs = ms;
+        store.commits(durable, ms);
+      },
+      apply: (commands, journaled) => whileFree(() => store.apply(commands, journaled)),
+      probe: () => whileFree(store.probe),
+    }),
+  });
+  expect(await execute(settle('first', 1, 1))).toEqual(done);
+  isLocked = true;
+  const answered: string[] = ['first'];
+  const refs = Array.from({ length: 40 }, (_, at) => `r${at}`);
+  for (const ref of refs) {
+    void execute(settle(ref, 1, 1)).then(() => answered.push(ref));
+    await turn();
+    await turn();
+  }
+  await time.advance(5000);
+  expect(answered.length).toBeGreaterThan(5);
+  expect(answered.length).toBeLessThan(refs.length);
+  expect(health).toEqual([{ ok: false, reason: 'database is locked' }]);
+  expect(Math.max(...waits)).toBe(250);
+  expect(books.raw.pragma('busy_timeout', { simple: true })).toBe(busyMs);
+  isLocked = false;
+  await time.advance(2000);
+  expect(engine.health()).toEqual({ ok: true });
+  expect(answered.toSorted()).toEqual(['first', ...refs].toSorted());
+  // Other work waits as long as it always did, and the looks that follow its refusal do not.
+  isLocked = true;
+  waits.length = 0;
+  const refused = execute(grant('later', 1, 5));
+  await time.advance(3000);
+  expect(await refused).toMatchObject({ code: 'storage_unavailable' });
+  expect(waits[0]).toBe(10_000);
+  expect(Math.max(...waits.slice(1))).toBe(250);
+  isLocked = false;
+  await time.advance(2000);
+  expect(postings().toSorted()).toEqual(answered.toSorted());
+});
+
 test('a full journal is emptied into the tables, and used again from its beginning', async () => {
   const { books, execute, postings, journaled, store } = await opened({ bytes: 4096 });
   for (let at = 0; at < 40; at++) expect(await execute(settle(`r${at}`, 1, 1))).toEqual(done);

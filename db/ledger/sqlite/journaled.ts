@@ -9,6 +9,7 @@ import type { LedgerStore, Outcome } from '../../../server/billing/ports.ts';
 import { reasonText } from '../../../server/contract/storage-reasons.ts';
 import type { Timer, Timers } from '../../../server/contract/timers.ts';
 import { type Journal, JournalFull, linesOf } from '../../journal/journal.ts';
+import { busyTimeoutMs } from '../../open.ts';
 
 export interface JournaledDeps {
   readonly store: LedgerStore;
@@ -38,6 +39,10 @@ const sliceCommands = 128;
 const betweenFlushesMs = 20;
 const firstRetryMs = 10;
 const maxRetryMs = 1000;
+/** For so long a batch waits for another connection that writes: requests wait for a sync of the journal behind it. */
+const batchBusyMs = 10;
+/** The same where nothing is acknowledged before it is written, so that this thread can report why. */
+const fullBusyMs = 250;
 /** Another connection may write for as long before anybody is alarmed. */
 const longestBusyMs = 10_000;
 
@@ -104,6 +109,7 @@ export class JournaledStore {
     const journal = this.#journal;
     if (journal === null) {
       if (commands.some(isJournaled)) this.#wanted();
+      this.#commits('each', busyTimeoutMs);
       return this.#store.apply(commands);
     }
     const kept = commands.filter(isJournaled);
@@ -119,7 +125,7 @@ export class JournaledStore {
 
   /** Durable in both places. @throws the disk's or the driver's error */
   probe(): void {
-    this.#commits('each');
+    this.#commits('each', fullBusyMs);
     this.#restoreTrust();
     this.#onTables(() => this.#store.probe());
     if (this.#journal !== null) this.#append(this.#journal, '', 0);
@@ -157,8 +163,8 @@ export class JournaledStore {
   }
 
   /** All of it is in the tables, and durable there. @throws NotWritten */
-  flushNow(): void {
-    this.#commits('each');
+  flushNow(busyMs = busyTimeoutMs): void {
+    this.#commits('each', busyMs);
     while (this.#waiting.length > 0) this.#applySlice();
   }
 
@@ -170,8 +176,7 @@ export class JournaledStore {
     this.#journal = null;
     if (journal === null) return true;
     try {
-      this.flushNow();
-      this.#settle();
+      this.#settle(busyTimeoutMs);
       journal.settled();
       return true;
     } catch {
@@ -182,9 +187,9 @@ export class JournaledStore {
     }
   }
 
-  #commits(durable: 'each' | 'later'): void {
+  #commits(durable: 'each' | 'later', busyMs: number): void {
     this.#isEach = durable === 'each';
-    this.#store.commits(durable);
+    this.#store.commits(durable, busyMs);
   }
 
   /** Another end of a request that waits: only the tables say what it means. */
@@ -203,7 +208,8 @@ export class JournaledStore {
   #direct(journal: Journal, commands: readonly LedgerCommand[]): Outcome {
     // A journal that fails has to be written again before anything else is.
     if (this.#isBroken) this.#append(journal, '', 0);
-    this.flushNow();
+    // Ends of requests are tried again; other work is refused.
+    this.flushNow(commands.every(mayWait) ? fullBusyMs : busyTimeoutMs);
     this.#restoreTrust();
     return this.#onTables(() => this.#store.apply(commands));
   }
@@ -215,7 +221,7 @@ export class JournaledStore {
         journal.append(text, count, this.#durable);
       } catch (error) {
         if (!(error instanceof JournalFull)) throw error;
-        this.#settle();
+        this.#settle(fullBusyMs);
         journal.append(text, count, this.#durable);
       }
       this.#isBroken = false;
@@ -225,8 +231,8 @@ export class JournaledStore {
   }
 
   /** What is in the tables is durable there, so that a file of the journal can be written over. @throws NotWritten; the driver's error */
-  #settle(): void {
-    this.flushNow();
+  #settle(busyMs: number): void {
+    this.flushNow(busyMs);
     this.#restoreTrust();
     if (this.#durable === this.#applied) return;
     this.#onTables(() => this.#store.apply([], this.#applied));
@@ -284,7 +290,7 @@ export class JournaledStore {
       return;
     }
     try {
-      this.#commits('later');
+      this.#commits('later', batchBusyMs);
       this.#applySlice();
     } catch (error) {
       this.#failed(error, first);

@@ -25,9 +25,6 @@ import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
 import { createLedgerReads } from './state.ts';
 import { createLedgerTotals, type LedgerTotals } from './sum.ts';
 
-/** Whoever waits for a sync shall not wait for another connection's transaction too. Milliseconds. */
-const shortBusyMs = 10;
-
 /** Accounts that pay for a user: their postings go with a settlement. */
 const pairedKinds = ['overrun', 'house'] as const;
 
@@ -54,7 +51,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const writeJournal = raw.prepare(
     'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
   );
-  let isDurable = true;
+  let durable: 'each' | 'later' = 'each';
+  let busyMs = busyTimeoutMs;
   const readLast = raw.prepare<{ n: number }>('SELECT coalesce(max(id), 0) AS n FROM postings');
   const oldHolds = raw.prepare<StoredHold>(
     'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
@@ -163,10 +161,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   return {
     apply(commands, journaled = 0) {
       const outcome = applyTogether(commands, journaled);
-      for (const command of commands) {
-        if (command.type === 'hold') openHolds.add(command.ref);
-        else if (command.type !== 'note') openHolds.delete(command.ref);
-      }
+      for (const { type, ref } of commands) if (type !== 'hold' && type !== 'note') openHolds.delete(ref);
       return outcome;
     },
     journal() {
@@ -176,11 +171,11 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       if (isNew) writeJournal.run('journal_id', id);
       return { id, isNew, applied: Number(rows.get('journal_applied') ?? 0) };
     },
-    commits(durable) {
-      if (isDurable === (durable === 'each')) return;
-      isDurable = durable === 'each';
-      raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
-      raw.pragma(`busy_timeout = ${isDurable ? busyTimeoutMs : shortBusyMs}`);
+    commits(wanted, ms) {
+      if (durable !== wanted) raw.pragma(`synchronous = ${wanted === 'each' ? 'FULL' : 'NORMAL'}`);
+      if (busyMs !== ms) raw.pragma(`busy_timeout = ${ms}`);
+      durable = wanted;
+      busyMs = ms;
     },
     isBusy: (error) => /^SQLITE_BUSY/.test(codeOf(error)),
     isLoss: (error) => /^SQLITE_IOERR/.test(codeOf(error)),
