@@ -8,15 +8,25 @@ const root = resolve(import.meta.dirname, '..');
 /** Presses every control of every page: forty seconds of processor time. */
 export const pressTests = 'tests/web/presses';
 
-/** Tests that start programs or a browser, or take as long; steps of their own. */
-export const longTests: readonly string[] = [
-  `${pressTests}/**`,
-  'tests/binary/**',
-  'tests/browser/**',
-  'tests/postgres/**',
-  'tests/programs/**',
-  'tests/storage/**',
-];
+/** Tests that start programs or a browser, or take as long, and the step of `launch.mjs` that runs them. */
+const stepOf: Readonly<Record<string, string>> = {
+  [pressTests]: 'test-browser',
+  'tests/binary': 'test-binary',
+  'tests/browser': 'test-browser',
+  'tests/postgres': 'test-postgres',
+  'tests/programs': 'test-binary',
+  'tests/storage': 'test-binary',
+};
+
+export const longTests: readonly string[] = Object.keys(stepOf).map((folder) => `${folder}/**`);
+
+/** @returns one line for each path that `test` does not run, which names the step that does. */
+export const leftOut = (paths: readonly string[]): string[] =>
+  paths.flatMap((path) => {
+    const named = relative(root, resolve(root, path));
+    const folder = Object.keys(stepOf).find((one) => named === one || named.startsWith(`${one}/`));
+    return folder === undefined ? [] : [`not run here: ${path} (node scripts/launch.mjs ${stepOf[folder]} ${path})`];
+  });
 
 export interface Checks {
   readonly tests: readonly string[];
