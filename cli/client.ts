@@ -29,7 +29,7 @@ export interface ClientOptions {
   /** Called with why what nodes that are gone have left could not be ended. */
   readonly notCollected?: (error: unknown) => void;
   /** Called with what was odd about the ledger's journal. */
-  readonly journal?: (line: Readonly<Record<Language, string>>) => void;
+  readonly onJournal?: (notice: Readonly<Record<Language, string>>) => void;
   /** Called for every HTTP call. */
   readonly trace?: (text: string) => void;
 }
@@ -71,12 +71,12 @@ export async function folderFree(dataDir: string): Promise<void> {
 
 async function openFolder(options: ClientOptions): Promise<Client> {
   const { openDirect } = await import('../server/app/in-process.ts');
-  const { language, migrating, notCollected, journal } = options;
+  const { language, migrating, notCollected, onJournal } = options;
   const direct = await openDirect(options.dataDir, options.env, {
     language,
     onMigration: migrating,
     onNotCollected: notCollected,
-    onJournal: journal,
+    onJournal,
   });
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }

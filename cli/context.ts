@@ -58,6 +58,8 @@ export interface Context {
   say(zh: string, en: string): string;
   /** Says why what nodes that are gone have left could not be ended. */
   notCollected(error: unknown): void;
+  /** Says what was odd about the ledger's journal. */
+  onJournal(notice: Readonly<Record<Language, string>>): void;
   /** @returns the whole of standard input without its last line end. @throws AppError input_needed after 30 s of silence. */
   readSecret(flag: string): Promise<string>;
   /** A secret given by `--<name>-stdin`, `--<name>-file` or the environment; undefined when none was. @throws AppError usage for an empty one. */
@@ -140,6 +142,8 @@ export function createContext(
     );
   };
 
+  const onJournal: Context['onJournal'] = ({ zh, en }) => output.note(say(zh, en));
+
   return {
     flags,
     env,
@@ -151,6 +155,7 @@ export function createContext(
     screens: interactive && streams.outIsTty && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
     say,
     notCollected,
+    onJournal,
     client() {
       const options = async (): Promise<ClientOptions> => ({
         dataDir,
@@ -161,7 +166,7 @@ export function createContext(
         timeoutMs: secondsOf(flags.timeout) * 1000,
         migrating: new MigrationLines(say, output.note).report,
         notCollected,
-        journal: ({ zh, en }) => output.note(say(zh, en)),
+        onJournal,
         ...(flags.debug === true || flags.verbose === true ? { trace: output.note } : {}),
       });
       client ??= options().then(openClient);

@@ -26,6 +26,9 @@ export interface Replayed {
   readonly aside: readonly string[];
 }
 
+/** For the operator. */
+export type JournalNotice = Readonly<Record<Language, string>>;
+
 export interface OpenedJournal {
   readonly replayed: Replayed;
   /** Everything in it is in the tables, and durable there; null = there is no journal yet. */
@@ -88,8 +91,8 @@ function moveAside(path: string): string {
 }
 
 /** One line each for the operator; empty = all was well. */
-export function replayNotices({ isTorn, missing, aside, rejected, kept }: Replayed): Record<Language, string>[] {
-  const lines: Record<Language, string>[] = [];
+export function replayNotices({ isTorn, missing, aside, rejected, kept }: Replayed): JournalNotice[] {
+  const lines: JournalNotice[] = [];
   if (isTorn)
     lines.push({
       zh: '账本日志的末尾不完整：断电时正在写入且尚未确认，或最后确认的账目已损坏并丢失',
@@ -130,13 +133,13 @@ function close(journal: Journal): void {
   }
 }
 
-/** The same for whoever writes no journal. @param database migrated. */
-export function settleJournal(database: SqliteDatabase): Replayed {
+/** The same for a process that writes no journal. @param database migrated. @param report called with what was odd about it. */
+export function settleJournal(database: SqliteDatabase, report: (notice: JournalNotice) => void): void {
   const file = database.raw.name;
-  if (!journalFiles(file).some(existsSync)) return nothingReplayed;
+  if (!journalFiles(file).some(existsSync)) return;
   const { replayed, journal } = openJournal(file, createLedgerStore(database.raw));
   journal?.close();
-  return replayed;
+  for (const notice of replayNotices(replayed)) report(notice);
 }
 
 /** @param files just made. */
@@ -149,8 +152,7 @@ export function newJournal(files: readonly [JournalFile, JournalFile], store: Le
 }
 
 function replay(database: string, store: LedgerStore, { commands, first, isTorn, missing }: FoundCommands): Replayed {
-  // Beside the database, as what is owed when a process ends.
-  const path = join(dirname(database), `gateway.owed-journal-${first}-${Date.now()}.jsonl.refused`);
+  const path = rejectedFile(database);
   const rejected: string[] = [];
   let settled = 0;
   const reject = (command: LedgerCommand, reason: string) => {
@@ -185,6 +187,9 @@ function replay(database: string, store: LedgerStore, { commands, first, isTorn,
   return { settled, rejected, kept: rejected.length === 0 ? '' : path, isTorn, missing, aside: [] };
 }
 
+/** Beside the database, as what is owed when a process ends; nothing reads it again. */
+const rejectedFile = (database: string): string => join(dirname(database), 'gateway.owed-journal.jsonl.refused');
+
 /** Durable when it returns. */
 function keepLines(path: string, commands: readonly LedgerCommand[]): void {
   const descriptor = openSync(path, 'a', 0o600);
@@ -196,6 +201,21 @@ function keepLines(path: string, commands: readonly LedgerCommand[]): void {
     closeSync(descriptor);
   }
   syncFolder(dirname(path));
+}
+
+/**
+ * What the tables turned down after it was acknowledged, for the operator to look at.
+ * @returns the path of the file that it is added to; '' = its disk does not take it.
+ */
+export function keepRejected(database: string, command: LedgerCommand): string {
+  const path = rejectedFile(database);
+  try {
+    keepLines(path, [command]);
+    return path;
+  } catch {
+    // reason: the disk alone. The command is acknowledged and its batch is committed: the log names it.
+    return '';
+  }
 }
 
 /** All of them under the name, or none: the next start settles what such a file says, and has to understand each line. */

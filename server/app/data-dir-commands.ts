@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { type BackupHeader, readHeader } from '../../db/backup-file.ts';
 import { schemaOf } from '../../db/database-file.ts';
 import type { EncryptedSample } from '../../db/encrypted-columns.ts';
+import type { JournalNotice } from '../../db/journal/replay.ts';
 import { migrate } from '../../db/migrate.ts';
 import { namesIn } from '../../db/names.ts';
 import { type Database, openDatabase, type SqliteDatabase } from '../../db/open.ts';
@@ -42,6 +43,7 @@ export async function restore(
   dataDir: string,
   stamp: string,
   env: Environment,
+  onJournal: (notice: JournalNotice) => void = () => undefined,
 ): Promise<Omit<Restored, 'sample'> & { readonly keyFailure: AppError | null }> {
   const files = ensureDataDir(dataDir, env);
   const release = acquireLock(files);
@@ -50,7 +52,7 @@ export async function restore(
     const place = databasePlace(files, env);
     const { sample, ...restored } =
       place.engine === 'sqlite'
-        ? await restoreBackup(file, files.database, stamp, nativeBinding)
+        ? await restoreBackup(file, files.database, stamp, nativeBinding, onJournal)
         : await restoreToServer({ file, dir: files.dir, server: place, nativeBinding });
     // What came after the backup was left behind on purpose.
     rmSync(progressFile(files.database), { force: true });

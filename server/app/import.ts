@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { openSqliteSource } from '../../db/import-source.ts';
-import { settleJournal } from '../../db/journal/replay.ts';
+import { type JournalNotice, settleJournal } from '../../db/journal/replay.ts';
 import { migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
 import { placeName } from '../../db/place.ts';
@@ -44,6 +44,8 @@ export interface ImportOrder {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Called with why what nodes that are gone have left could not be ended. */
   readonly notCollected: (error: unknown) => void;
+  /** Called with what was odd about the ledger's journal. */
+  readonly onJournal: (notice: JournalNotice) => void;
 }
 
 /** An order, and what its work is done with. */
@@ -64,7 +66,7 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
   try {
     await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     if (place.engine === 'sqlite') {
-      await migrated(files.database, nativeBinding);
+      await migrated(files.database, nativeBinding, order.onJournal);
       const vault = createVault(loadMasterKey(files.secretKey, env));
       return await importToFile({ ...order, files, nativeBinding, vault }, files.database);
     }
@@ -83,10 +85,14 @@ export async function importSite(order: ImportOrder): Promise<ImportReport> {
   }
 }
 
-async function migrated(file: string, nativeBinding: string | undefined): Promise<void> {
+async function migrated(
+  file: string,
+  nativeBinding: string | undefined,
+  onJournal: ImportOrder['onJournal'],
+): Promise<void> {
   const database = openDatabase(file, { nativeBinding });
   await migrate(database);
-  settleJournal(database);
+  settleJournal(database, onJournal);
   await database.close();
 }
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { takeCleanEnd, writeCleanEnd } from '../../db/clean-end.ts';
 import { encryptedSample } from '../../db/encrypted-columns.ts';
-import { replayNotices, settleJournal } from '../../db/journal/replay.ts';
+import { type JournalNotice, settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
@@ -109,7 +109,7 @@ export interface DirectReader {
   /** Called with the progress when the folder is upgraded. */
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
   /** Called with what was odd about the ledger's journal. */
-  readonly onJournal?: ((line: Readonly<Record<Language, string>>) => void) | undefined;
+  readonly onJournal?: ((notice: JournalNotice) => void) | undefined;
   /** Called with why what nodes that are gone have left could not be ended. */
   readonly onNotCollected?: ((error: unknown) => void) | undefined;
 }
@@ -119,14 +119,14 @@ const noop = () => undefined;
 async function openFileParts(
   files: DataDirFiles,
   env: Environment,
-  { onMigration: report, onJournal }: DirectReader,
+  { onMigration: report, onJournal = noop }: DirectReader,
 ): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);
   const wasClean = takeCleanEnd(files.database);
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database, { version, report });
   const vault = vaultFor(files.secretKey, env, encryptedSample(database));
-  for (const line of replayNotices(settleJournal(database))) onJournal?.(line);
+  settleJournal(database, onJournal);
   if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(database.raw), files.pending);
   const ledger = createDirectLedger(database);
   return {
@@ -208,7 +208,7 @@ export async function openDirect(dataDir: string, env: Environment, reader: Dire
     return await openWriting(dataDir, env, reader);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'data_dir_unreadable') throw error;
-    const reading = openReading(dataDirFiles(dataDir), embeddedAddon);
+    const reading = openReading(dataDirFiles(dataDir), embeddedAddon, reader.onJournal ?? noop);
     if (reading === null) throw error;
     const { database, close } = reading;
     try {

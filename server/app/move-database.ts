@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../db/database-file.ts';
-import { settleJournal } from '../../db/journal/replay.ts';
+import { type JournalNotice, settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { migrate } from '../../db/migrate.ts';
 import { withInterruptNote } from '../../db/move/interrupted.ts';
@@ -31,6 +31,8 @@ export interface SiteMove {
   readonly env?: Environment | undefined;
   readonly progress?: ((progress: MoveProgress) => void) | undefined;
   readonly batch?: number | undefined;
+  /** Called with what was odd about the ledger's journal. */
+  readonly onJournal?: ((notice: JournalNotice) => void) | undefined;
 }
 
 /** @param back from the server into the data directory. @throws AppError database_address */
@@ -53,7 +55,7 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
     const source = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, embeddedAddon) });
     try {
       await migrate(source);
-      settleJournal(source);
+      settleJournal(source, order.onJournal ?? (() => undefined));
       // Settlements that are still pending are written to the ledger before it is moved.
       if (pendingFiles(files.pending).length > 0) settlePending(createLedgerStore(source.raw), files.pending);
       const target = await openTarget(order.server);

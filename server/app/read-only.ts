@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../../db/database-file.ts';
 import { journalEndings } from '../../db/journal/files.ts';
-import { holdsMore, settleJournal } from '../../db/journal/replay.ts';
+import { holdsMore, type JournalNotice, settleJournal } from '../../db/journal/replay.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
 import type { EmbeddedAddon } from '../embedded/embedded-addon.ts';
@@ -16,8 +16,12 @@ export interface Reading {
   close(): Promise<void>;
 }
 
-/** @returns null where there is no database of this program's schema. */
-export function openReading(files: DataDirFiles, addon: EmbeddedAddon | null): Reading | null {
+/** @param onJournal called with what was odd about the ledger's journal. @returns null where there is no database of this program's schema. */
+export function openReading(
+  files: DataDirFiles,
+  addon: EmbeddedAddon | null,
+  onJournal: (notice: JournalNotice) => void,
+): Reading | null {
   if (!existsSync(files.database)) return null;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-reading-'));
   const clean = () => rmSync(folder, { recursive: true, force: true });
@@ -28,7 +32,7 @@ export function openReading(files: DataDirFiles, addon: EmbeddedAddon | null): R
     const here = isWhole ? openHere(files.database, nativeBinding) : null;
     const database = here ?? openCopy(files.database, folder, nativeBinding);
     const current = schemaOf(database) === newestSqlite;
-    if (current && !isWhole) settleJournal(database);
+    if (current && !isWhole) settleJournal(database, onJournal);
     const close = async () => {
       await database.close();
       clean();

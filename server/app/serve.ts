@@ -106,11 +106,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const ledgerThread = await startLedger({
       ...{ files, nativeBinding, follows: before !== null, node },
       onMigration: options.onMigration,
+      print: options.print,
     });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.print(missingPostings(missing));
-    for (const line of ledgerThread.notices) options.print(line);
     ledger.onRejected((ref, reason) => options.print(`settlement of ${ref} was turned down: ${reason}`));
     ledger.onBalance(balances.money.accounts.credit);
     const state = createRelayState(balances.money.accounts, Date.now);

@@ -55,7 +55,7 @@ self.onmessage = ({ data }) => {
         else if (message.kind === 'leaving') ledger.stopping();
         else if (message.kind === 'close') void ledger.close().then(() => self.postMessage({ kind: 'closed' }));
       };
-      self.postMessage({ kind: 'ready', ...ledger.report, missing: null, notices: [] });
+      self.postMessage({ kind: 'ready', ...ledger.report, missing: null });
     })
     .catch((error: unknown) => {
       self.postMessage({

@@ -70,7 +70,7 @@ export const restore: CommandRun = async (context, _flags, input) => {
   await context.confirm(question);
   await folderFree(context.dataDir);
   const { kept, keyFailure } = await context.during(
-    restoreOver(file, context.dataDir, stampOf(Date.now()), context.env),
+    restoreOver(file, context.dataDir, stampOf(Date.now()), context.env, context.onJournal),
   );
   context.output.object(
     { result: 'updated', ...header, kept, key: keyFailure?.code ?? 'ok' },

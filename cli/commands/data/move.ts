@@ -19,6 +19,7 @@ export const move: CommandRun = async (context, flags, input) => {
       dataDir: context.dataDir,
       env: context.env,
       server,
+      onJournal: context.onJournal,
       progress: ({ step, table, rows, of }) => {
         const percent = of === 0 ? 100 : Math.floor((rows / of) * 100);
         const line = `${step === 'copied' ? context.say('复制', 'copied') : context.say('核对', 'compared')} ${table} ${percent}%`;

@@ -41,7 +41,8 @@ export const importFrom =
     await folderFree(dataDir);
     const run = (dryRun: boolean) =>
       importSite({
-        ...{ from, file, dataDir, dryRun, env, only, language, notCollected: context.notCollected },
+        ...{ from, file, dataDir, dryRun, env, only, language },
+        ...{ notCollected: context.notCollected, onJournal: context.onJournal },
         keepPrices: flags.newPrices !== true,
       });
     const dryRun = flags.dryRun === true;

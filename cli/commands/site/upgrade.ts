@@ -137,6 +137,6 @@ function copyFor({ dataDir, env }: Context, { schema, newest }: ProgramInfo): Ba
 async function restoreData(context: Context, copy: BackupFile): Promise<string> {
   await folderFree(context.dataDir);
   const stamp = new Date().toISOString().replace(/[:.]/g, '-');
-  const { kept } = await context.during(restore(copy.file, context.dataDir, stamp, context.env));
+  const { kept } = await context.during(restore(copy.file, context.dataDir, stamp, context.env, context.onJournal));
   return kept;
 }

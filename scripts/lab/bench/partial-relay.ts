@@ -47,7 +47,7 @@ class FreeReservation extends Reservation {
 
 const [level = '1', port = '0', dataDir = ''] = process.argv.slice(2);
 const files = dataDirFiles(dataDir);
-const reading = openReading(files, embeddedAddon);
+const reading = openReading(files, embeddedAddon, ({ en }) => console.error(en));
 const sample = reading === null ? null : encryptedSample(reading.database);
 if (reading === null || sample === null) throw new Error(`no gateway at ${dataDir}`);
 const vault = vaultFor(files.secretKey, process.env, sample);

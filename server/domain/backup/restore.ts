@@ -9,6 +9,7 @@ import {
   appliedIn,
   forgetJournal,
   holdsMore,
+  type JournalNotice,
   owe,
   owedByJournal,
   packedIn,
@@ -52,17 +53,21 @@ async function opened(file: string, fresh: string, nativeBinding: string | undef
 
 const withLog = ['', '-wal', '-shm'] as const;
 
-/** @param target the database's path. @param stamp makes the name of the safety copy unique. @throws AppError backup_damaged, backup_newer. */
+/**
+ * @param target the database's path. @param stamp makes the name of the safety copy unique.
+ * @param onJournal called with what was odd about the former database's journal. @throws AppError backup_damaged, backup_newer.
+ */
 export async function restoreBackup(
   file: string,
   target: string,
   stamp: string,
   nativeBinding: string | undefined,
+  onJournal: (notice: JournalNotice) => void = () => undefined,
 ): Promise<Restored> {
   const fresh = `${target}.restoring`;
   try {
     const { found, owed } = await opened(file, fresh, nativeBinding);
-    const kept = await moveAway(target, stamp, nativeBinding);
+    const kept = await moveAway(target, stamp, nativeBinding, onJournal);
     owe(join(dirname(target), `gateway.owed-packed-${stamp}.jsonl`), owed);
     renameSync(fresh, target);
     // It belongs to the former database.
@@ -74,7 +79,12 @@ export async function restoreBackup(
 }
 
 /** The log beside a database belongs to it: folded in when that is possible, moved along when it is damaged. */
-async function moveAway(file: string, stamp: string, nativeBinding: string | undefined): Promise<string> {
+async function moveAway(
+  file: string,
+  stamp: string,
+  nativeBinding: string | undefined,
+  onJournal: (notice: JournalNotice) => void,
+): Promise<string> {
   if (!existsSync(file)) return '';
   const kept = `${file}.before-${stamp}`;
   const ends: string[] = [...withLog];
@@ -82,7 +92,7 @@ async function moveAway(file: string, stamp: string, nativeBinding: string | und
   try {
     const database = openDatabase(file, { nativeBinding });
     applied = appliedIn(database);
-    if (schemaOf(database) === newestSqlite) settleJournal(database);
+    if (schemaOf(database) === newestSqlite) settleJournal(database, onJournal);
     // It goes on when that database does.
     else if (holdsMore(file)) ends.push(...journalEndings);
     foldLog(database);

@@ -31,8 +31,6 @@ export interface LedgerThread {
   readonly pending: PendingReport;
   /** Postings that were there and are not. */
   readonly missing: Missing | null;
-  /** What was odd about the journal, one line each. */
-  readonly notices: readonly string[];
   /** Something sealed in the database. */
   readonly sample: EncryptedSample | null;
   /** A line for another thread; the previous one of the same name is closed. */
@@ -72,8 +70,10 @@ export async function startLedger(order: {
   /** Among others; null = it has the database for itself. */
   readonly node: NodeOrder | null;
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
+  /** One line for the operator's log. */
+  readonly print: (line: string) => void;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding, follows, node, onMigration = () => undefined } = order;
+  const { files, nativeBinding, follows, node, print, onMigration = () => undefined } = order;
   const isClean = node === null && takeCleanEnd(files.database);
   const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
   const thread = startThread(node === null ? 'ledger' : 'node');
@@ -96,6 +96,7 @@ export async function startLedger(order: {
     if (report.kind === 'commands') return send(report);
     if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
     if (report.kind === 'migrating') return onMigration(report.step);
+    if (report.kind === 'notice') return print(report.line);
     if (report.kind === 'ready') ready.resolve(report);
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
@@ -136,7 +137,7 @@ export async function startLedger(order: {
       version,
     };
     thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
-    const { recovery, pending, sample, missing, notices } = await ready.promise;
+    const { recovery, pending, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
       client.suspend(found);
@@ -147,7 +148,6 @@ export async function startLedger(order: {
       recovery,
       pending,
       missing,
-      notices,
       sample,
       newPort(name) {
         if (spare !== null && name === controlName) {

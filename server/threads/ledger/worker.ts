@@ -2,7 +2,7 @@
 
 import { type EncryptedSample, encryptedSample } from '../../../db/encrypted-columns.ts';
 import { growJournal } from '../../../db/journal/files.ts';
-import { newJournal, openJournal, type Replayed, replayNotices } from '../../../db/journal/replay.ts';
+import { keepRejected, newJournal, openJournal, replayNotices } from '../../../db/journal/replay.ts';
 import { JournaledStore } from '../../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../../db/migrate.ts';
@@ -37,6 +37,8 @@ export interface LedgerStart {
 
 export type LedgerReport =
   | { readonly kind: 'migrating'; readonly step: MigrationStep }
+  /** What was odd about the journal, for the operator's log. */
+  | { readonly kind: 'notice'; readonly line: string }
   | {
       readonly kind: 'ready';
       readonly recovery: RecoveryReport;
@@ -44,8 +46,6 @@ export type LedgerReport =
       readonly migrated: readonly string[];
       readonly sample: EncryptedSample | null;
       readonly missing: Missing | null;
-      /** What was odd about the journal. */
-      readonly notices: readonly string[];
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
 
@@ -103,16 +103,20 @@ async function openStore(
   const store = createLedgerStore(database.raw);
   // Before anything reads or recovers: what the process before had acknowledged is in the books.
   const { replayed, journal } = openJournal(file, store);
+  for (const { en } of replayNotices(replayed)) self.postMessage({ kind: 'notice', line: en });
   const progress = createProgress(file, store, systemTimers.now);
   const missing = progress.missing();
-  const pending = withReplayed(settlePending(store, outboxes), replayed);
+  const pending = settlePending(store, outboxes);
   const recovery = follows ? { epoch: store.nextEpoch(), settled: 0, voided: 0 } : recover(store);
   let growing: Timer | null = null;
   const journaled = new JournaledStore({
     store,
     onBalance: outputs.message,
-    onRejected: ({ ref }, result) =>
-      outputs.message({ kind: 'rejected', ref, reason: result.status === 'refused' ? result.reason : result.status }),
+    onRejected(command, result) {
+      const kept = keepRejected(file, command);
+      const why = result.status === 'refused' ? result.reason : result.status;
+      outputs.message({ kind: 'rejected', ref: command.ref, reason: kept === '' ? why : `${why}; see ${kept}` });
+    },
     wanted: () => {
       growing ??= growJournal(file, (files) => journaled.use(newJournal(files, store)), systemTimers);
     },
@@ -132,7 +136,6 @@ async function openStore(
       migrated,
       sample: encryptedSample(database),
       missing,
-      notices: replayNotices({ ...replayed, rejected: [] }).map(({ en }) => en),
     },
     close: async () => {
       noting.close();
@@ -143,13 +146,6 @@ async function openStore(
     },
   };
 }
-
-/** What the journal held is owed by an earlier run too. */
-const withReplayed = (pending: PendingReport, { rejected, kept }: Replayed): PendingReport => ({
-  ...pending,
-  rejected: [...pending.rejected, ...rejected],
-  kept: kept === '' ? pending.kept : [...pending.kept, kept],
-});
 
 async function start(order: LedgerStart): Promise<Running> {
   const ports = new Map<string, MessagePort>();
