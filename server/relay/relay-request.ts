@@ -291,12 +291,13 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     });
   }
 
-  renew({ principal, parsed, plan, chain }: Reservation): void {
+  renew({ principal, parsed, plan, chain, isHeld }: Reservation): void {
     const { core, request, peer } = this;
+    if (this.isTest) return;
     const isPlayer = principal.token === null;
     const caller = isPlayer
       ? renewPlayer(core.state, principal)
-      : core.authorize.identify(request, peer ?? unknownPeer);
+      : core.authorize.identify(request, peer ?? unknownPeer, isHeld);
     for (const model of chain === null ? [parsed.model] : chain.models) core.authorize.allowModel(caller, model);
     for (const { model } of plan.others) core.authorize.allowModel(caller, model);
   }

@@ -140,7 +140,11 @@ export interface ChainCaller {
 }
 
 /** Why a target is not reached by a caller, whatever is asked for. */
-export type Barrier = 'boundary' | 'group' | 'pinned';
+const barriers = ['boundary', 'group', 'pinned'] as const;
+export type Barrier = (typeof barriers)[number];
+
+export const isBarrier = (outcome: TargetOutcome): outcome is Barrier =>
+  (barriers as readonly TargetOutcome[]).includes(outcome);
 
 /** @returns null = the caller may reach it. */
 export function barrierTo(leaf: Leaf, { group: own, mayUse, pinnedChannel }: ChainCaller): Barrier | null {

@@ -367,6 +367,102 @@ test("the key's tokens per minute are counted for the target that is tried", asy
   expect((await ask({ key: own })).status).toBe(200);
 });
 
+const takenAway: [string, (id: number) => Promise<unknown>, number, number][] = [
+  // Nothing can be held for it any more, which ends a chain at the failure.
+  ['is deleted', (id) => gateway.services.tokens.remove(id, null), 502, 401],
+  ['is switched off', (id) => gateway.services.tokens.update(id, null, { status: 2 }, true), 401, 401],
+  [
+    'may not use the model any more',
+    (id) => gateway.services.tokens.update(id, null, { model_limits_enabled: true, model_limits: 'another' }, false),
+    403,
+    403,
+  ],
+  [
+    'may not be used from there any more',
+    (id) => gateway.services.tokens.update(id, null, { allow_ips: '10.0.0.1' }, false),
+    403,
+    403,
+  ],
+];
+test.each(
+  takenAway.flatMap(([name, takeAway, atTarget, atAttempt]) => [
+    [name, 'the next target', takeAway, atTarget] as const,
+    [name, 'another attempt', takeAway, atAttempt] as const,
+  ]),
+)('a key that %s while a call fails is not sent on with: %s', async (_name, what, takeAway, status) => {
+  await open([dear, cheap]);
+  await gateway.option('RetryTimes', what === 'another attempt' ? '2' : '0');
+  await chain([{ model: cheap }, { model: dear }]);
+  const { id, key: own } = await gateway.token();
+  answers.set(cheap, async (response, received) => {
+    await takeAway(id);
+    await gateway.sync();
+    await failing(500)(response, received);
+  });
+  const model = what === 'another attempt' ? cheap : 'coder';
+  expect((await ask({ key: own, body: { model } })).status).toBe(status);
+  expect(called()).toEqual([cheap]);
+  expect(await row()).toMatchObject({ quota: 0 });
+});
+
+test('a key that ran out while a call fails goes on with what it holds', async () => {
+  await open([dear, cheap]);
+  await chain([{ model: cheap }, { model: dear }]);
+  const { id, key: own } = await gateway.token();
+  answers.set(cheap, async (response, received) => {
+    await gateway.database.query.updateTable('tokens').set({ status: 4 }).where('id', '=', id).execute();
+    await gateway.sync();
+    await failing(500)(response, received);
+  });
+  expect((await ask({ key: own })).status).toBe(200);
+  expect(called()).toEqual([cheap, dear]);
+});
+
+test('the trace names targets that the caller may reach, and no others', async () => {
+  await gateway.option('general_setting.route_trace_enabled', 'true');
+  await gateway.option('GroupRatio', '{"default":1,"vip":2,"secret":3}');
+  await gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
+  await open([dear, cheap], { [cheap]: 'vip' });
+  const targets = [{ model: dear }, { model: cheap, group: 'vip' }];
+  await chain([{ model: 'unknown-to-callers', group: 'secret' }, ...targets]);
+  const trace = async () => (await ask()).headers.get('x-gateway-trace')?.split('; chain=')[1];
+  expect(await trace()).toBe(`${dear} served > ${cheap} not_needed`);
+  const { id } = await gateway.services.virtualModels.named('coder');
+  await gateway.services.virtualModels.update(id, { boundary: 'vip', targets });
+  await gateway.sync();
+  expect(await trace()).toBe(`${cheap} served`);
+  await gateway.option('general_setting.route_trace_enabled', 'false');
+});
+
+test('what an upstream keeps is continued at its channel, where a target before it names another', async () => {
+  const [first = 0] = await open([cheap]);
+  const [second = 0] = await open([cheap]);
+  await chain([
+    { model: cheap, channel: first },
+    { model: cheap, channel: second },
+  ]);
+  let made = 0;
+  answers.set(cheap, (response, received) =>
+    sendJson(response, {
+      ...{ id: `resp_${++made}`, object: 'response', status: 'completed', model: modelOf(received) },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] }],
+      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+    }),
+  );
+  const respond = async (members: object = {}) => {
+    const response = await gateway.send(key, '/v1/responses', { model: 'coder', input: 'hi', ...members });
+    await response.text();
+    return [response.status, (await row())?.channel];
+  };
+  const good = answers.get(cheap);
+  answers.set(cheap, (response, received) => {
+    answers.set(cheap, good ?? failing(500));
+    return failing(404)(response, received);
+  });
+  expect(await respond()).toEqual([200, second]);
+  expect(await respond({ previous_response_id: 'resp_1' })).toEqual([200, second]);
+});
+
 test('a virtual model that is disabled, or changed, is so for the next request', async () => {
   await open([dear, cheap]);
   await chain([{ model: cheap }]);

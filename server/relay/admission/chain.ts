@@ -203,8 +203,12 @@ export class ChainRun implements RequestChain {
     const { affinity, state } = core.planDeps;
     for (const id of keptIds(parsed)) {
       const kept = affinity.kept(id);
-      const leaf = chain.leaves.find(({ model, group: own }) =>
-        state.candidates(own ?? group, model).some((tier) => tier.some((channel) => channel.id === kept?.channelId)),
+      if (kept === null) continue;
+      const { channelId } = kept;
+      const leaf = chain.leaves.find(
+        ({ model, group: own, channel }) =>
+          (channel === null || channel === channelId) &&
+          state.candidates(own ?? group, model).some((tier) => tier.some(({ id: serving }) => serving === channelId)),
       );
       if (leaf !== undefined) return leaf.mark;
     }

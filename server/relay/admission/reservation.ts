@@ -74,7 +74,7 @@ export interface ReservationCore extends Reporter {
 
 /** What a reservation belongs to. */
 export interface ReservationOwner {
-  /** After a wait. @throws AppError where its caller may not make it any more. */
+  /** After a wait, or between two calls. A key that ran out may still spend what is held. @throws AppError where its caller may not make it any more. */
   renew(reservation: Reservation): void;
   /** The response is over, streams included. */
   over(): void;

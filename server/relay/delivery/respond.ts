@@ -7,6 +7,7 @@ import type { BudgetRules } from '../../protocols/definition.ts';
 import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
+import { isBarrier } from '../../routing/chains.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { RequestChain, Reservation } from '../admission/reservation.ts';
 import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
@@ -490,10 +491,11 @@ function budgetRules({ principal: { token }, parsed, plan }: Reservation): Budge
 const hasPeriods = (limits: TokenLimits | null): boolean =>
   limits !== null && (limits.dayBudget > 0 || limits.monthBudget > 0);
 
-/** What became of each target; names of models may be written in any letters, header lines may not. */
+/** What became of each target that the caller may reach; names of models may be written in any letters, header lines may not. */
 const chainTrace = (chain: RequestChain): string =>
   chain
     .steps()
+    .filter(({ outcome }) => !isBarrier(outcome))
     .map(
       ({ leaf, outcome, failure }) =>
         `${encodeURI(leaf.model)} ${outcome}${failure === undefined ? '' : `:${failure}`}`,

@@ -165,6 +165,18 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return true;
   }
 
+  /** Why its caller may make no further call: the one before it may have taken minutes. @returns null = the caller may. */
+  private refusal(): AppError | null {
+    if (this.attempts.length === 0) return null;
+    const { reservation } = this;
+    try {
+      reservation.owner?.renew(reservation);
+      return null;
+    } catch (error) {
+      return asAppError(error);
+    }
+  }
+
   private triesOf({ plan }: Reservation): number {
     return this.limited ? Math.max(1, plan.settings.retryTimes + 1) : Number.POSITIVE_INFINITY;
   }
@@ -181,6 +193,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
           await this.waitFor(pause);
           if (!this.mayGoOn()) break;
         }
+        const refused = this.refusal();
+        if (refused !== null) return this.failed(refused);
         const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
         const max = this.maxAt(channel, key);
         const variant = this.variantFor(channel);
