@@ -80,11 +80,17 @@ export const maxTextLength = 512;
 export const maxAgentTypes = 16;
 export const maxPrompt = 100_000_000;
 
-/** A member that is wrong, and what is wrong about it, in words for an error's detail. */
+/** A member that is wrong, and what it must be instead: parameters of `virtual_model_invalid`. */
 export interface FieldProblem {
   readonly field: string;
-  readonly problem: string;
+  readonly expected_zh: string;
+  readonly expected_en: string;
 }
+
+/** What a value must be, in both languages. */
+type Expected = readonly [zh: string, en: string];
+
+const problem = (field: string, [zh, en]: Expected): FieldProblem => ({ field, expected_zh: zh, expected_en: en });
 
 /** Names appear in paths, headers, lists with commas and files. */
 const isName = (text: string): boolean =>
@@ -95,34 +101,39 @@ const isWhole = (value: unknown): value is number =>
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-type Check = (value: unknown) => string | null;
+interface Check {
+  readonly passes: (value: unknown) => boolean;
+  readonly expected: Expected;
+}
 
-const listOf =
-  (words: readonly string[]): Check =>
-  (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((one) => words.includes(one as string))
-      ? null
-      : `one or more of ${words.join(', ')}`;
-const flag: Check = (value) => (typeof value === 'boolean' ? null : 'true or false');
-const tokens: Check = (value) => (isWhole(value) ? null : `a whole number up to ${maxPrompt}`);
+const check = (passes: Check['passes'], zh: string, en: string): Check => ({ passes, expected: [zh, en] });
+const listOf = (words: readonly string[]): Check =>
+  check(
+    (value) =>
+      Array.isArray(value) && value.length <= words.length && value.every((one) => words.includes(one as string)),
+    `以下一项或多项，不重复：${words.join('、')}`,
+    `one or more of ${words.join(', ')}, each once`,
+  );
+const nameOf = (zh: string, en: string): Check => check((value) => isText(value) && isName(value), zh, en);
+const flag = check((value) => typeof value === 'boolean', 'true 或 false', 'true or false');
+const tokens = check(isWhole, `不超过 ${maxPrompt} 的整数`, `a whole number up to ${maxPrompt}`);
 
 const targetChecks: Readonly<Record<keyof ChainTarget, Check>> = {
-  model: (value) => (isText(value) && isName(value) ? null : 'the name of a model'),
-  channel: (value) => (isWhole(value) && value > 0 ? null : 'the number of a channel'),
-  group: (value) => (isText(value) && isName(value) ? null : 'the name of a group'),
+  model: nameOf('模型名称', 'the name of a model'),
+  channel: check((value) => isWhole(value) && value > 0, '渠道编号', 'the number of a channel'),
+  group: nameOf('分组名称', 'the name of a group'),
   after: listOf(targetFailures),
   prompt_over: tokens,
   prompt_up_to: tokens,
   images: flag,
   thinking: flag,
   classes: listOf(requestClasses),
-  agent_types: (value) =>
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= maxAgentTypes &&
-    value.every((one) => isText(one) && isName(one))
-      ? null
-      : `up to ${maxAgentTypes} names of agents`,
+  agent_types: check(
+    (value) =>
+      Array.isArray(value) && value.length <= maxAgentTypes && value.every((one) => isText(one) && isName(one)),
+    `不超过 ${maxAgentTypes} 个代理名称`,
+    `up to ${maxAgentTypes} names of agents`,
+  ),
 };
 
 /** Members of a target in the order in which they are written. */
@@ -132,23 +143,27 @@ export const targetMembers = Object.keys(targetChecks) as readonly (keyof ChainT
 export function readTarget(value: unknown, at: number): ChainTarget | FieldProblem {
   const place = `targets[${at}]`;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { field: place, problem: 'an object with a model' };
+    return problem(place, ['带 model 的对象', 'an object with a model']);
   const given = value as Readonly<Record<string, unknown>>;
   const made: Record<string, unknown> = {};
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(targetChecks, name)) return { field: `${place}.${name}`, problem: 'not known' };
+    if (!Object.hasOwn(targetChecks, name))
+      return problem(`${place}.${name}`, [
+        `以下成员之一：${targetMembers.join('、')}`,
+        `one of the members ${targetMembers.join(', ')}`,
+      ]);
   for (const name of targetMembers) {
     const one = given[name];
     if (isAbsent(one)) continue;
-    const problem = targetChecks[name](one);
-    if (problem !== null) return { field: `${place}.${name}`, problem };
+    const { passes, expected } = targetChecks[name];
+    if (!passes(one)) return problem(`${place}.${name}`, expected);
     made[name] = one;
   }
-  if (made.model === undefined) return { field: `${place}.model`, problem: 'the name of a model' };
+  if (made.model === undefined) return problem(`${place}.model`, targetChecks.model.expected);
   const target = made as unknown as ChainTarget;
   const { prompt_over: over, prompt_up_to: most } = target;
   if (over !== undefined && most !== undefined && over >= most)
-    return { field: `${place}.prompt_up_to`, problem: `more than prompt_over, ${over}` };
+    return problem(`${place}.prompt_up_to`, [`大于 prompt_over（${over}）的数值`, `more than prompt_over, ${over}`]);
   return target;
 }
 
@@ -156,19 +171,20 @@ export function readTarget(value: unknown, at: number): ChainTarget | FieldProbl
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-export const isProblem = (read: object): read is FieldProblem => 'problem' in read;
+export const isProblem = (read: object): read is FieldProblem => 'expected_en' in read;
 
 /** @param value as a form or a file has it. @returns what is stored, or the first thing that is wrong. */
 export function readVirtualModel(value: Readonly<Record<string, unknown>>): VirtualModelFields | FieldProblem {
   const { name, enabled = true, boundary = '', description = '', targets } = value;
-  if (!isText(name) || !isName(name)) return { field: 'name', problem: `a name of up to ${maxNameLength} characters` };
-  if (typeof enabled !== 'boolean') return { field: 'enabled', problem: 'true or false' };
+  if (!isText(name) || !isName(name))
+    return problem('name', [`不超过 ${maxNameLength} 个字符的名称`, `a name of up to ${maxNameLength} characters`]);
+  if (typeof enabled !== 'boolean') return problem('enabled', flag.expected);
   if (!isText(boundary) || (boundary !== '' && !isName(boundary)))
-    return { field: 'boundary', problem: 'the name of a group' };
+    return problem('boundary', targetChecks.group.expected);
   if (!isText(description) || description.length > maxTextLength)
-    return { field: 'description', problem: `up to ${maxTextLength} characters` };
+    return problem('description', [`不超过 ${maxTextLength} 个字符的文字`, `up to ${maxTextLength} characters`]);
   if (!Array.isArray(targets) || targets.length === 0 || targets.length > maxTargets)
-    return { field: 'targets', problem: `1 to ${maxTargets} targets` };
+    return problem('targets', [`1 到 ${maxTargets} 个目标`, `1 to ${maxTargets} targets`]);
   const read: ChainTarget[] = [];
   for (const [at, one] of targets.entries()) {
     const target = readTarget(one, at);

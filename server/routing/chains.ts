@@ -55,6 +55,7 @@ type Known = ReadonlyMap<string, Pick<VirtualModel, 'name' | 'enabled' | 'bounda
  */
 function leavesOf(name: string, known: Known, problems: ChainProblem[]): readonly Leaf[] {
   const leaves: Leaf[] = [];
+  let isFull = false;
   const enter = (within: Within): void => {
     const { names } = within;
     const own = known.get(names.at(-1) ?? '');
@@ -64,7 +65,7 @@ function leavesOf(name: string, known: Known, problems: ChainProblem[]): readonl
         ? within.boundaries
         : [...within.boundaries, own.boundary];
     for (const [at, target] of own.targets.entries()) {
-      if (leaves.length > maxLeaves) return;
+      if (isFull) return;
       const before = within.places.at(-1);
       const next: Within = {
         names,
@@ -83,6 +84,7 @@ function leavesOf(name: string, known: Known, problems: ChainProblem[]): readonl
   };
   const addLeaf = (model: string, { names, levels, places, boundaries, channel, group }: Within): void => {
     if (leaves.length >= maxLeaves) {
+      isFull = true;
       problems.push({ kind: 'leaves', path: names });
       return;
     }

@@ -214,3 +214,11 @@ test('a port that is none is named with where it came from', async () => {
     .catch((thrown: unknown) => thrown)) as AppError;
   expect(words(error, 'en')).toMatch(/^Usage error: GATEWAY_PORT abc: /);
 });
+
+test.each(['classes=', 'after=', 'agent_types=', 'group=', 'channel=', 'prompt_up_to=', 'prompt_over=', 'images='])(
+  "%s without a value is refused: it would lift a target's condition",
+  async (word) => {
+    const error = await failure(['model', 'chain', 'add', '--name', 'coder', '--target', `m ${word}`]);
+    expect([error.code, words(error, 'en')]).toEqual(['params_invalid', expect.stringContaining(word)]);
+  },
+);

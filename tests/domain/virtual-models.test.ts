@@ -1,5 +1,6 @@
 /** Virtual models as they are saved, explained and declared. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type AppError, formatError } from '../../server/contract/errors.ts';
 import type { ChainTarget } from '../../server/contract/virtual-models.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -34,12 +35,31 @@ test.each<[string, Readonly<Record<string, unknown>>, string]>([
     { name: 'a', targets: [{ model: 'gpt-4o', prompt_over: 9, prompt_up_to: 9 }] },
     'targets[0].prompt_up_to',
   ],
+  [
+    'a class twice',
+    { name: 'a', targets: [{ model: 'gpt-4o', classes: Array(6).fill('main') }] },
+    'targets[0].classes',
+  ],
+  ['a target that is no object', { name: 'a', targets: ['gpt-4o'] }, 'targets[0]'],
+  ['a flag in words', { name: 'a', targets: [{ model: 'gpt-4o', images: 'yes' }] }, 'targets[0].images'],
+  ['a negative prompt', { name: 'a', targets: [{ model: 'gpt-4o', prompt_over: -1 }] }, 'targets[0].prompt_over'],
+  ['a group of no name', { name: 'a', targets: [{ model: 'gpt-4o', group: ' vip' }] }, 'targets[0].group'],
+  ['a boundary of no name', { name: 'a', targets: [{ model: 'gpt-4o' }], boundary: 'a,b' }, 'boundary'],
+  ['a long description', { name: 'a', targets: [{ model: 'gpt-4o' }], description: 'x'.repeat(513) }, 'description'],
+  ['an agent of no name', { name: 'a', targets: [{ model: 'gpt-4o', agent_types: [''] }] }, 'targets[0].agent_types'],
   ['half a channel', { name: 'a', targets: [{ model: 'gpt-4o', channel: 1.5 }] }, 'targets[0].channel'],
 ])('%s is refused, and the member is named', async (_name, value, field) => {
-  await expect(service().create(value)).rejects.toMatchObject({
-    code: 'virtual_model_invalid',
-    params: expect.objectContaining({ field }),
-  });
+  const refused = await service()
+    .create(value)
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  expect(refused).toMatchObject({ code: 'virtual_model_invalid', params: expect.objectContaining({ field }) });
+  const { code, params } = refused as AppError;
+  // Words that members and their values have in the file itself may stand in both.
+  expect(formatError(code, params, 'zh')).not.toMatch(/[a-z]+ (of|or|up|than|number|with)\b|\{/);
+  expect(formatError(code, params, 'en')).not.toMatch(/[\p{Script=Han}{]/u);
 });
 
 test('names of virtual models and of models of channels stay apart, whichever comes first', async () => {

@@ -134,7 +134,10 @@ test('a target is added with the focus in it, removed with the focus in its plac
 test('what the server has against a member of a target stands at that field, which opens and takes the focus', async () => {
   const drawer = await editing({
     'virtual_model.update': () =>
-      refused('virtual_model_invalid', { field: 'targets[2].prompt_up_to', problem: 'more than prompt_over, 100000' }),
+      refused('virtual_model_invalid', {
+        field: 'targets[2].prompt_up_to',
+        expected_en: 'more than prompt_over, 100000',
+      }),
   });
   await drawer.save();
   const words = text('virtualModels.wrong.prompt_up_to');

@@ -27,10 +27,11 @@ export function targetOf(written: string): Readonly<Record<string, unknown>> {
     const at = word.indexOf('=');
     const name = word.slice(0, Math.max(0, at));
     const value = word.slice(at + 1);
-    if (name === 'model' || !(targetMembers as readonly string[]).includes(name))
+    // An empty value would lift a condition.
+    if (name === 'model' || value === '' || !(targetMembers as readonly string[]).includes(name))
       throw new AppError('params_invalid', { detail: `--target: ${word}` });
     target[name] = lists.has(name)
-      ? value.split(',').filter((one) => one !== '')
+      ? value.split(',')
       : numbers.has(name)
         ? Number(value)
         : flagsOf.has(name) && /^(true|false)$/.test(value)

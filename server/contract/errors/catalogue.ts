@@ -41,8 +41,8 @@ export const catalogueErrors = {
     6,
   ),
   virtual_model_invalid: business(
-    '虚拟模型的 {field} 无效：应为 {problem}',
-    'Virtual model: {field} must be {problem}',
+    '虚拟模型的 {field} 无效：应为{expected}',
+    'Virtual model: {field} must be {expected}',
     2,
   ),
   virtual_model_many: business('虚拟模型最多 {most} 个', 'There can be at most {most} virtual models', 2),
