@@ -132,7 +132,7 @@ const targetChecks: Readonly<Record<keyof ChainTarget, Check>> = {
     (value) =>
       Array.isArray(value) && value.length <= maxAgentTypes && value.every((one) => isText(one) && isName(one)),
     `不超过 ${maxAgentTypes} 个代理名称`,
-    `up to ${maxAgentTypes} names of agents`,
+    `names of agents, at most ${maxAgentTypes}`,
   ),
 };
 
@@ -184,7 +184,10 @@ export function readVirtualModel(value: Readonly<Record<string, unknown>>): Virt
   if (!isText(description) || description.length > maxTextLength)
     return problem('description', [`不超过 ${maxTextLength} 个字符的文字`, `up to ${maxTextLength} characters`]);
   if (!Array.isArray(targets) || targets.length === 0 || targets.length > maxTargets)
-    return problem('targets', [`1 到 ${maxTargets} 个目标`, `1 to ${maxTargets} targets`]);
+    return problem('targets', [
+      `目标列表，1 到 ${maxTargets} 个`,
+      `a list of targets, at least one and at most ${maxTargets}`,
+    ]);
   const read: ChainTarget[] = [];
   for (const [at, one] of targets.entries()) {
     const target = readTarget(one, at);

@@ -7,6 +7,7 @@ import { parse as parseYaml } from 'yaml';
 import { metricsAddress, serveMetrics } from '../../server/observability/metrics/listener.ts';
 import { createExposition, metricNames } from '../../server/observability/metrics/text-format.ts';
 import { createStats, durationBounds } from '../../server/relay/shared/stats.ts';
+import type { ChainStep } from '../../server/routing/chains.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -58,6 +59,42 @@ interface Metric {
 }
 const families = async (text: Promise<string>) =>
   new Map<string, readonly Metric[]>(parsePrometheus(await text).map(({ name, metrics }) => [name, metrics]));
+
+test('targets of virtual models are counted by what became of them, and nothing else is', async () => {
+  const failing = await startUpstream((response) => sendJson(response, { error: { message: 'no' } }, 500));
+  await gateway.channel(failing.url, { models: 'first' });
+  await gateway.channel(upstream.url, { models: 'last,dearer,spare' });
+  await gateway.option('ModelRatio', '{"first":1,"last":1,"dearer":1000000,"spare":1}');
+  await gateway.option('RetryTimes', '0');
+  await gateway.services.virtualModels.create({
+    name: 'coder',
+    targets: [{ model: 'first' }, { model: 'dearer' }, { model: 'spare', images: true }, { model: 'last' }],
+  });
+  await gateway.sync();
+  const { key } = await gateway.token();
+  for (const model of ['coder', 'coder', 'last'])
+    expect((await gateway.chat(key, { model, messages: [{ role: 'user', content: 'hi' }] })).status).toBe(200);
+  const of = (model: string, result: string) => ({
+    value: '2',
+    labels: { virtual_model: 'coder', model, result, relay: '1' },
+  });
+  expect((await families(exposed().text())).get('gateway_chain_targets_total')).toEqual([
+    of('first', 'unavailable'),
+    of('dearer', 'uncovered'),
+    of('last', 'served'),
+  ]);
+  await failing.stop();
+});
+
+test('at most 2000 series of targets are kept, and what is beyond counts as one', () => {
+  const stats = createStats();
+  const step = (model: string) => ({ leaf: { model }, group: 'default', outcome: 'served' }) as unknown as ChainStep;
+  for (let n = 0; n < 2500; n++) stats.chainEnded('coder', [step(`m${n}`), step('m0')]);
+  const { targets } = stats.read();
+  expect(targets).toHaveLength(2001);
+  expect(targets.find(({ model }) => model === 'm0')?.count).toBe(2501);
+  expect(targets.at(-1)).toEqual({ virtualModel: 'other', model: 'other', result: 'served', count: 500 });
+});
 
 test('what monitors read is what was asked, what it used and what it cost', async () => {
   const { key } = await gateway.token();

@@ -44,6 +44,7 @@ export const metricNames = [
   'gateway_tokens_total',
   'gateway_charged_dollars_total',
   'gateway_upstream_calls_total',
+  'gateway_chain_targets_total',
   'gateway_request_duration_seconds',
   'gateway_first_byte_seconds',
   'gateway_commit_seconds',
@@ -115,6 +116,17 @@ function traffic({ relayThreads, quotaPerUnit }: SiteStats): Family[] {
     family('gateway_upstream_calls_total', 'counter', 'Calls of upstreams, retries included.', [
       ...each(({ series, labels }) => [{ labels, value: series.attempts }]),
     ]),
+    family(
+      'gateway_chain_targets_total',
+      'counter',
+      'Targets of virtual models that requests came to, by result: served, why it failed, uncovered or no_price.',
+      relayThreads.flatMap(({ thread, stats }) =>
+        stats.targets.map(({ virtualModel, model, result, count }) => ({
+          labels: { virtual_model: virtualModel, model, result, relay: String(thread) },
+          value: count,
+        })),
+      ),
+    ),
     family('gateway_request_duration_seconds', 'histogram', 'From the first byte of a request to its last.', [
       ...each(({ series, labels }) =>
         distribution('gateway_request_duration_seconds', labels, durationBounds, series.duration),

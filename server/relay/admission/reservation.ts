@@ -880,8 +880,9 @@ export class Reservation {
       endedMs,
     }: { readonly amount: number; readonly input: number; readonly output: number; readonly endedMs: number },
   ): void {
-    const { core, tokenId, parsed, principal } = this;
+    const { core, tokenId, parsed, principal, chain } = this;
     const { usage } = finish;
+    if (chain !== null) core.stats.chainEnded(chain.name, chain.steps());
     core.stats.ended({
       model: parsed.model,
       channelId: finish.channel?.id ?? 0,

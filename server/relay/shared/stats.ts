@@ -1,6 +1,8 @@
 /** Metrics of finished requests, counted where they end: a few additions each, read only on request. */
 import type { EndReason } from '../../contract/enum.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
+import type { TargetFailure } from '../../contract/virtual-models.ts';
+import type { ChainStep } from '../../routing/chains.ts';
 import { type EndedTraffic, type RejectedCaller, Traffic } from './traffic.ts';
 
 /** Upper bounds in milliseconds; what is longer counts in the last. */
@@ -30,6 +32,15 @@ export interface Series {
   readonly firstByte: Distribution;
 }
 
+/** What became of one target of a virtual model, over all requests that came to it. */
+export interface TargetCount {
+  readonly virtualModel: string;
+  readonly model: string;
+  /** `failed` is counted by what failed. */
+  readonly result: 'served' | 'uncovered' | 'no_price' | TargetFailure;
+  count: number;
+}
+
 export interface Sample extends EndedTraffic {
   readonly operation: string;
 }
@@ -37,6 +48,7 @@ export interface Sample extends EndedTraffic {
 /** All since the relay began. */
 export interface RelayStats {
   readonly series: readonly Series[];
+  readonly targets: readonly TargetCount[];
   /** Requests without an upstream call, by error code. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly commit: Distribution;
@@ -49,6 +61,8 @@ export interface RelayStats {
 
 export interface Stats {
   ended(sample: Sample): void;
+  /** A request for a virtual model is over. */
+  chainEnded(virtualModel: string, steps: readonly ChainStep[]): void;
   /** @param caller 0 = unknown. */
   rejected(code: string, caller: RejectedCaller): void;
   /** A key is used. @param peer who uses it. */
@@ -77,6 +91,7 @@ export function createStats(): Stats {
   /** By channel, operation and model: nothing is put together for a request to be found. */
   const byChannel = new Map<number, Map<string, Map<string, Series>>>();
   const series: Series[] = [];
+  const targets = new Map<string, TargetCount>();
   const refusals: Record<string, number> = {};
   const commit = empty(commitBounds);
   const traffic = new Traffic();
@@ -110,7 +125,22 @@ export function createStats(): Stats {
     return found;
   };
 
+  const count = (virtualModel: string, model: string, result: TargetCount['result']): void => {
+    const name = JSON.stringify([virtualModel, model, result]);
+    const known = targets.get(name);
+    if (known !== undefined) known.count++;
+    else if (targets.size < maxSeries || virtualModel === others)
+      targets.set(name, { virtualModel, model, result, count: 1 });
+    else count(others, others, result);
+  };
+
   return {
+    chainEnded(virtualModel, steps) {
+      for (const { leaf, outcome, failure } of steps)
+        if (outcome === 'failed') count(virtualModel, leaf.model, failure ?? 'unavailable');
+        else if (outcome === 'served' || outcome === 'uncovered' || outcome === 'no_price')
+          count(virtualModel, leaf.model, outcome);
+    },
     ended(sample) {
       const one = seriesOf(sample.model, sample.channelId, sample.operation);
       one.ends[sample.endReason] = (one.ends[sample.endReason] ?? 0) + 1;
@@ -128,7 +158,7 @@ export function createStats(): Stats {
     },
     seen: (tokenId, peer) => traffic.seen(tokenId, peer),
     committed: (ms) => add(commit, commitBounds, ms),
-    read: () => ({ series, refusals, commit }),
+    read: () => ({ series, targets: [...targets.values()], refusals, commit }),
     takeTraffic: () => traffic.take(),
   };
 }
