@@ -174,12 +174,21 @@ const shared: readonly SharedMigration[] = [
   },
   {
     // Who wanted exact reservations keeps them; who lent balances lends up to what was lent before it ended.
+    // A stored value that is no number counts as its default, as the builds before read it: PostgreSQL refuses to cast it.
     name: '0016-hold-allowance',
     statements: () => [
       `INSERT INTO options (key, value, updated_at)
   SELECT 'HoldAllowance',
-    CASE WHEN CAST(value AS REAL) > 1
-      THEN coalesce((SELECT line.value FROM options AS line WHERE line.key = 'OverrunLine'), '500000') ELSE '0' END,
+    CASE
+      WHEN trim(replace(value, '.', ''), '0123456789') <> '' OR length(value) NOT BETWEEN 1 AND 30
+        OR length(replace(value, '.', '')) NOT BETWEEN length(value) - 1 AND length(value)
+        OR replace(value, '.', '') = '' THEN '0'
+      WHEN CAST(value AS REAL) > 1 THEN coalesce(
+        (SELECT line.value FROM options AS line
+          WHERE line.key = 'OverrunLine' AND trim(line.value, '0123456789') = '' AND length(line.value) BETWEEN 1 AND 15),
+        '500000')
+      ELSE '0'
+    END,
     updated_at
   FROM options WHERE key = 'HoldOvercommit'`,
     ],

@@ -12,7 +12,7 @@ import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { newestPostgres, newestSqlite, postgresMigrations, sqliteMigrations } from '../../db/schema/migrations.ts';
 import { eventLog } from '../../server/domain/logs/event.ts';
-import { onServer, postgres } from '../support/engines.ts';
+import { engines, onServer, postgres, rowsOf } from '../support/engines.ts';
 import { expectGolden } from '../support/golden-file.ts';
 import { makeOld, openOld } from '../support/old-schema.ts';
 
@@ -184,5 +184,38 @@ test('PostgreSQL: columns of a newer node keep their values while this build wri
   expect(await migratePostgres(database)).toEqual([]);
   await pool.query('UPDATE gateway_migrations SET breaks = 1 WHERE name = $1', ['9999-later']);
   await expect(migratePostgres(database)).rejects.toMatchObject(refusal);
+  await database.close();
+});
+
+const carried: readonly (readonly [who: string, options: Readonly<Record<string, string>>, expected?: string])[] = [
+  ['who never chose', {}],
+  ['who never lent balances, whatever the line', { OverrunLine: '7' }],
+  ['who chose exact reservations', { HoldOvercommit: '1', OverrunLine: '7' }, '0'],
+  ['who lent balances', { HoldOvercommit: '1.5' }, '500000'],
+  ['who lent them up to a line', { HoldOvercommit: '4', OverrunLine: '7' }, '7'],
+  ...['', '.', 'much', '2x', '1.5.5', '1e3', ' 2', '-2', 'NaN', '9'.repeat(400)].map(
+    (text) => [`whose factor is "${text.slice(0, 9)}"`, { HoldOvercommit: text, OverrunLine: '7' }, '0'] as const,
+  ),
+  ...['', 'far', '7.5', '-7', '9'.repeat(16)].map(
+    (text) => [`whose line is "${text.slice(0, 9)}"`, { HoldOvercommit: '2', OverrunLine: text }, '500000'] as const,
+  ),
+  ['whose numbers are long', { HoldOvercommit: '1.3333333333333333', OverrunLine: '9'.repeat(15) }, '9'.repeat(15)],
+];
+
+test.each(engines)('$name: the allowance takes the place of what the options said, numbers or not', async (engine) => {
+  const database = await engine.open();
+  const all = database.engine === 'postgres' ? postgresMigrations : sqliteMigrations;
+  const statements = all.find(({ name }) => name === '0016-hold-allowance')?.statements ?? [];
+  expect(statements.length).toBe(1);
+  for (const [who, options, expected] of carried) {
+    await rowsOf(database, 'DELETE FROM options');
+    for (const [key, value] of Object.entries(options))
+      await rowsOf(database, 'INSERT INTO options (key, value, updated_at) VALUES (?, ?, 5)', key, value);
+    for (const statement of statements) await rowsOf(database, statement);
+    const rows = await rowsOf<{ key: string; value: string }>(database, 'SELECT key, value FROM options');
+    // Older builds and scripts still read the others.
+    const found = expected === undefined ? options : { ...options, HoldAllowance: expected };
+    expect(Object.fromEntries(rows.map(({ key, value }) => [key, value])), who).toEqual(found);
+  }
   await database.close();
 });

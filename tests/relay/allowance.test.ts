@@ -1,7 +1,6 @@
 /** How far open requests may go beyond a balance: on paper, for whatever runs together and whatever it turns out to cost. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { migrate } from '../../db/migrate.ts';
 import {
   allowanceOf,
   availableHeld,
@@ -9,7 +8,6 @@ import {
   holdFor,
   shortageOf,
 } from '../../server/billing/balances/allowance.ts';
-import { openOld } from '../support/old-schema.ts';
 
 const terms = (more: Partial<Parameters<typeof allowanceOf>[0]> = {}) => ({
   most: 1_000_000,
@@ -183,24 +181,4 @@ test('on several machines the shares together stay within the allowance', () => 
       expect(nodes * allowanceOf({ most, paidIn, overrun: 0, nodes })).toBeLessThanOrEqual(Math.min(most, paidIn));
     }),
   );
-});
-
-test.each<readonly [string, Readonly<Record<string, string>>, string | undefined]>([
-  ['who never chose', {}, undefined],
-  ['who never lent balances, whatever the line', { OverrunLine: '7' }, undefined],
-  ['who chose exact reservations', { HoldOvercommit: '1', OverrunLine: '7' }, '0'],
-  ['who lent balances', { HoldOvercommit: '1.5' }, '500000'],
-  ['who lent them up to a line', { HoldOvercommit: '4', OverrunLine: '7' }, '7'],
-])('the upgrade carries the options of %s', async (_name, options, expected) => {
-  const old = openOld(':memory:', '0013-keys-off');
-  for (const [key, value] of Object.entries(options))
-    old.raw.prepare('INSERT INTO options (key, value, updated_at) VALUES (?, ?, 5)').run(key, value);
-  await migrate(old);
-  const row = old.raw.prepare<{ value: string }>("SELECT value FROM options WHERE key = 'HoldAllowance'").get();
-  expect(row?.value).toBe(expected);
-  // Older builds and scripts still read them.
-  expect(old.raw.prepare("SELECT count(*) FROM options WHERE key <> 'HoldAllowance'").pluck().get()).toBe(
-    Object.keys(options).length,
-  );
-  await old.close();
 });
