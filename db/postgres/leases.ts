@@ -1,5 +1,5 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
-import type { Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../../server/billing/ports.ts';
+import type { Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState } from '../../server/billing/ports.ts';
 import type { Period } from '../../server/contract/period.ts';
 import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
@@ -25,7 +25,7 @@ interface KnownLeases {
   readonly leaseRows: readonly LeaseRow[];
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;
-  readonly accounts: ReadonlyMap<number, Available>;
+  readonly accounts: ReadonlyMap<number, Available & { readonly accountState?: AccountState }>;
   readonly tokens: ReadonlyMap<number, Available>;
 }
 
@@ -80,7 +80,7 @@ export function readsForLeases(
   return {
     statements: [
       {
-        text: 'SELECT id, balance AS "limit", leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        text: 'SELECT id, balance AS "limit", leased, version, overrun, paid_in FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(accounts))],
       },
       {
@@ -96,7 +96,15 @@ export function readsForLeases(
       },
     ],
     read: ([first, second, third]) => ({
-      accounts: availableById(first),
+      accounts: new Map(
+        (first?.rows ?? []).map((row) => [
+          row.id as number,
+          {
+            ...availableOf(row),
+            accountState: { version: row.version, overrun: row.overrun, paidIn: row.paid_in },
+          },
+        ]),
+      ),
       tokens: availableById(second),
       leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
       leaseRows: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
@@ -145,7 +153,7 @@ export function decideLeases(
     const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
     change('account', account, granted);
     change('token', token, tokenGranted);
-    const max = known.accounts.get(account)?.left ?? 0;
+    const balance = known.accounts.get(account);
     const limit = known.tokens.get(token);
     const holders = known.leaseRows.filter(
       ({ kind, subject }) =>
@@ -153,7 +161,8 @@ export function decideLeases(
         (kind === 'token' && subject === token && tokenGranted < move.tokenNeed),
     );
     grants.push({
-      ...{ account, token, granted, tokenGranted, max },
+      ...{ account, token, granted, tokenGranted, max: balance?.left ?? 0 },
+      ...(balance?.accountState === undefined ? {} : { accountState: balance.accountState }),
       tokenMax: limit?.left ?? 0,
       tokenBound: limit?.bound ?? 'limit',
       holders: [...new Set(holders.map((one) => one.epoch))],

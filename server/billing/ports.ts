@@ -119,6 +119,16 @@ export interface Release {
 
 export type LeaseMove = Acquire | Release;
 
+/** What decides over a user's allowance, as the ledger had it. */
+export interface AccountState {
+  /** `accounts.version`. */
+  readonly version: number;
+  /** What the user owes. */
+  readonly overrun: number;
+  /** All the user's top-ups. */
+  readonly paidIn: number;
+}
+
 export interface Grant {
   readonly account: number;
   readonly token: number;
@@ -130,6 +140,8 @@ export interface Grant {
   readonly tokenMax: number;
   /** What of the token there is least of: of its limit, or of its budget for a period. */
   readonly tokenBound: 'limit' | Period;
+  /** Of the account: other machines may have changed it. Absent = there is none. */
+  readonly accountState?: AccountState;
   /** Other nodes that live and have some of what was not granted in full. */
   readonly holders: readonly number[];
 }

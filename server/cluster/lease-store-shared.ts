@@ -4,7 +4,7 @@ import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
 import { createAccounts, type SlotIndexes } from '../billing/balances/slot.ts';
 import { createLeasedBalances } from '../billing/leases/leased-balance.ts';
 import type { LeaseStore } from '../billing/leases/leases.ts';
-import type { LeaseKind, UnspentLease } from '../billing/ports.ts';
+import type { LeaseKind, AccountState } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
@@ -40,14 +40,14 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
   const leased = createLeasedBalances({ memory, accounts });
   const owners = new Map<number, number>();
   /** Leases whose users or keys are not known here yet. */
-  const early: UnspentLease[] = [];
+  const early: Parameters<LeaseStore['raise']>[] = [];
   const subjectOf = (kind: LeaseKind, id: number) => ({
     kind,
     id,
     userId: kind === 'account' ? id : (owners.get(id) ?? 0),
   });
-  const raise = (kind: LeaseKind, subject: number, amount: number) => {
-    if (!leased.addLease(subjectOf(kind, subject), amount)) early.push({ kind, subject, amount });
+  const raise = (kind: LeaseKind, subject: number, amount: number, accountState?: AccountState) => {
+    if (!leased.addLease(subjectOf(kind, subject), amount, accountState)) early.push([kind, subject, amount, accountState]);
   };
   const isKnown = (userId: number, tokenId: number): boolean =>
     accounts.user(userId) !== 0 && (tokenId === 0 || (owners.has(tokenId) && accounts.token(tokenId) !== 0));
@@ -64,7 +64,7 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
       memory.attachChunks(chunks);
       accounts.bind(slots);
       for (let at = 0; at < pairs.length; at += 2) owners.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
-      for (const { kind, subject, amount } of early.splice(0)) raise(kind, subject, amount);
+      for (const given of early.splice(0)) raise(...given);
     },
     async has(userId, tokenId) {
       for (let waited = 0; waited <= maxWaitMs; waited += checkMs) {

@@ -127,6 +127,21 @@ test('what is leased of a budget counts in every period: it is never more than t
   expect(await lease(0, 5)).toEqual([5, 105, 'limit']);
 });
 
+test('a grant says what the user owes and has paid in by then, whichever node wrote it', async () => {
+  await begin(2, 1000);
+  const { store } = nodeOf(1).node;
+  const stated = async (account: number) => {
+    const ask = { type: 'acquire', account, token: 0, need: 1, tokenNeed: 0, use: 0, nodes: 2 } as const;
+    return (await store.move([ask], store.epoch())).grants[0]?.accountState;
+  };
+  const before = await stated(1);
+  expect(before).toMatchObject({ overrun: 0, paidIn: 0 });
+  await site.rows('UPDATE accounts SET overrun = 30, paid_in = 500, version = version + 2 WHERE id = 1');
+  expect(await stated(1)).toEqual({ overrun: 30, paidIn: 500, version: (before?.version ?? 0) + 2 });
+  expect(await stated(77)).toBeUndefined();
+  await site.rows('UPDATE accounts SET overrun = 0, paid_in = 0, version = version - 2 WHERE id = 1');
+});
+
 const seeds = often(3, 40, 'LEASES');
 const first = Number(process.env.LEASES_SEED ?? 1);
 

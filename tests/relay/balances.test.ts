@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { noAllowance } from '../../server/billing/balances/allowance.ts';
-import { Balances } from '../../server/billing/balances/money.ts';
+import { Balances, createMoney } from '../../server/billing/balances/money.ts';
+import { createMemory } from '../../server/billing/balances/shared-memory.ts';
+import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -283,4 +285,53 @@ test('what a user paid in grows with top-ups, counts none twice and lowers with 
   expect(account.paidIn()).toBe(70);
   accounts.observeUser(user(2, 10));
   expect(balances.account(2, 0).paidIn()).toBe(0);
+});
+
+test('on one of several machines, what is owed follows the ledger, in whichever order statements and movements arrive', () => {
+  const accountState = (version: number, overrun: number, paidIn = 0) => ({ version, overrun, paidIn });
+  const begin = () => {
+    const money = createMoney(createMemory(1), undefined, {
+      epoch: () => 1,
+      isValid: () => true,
+      remainingMs: () => 1,
+    });
+    const balances = new Balances(money);
+    const { accounts } = money;
+    accounts.observeUser({ ...user(1, 100, 5), overrun: 7 });
+    const leased = createLeasedBalances(money);
+    return {
+      account: balances.account(1, 0),
+      moved: (version: number, overrun: number) =>
+        accounts.credit({ kind: 'balance', userId: 1, delta: overrun, version, overrun }),
+      granted: (amount: number, ...stated: Parameters<typeof accountState>) =>
+        leased.addLease({ kind: 'account', userId: 1, id: 1 }, amount, accountState(...stated)),
+      row: (version: number, overrun: number, paidIn: number) =>
+        accounts.observeUser({ ...user(1, 100, version), overrun, paidIn }),
+    };
+  };
+  // Two machines made the user owe 10 and 20; a third top-up paid all of it back.
+  const steps = {
+    before: ({ granted }: ReturnType<typeof begin>) => granted(1, 5, 7),
+    own: ({ moved }: ReturnType<typeof begin>) => moved(7, 20),
+    between: ({ granted }: ReturnType<typeof begin>) => granted(1, 6, 17),
+    after: ({ granted }: ReturnType<typeof begin>) => granted(1, 7, 37),
+  };
+  const orders = fc.shuffledSubarray(Object.values(steps), { minLength: 4 });
+  fc.assert(
+    fc.property(orders, (order) => {
+      const node = begin();
+      for (const step of order) step(node);
+      expect(node.account.overrun()).toBe(37);
+      expect(node.account.available()).toBe(3);
+      node.granted(0, 9, 0, 50);
+      expect([node.account.overrun(), node.account.paidIn()]).toEqual([0, 50]);
+      // The row says it as well; an older one does not.
+      node.row(11, 4, 60);
+      node.row(10, 90, 70);
+      expect([node.account.overrun(), node.account.paidIn()]).toEqual([4, 70]);
+      expect(node.account.allowance({ most: 1000, nodes: 2 })).toBe(0);
+      node.granted(5, 12, 0, 70);
+      expect(node.account.allowance({ most: 1000, nodes: 2 })).toBe(35);
+    }),
+  );
 });

@@ -7,6 +7,7 @@
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { BalanceEvent } from '../ledger/commands.ts';
+import type { AccountState } from '../ports.ts';
 import { ringCells } from './rate-windows.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 
@@ -27,6 +28,9 @@ export const UserSlot = {
   lineWaits: 10,
   /** All top-ups that this machine has learned of. It only grows. */
   paidIn: 12,
+  /** `accounts.version` for which `overrun` was stated, and that of the last movement of this machine that it has learned of. */
+  statedAt: 13,
+  movedAt: 14,
 } as const;
 /** Cells of a key's slot. Those from `used` to `budgetHeld`, and the line, are changed under its user's lock alone. */
 export const KeySlot = {
@@ -104,10 +108,27 @@ export interface Accounts {
 export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimited' | 'limits'>): boolean =>
   unlimited && (limits === null || (limits.dayBudget === 0 && limits.monthBudget === 0));
 
+const accountStateOf = ({ balanceVersion: version, overrun, paidIn = 0 }: UserSnapshot): AccountState => ({
+  version,
+  overrun,
+  paidIn,
+});
+
 /** Movements included in a user's balance: those up to `version`, and these that arrived early. */
 interface Seen {
   version: number;
   readonly early: Set<number>;
+}
+
+/**
+ * Under the user's lock. Statements and movements come from different threads, in any order: a statement from before a movement
+ * that is known here is old, and a movement that a statement includes does not count again.
+ */
+export function takeAccountState(memory: Memory, slot: number, { version, overrun, paidIn }: AccountState): void {
+  if (paidIn > memory.get(slot + UserSlot.paidIn)) memory.set(slot + UserSlot.paidIn, paidIn);
+  if (version < Math.max(memory.get(slot + UserSlot.statedAt), memory.get(slot + UserSlot.movedAt))) return;
+  memory.put(slot + UserSlot.overrun, overrun);
+  memory.put(slot + UserSlot.statedAt, version);
 }
 
 /**
@@ -150,7 +171,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     while (known.early.delete(known.version + 1)) known.version++;
     const { add } = memory;
     if (!leased) add(slot + UserSlot.balance, event.delta);
-    add(slot + UserSlot.overrun, event.overrun ?? 0);
+    if (version > memory.get(slot + UserSlot.statedAt)) add(slot + UserSlot.overrun, event.overrun ?? 0);
+    if (version > memory.get(slot + UserSlot.movedAt)) memory.put(slot + UserSlot.movedAt, version);
     paidIn(slot, event);
     if (event.token === undefined) return;
     const key = tokens.get(event.token.id);
@@ -164,10 +186,15 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
       return;
     }
+    whenFree(slot, () => apply(slot, event));
+  };
+
+  /** Under the user's lock, at once where no other thread has it. */
+  const whenFree = (slot: number, step: () => void): void => {
     const stripe = userStripe(slot);
     // Another thread may have died holding it, and this thread recovers dead threads: it must not wait for them.
-    if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => credit(event), timeoutMs);
-    apply(slot, event);
+    if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => whenFree(slot, step), timeoutMs);
+    step();
     memory.release(stripe);
   };
 
@@ -224,6 +251,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
         // The user is back: what is open still counts, so the row's balance is lower than the slot's.
         memory.set(known + UserSlot.gone, 0);
         paidIn(known, user);
+        if (leased) whenFree(known, () => takeAccountState(memory, known, accountStateOf(user)));
         return;
       }
       const slot = memory.allocate(slotCells);
@@ -232,6 +260,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       seen.set(user.id, { version: user.balanceVersion, early: new Set() });
       users.set(user.id, slot);
       memory.set(slot + UserSlot.overrun, user.overrun);
+      memory.set(slot + UserSlot.statedAt, user.balanceVersion);
       paidIn(slot, user);
       for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);

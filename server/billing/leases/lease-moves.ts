@@ -1,11 +1,11 @@
 /** Acquires and returns leases with the ledger, in one transaction at a time; what is ordered meanwhile goes with the next. */
-import type { Grant, LeaseKind, LeaseMove, MoveOutcome } from '../ports.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState } from '../ports.ts';
 
 export interface LeaseMovesDeps {
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
-  /** What was granted is in reach. */
-  readonly raise: (kind: LeaseKind, subject: number, amount: number) => void;
+  /** What was granted is in reach. @param accountState of the account. */
+  readonly raise: (kind: LeaseKind, subject: number, amount: number, accountState?: AccountState) => void;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;
@@ -64,8 +64,8 @@ export class LeaseMoves {
       const grants = await this.#carry(moves, epoch);
       // Under another epoch they are void, whatever their outcome.
       const valid = grants !== null && epoch === this.#epoch ? grants : null;
-      for (const { account, token, granted, tokenGranted } of valid ?? []) {
-        if (granted > 0) this.#deps.raise('account', account, granted);
+      for (const { account, token, granted, tokenGranted, accountState } of valid ?? []) {
+        if (granted > 0 || accountState !== undefined) this.#deps.raise('account', account, granted, accountState);
         if (tokenGranted > 0) this.#deps.raise('token', token, tokenGranted);
       }
       for (const [index, reply] of replies.entries()) reply(valid?.[index] ?? null);

@@ -5,7 +5,8 @@
 
 import type { Money } from '../balances/money.ts';
 import { userStripe } from '../balances/shared-memory.ts';
-import { KeySlot, UserSlot } from '../balances/slot.ts';
+import { KeySlot, takeAccountState, UserSlot } from '../balances/slot.ts';
+import type { AccountState } from '../ports.ts';
 
 /** A balance, or the limit of one of its owner's keys. */
 export interface LeaseSubject {
@@ -16,8 +17,8 @@ export interface LeaseSubject {
 }
 
 export interface Leased {
-  /** @returns false where the subject is unknown: nothing was changed. */
-  addLease(subject: LeaseSubject, amount: number): boolean;
+  /** @param accountState of the account. @returns false where the subject is unknown: nothing was changed. */
+  addLease(subject: LeaseSubject, amount: number, accountState?: AccountState): boolean;
   /** Removes up to `max` of the part that no request holds. @returns how much. */
   reclaim(subject: LeaseSubject, max: number): number;
   /** What nothing is held of. */
@@ -57,10 +58,13 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     Math.max(0, get(there) - (used === 0 ? 0 : get(used)) - Math.max(get(held), get(max)));
 
   return {
-    addLease(subject, amount) {
+    addLease(subject, amount, accountState) {
       const cells = cellsOf(subject);
       if (cells === null) return false;
-      locked(cells.stripe, () => put(cells.there, get(cells.there) + amount));
+      locked(cells.stripe, () => {
+        if (accountState !== undefined) takeAccountState(memory, accounts.user(subject.userId), accountState);
+        put(cells.there, get(cells.there) + amount);
+      });
       return true;
     },
     reclaim(subject, max) {

@@ -5,12 +5,13 @@
  */
 
 import type { Period } from '../../contract/period.ts';
-import type { Grant, LeaseKind, LeaseMove, MoveOutcome, UnspentLease } from '../ports.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState, UnspentLease } from '../ports.ts';
 import { LeaseMoves } from './lease-moves.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface LeaseStore {
-  raise(kind: LeaseKind, subject: number, amount: number): void;
+  /** @param amount may be 0. @param accountState of the account, known before any of the amount is in reach. */
+  raise(kind: LeaseKind, subject: number, amount: number, accountState?: AccountState): void;
   /** Takes out of reach what no request holds. @returns how much that was. */
   takeIdle(kind: LeaseKind, subject: number): number;
   /** All of it is void: only requests that are open go on. */
@@ -135,7 +136,8 @@ export class Leases {
   constructor(deps: LeaseDeps) {
     const { leaseStore, move, isUncertain, now, after } = deps;
     this.#deps = deps;
-    const raise = (kind: LeaseKind, subject: number, amount: number) => leaseStore.raise(kind, subject, amount);
+    const raise: LeaseStore['raise'] = (kind, subject, amount, accountState) =>
+      leaseStore.raise(kind, subject, amount, accountState);
     this.#moves = new LeaseMoves({ move, isUncertain, raise, now, after });
   }
 
