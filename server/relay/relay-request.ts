@@ -305,10 +305,10 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   private async reserveInChain(chain: Chain, parsed: ParsedRequest, principal: Principal): Promise<Reservation> {
     const { core, admission } = this;
     const run = new ChainRun(core, chain, parsed, principal);
-    const reservation = await run.begin((target) => {
+    const reservation = await run.begin(admission ?? unlimited, (target, counted) => {
       const made = new Reservation(core, {
         ...target,
-        admission: admission ?? unlimited,
+        admission: counted,
         free: false,
         owner: this,
         chain: run,

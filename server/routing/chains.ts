@@ -156,11 +156,12 @@ export function barrierTo(leaf: Leaf, { group: own, mayUse, pinnedChannel }: Cha
   return pinnedChannel !== null && leaf.channel !== null && leaf.channel !== pinnedChannel ? 'pinned' : null;
 }
 
-/** What became of a target. `conditions`: the request is not what it is for. `turn`: another model must not go on with a signed thought. `not_after`: nothing failed that it waits for. */
+/** What became of a target. `limits`: those of its group, or of the key, are reached. `conditions`: the request is not what it is for. `turn`: another model must not go on with a signed thought. `not_after`: nothing failed that it waits for. */
 export type TargetOutcome =
   | 'served'
   | 'failed'
   | 'uncovered'
+  | 'limits'
   | 'no_price'
   | 'conditions'
   | 'turn'
@@ -276,10 +277,15 @@ export class ChainWalk {
     this.report(outcome);
   }
 
-  failed(failure: TargetFailure): void {
+  /** Its group, or the key, may make no more requests now: for the targets behind it as if its upstream had said so. */
+  limited(): void {
+    this.failed('rate_limited', 'limits');
+  }
+
+  failed(failure: TargetFailure, outcome: 'failed' | 'limits' = 'failed'): void {
     const { current } = this;
     if (current === null) return;
-    this.report('failed');
+    this.report(outcome);
     this.failures.set(current, failure);
     this.failure = failure;
     this.lastFailed = current;

@@ -71,7 +71,10 @@ test('a caller rejected for lack of money counts at no other machine of the site
     rates: () => [],
     rollBack: () => void messages.push('withdrawn'),
   };
-  gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });
+  gateway = await createTestGateway({
+    quota: 0,
+    relay: { rates: { enter: async () => visit, enterTarget: async () => null } },
+  });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
   expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 403, code: 'user_exhausted' });

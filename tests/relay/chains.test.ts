@@ -52,6 +52,7 @@ afterEach(async () => {
   for (const { id } of all) await gateway.services.virtualModels.update(id, { targets: [{ model: 'x' }] });
   for (const { id } of all) await gateway.services.virtualModels.remove(id);
   await gateway.option('RetryTimes', '0');
+  await gateway.option('GroupLimits', '{}');
 });
 
 test('the first target serves, under its own name and at its own price', async () => {
@@ -461,6 +462,128 @@ test('what an upstream keeps is continued at its channel, where a target before 
   });
   expect(await respond()).toEqual([200, second]);
   expect(await respond({ previous_response_id: 'resp_1' })).toEqual([200, second]);
+});
+
+let groups = 0;
+/** Targets in a group that the key is not in, with windows of its own. @returns a key of that group. */
+async function limited(limits: Readonly<Record<string, number>>): Promise<{ vip: string; own: string }> {
+  const vip = `vip${++groups}`;
+  await gateway.option('GroupRatio', JSON.stringify({ default: 1, [vip]: 1 }));
+  await gateway.option('UserUsableGroups', JSON.stringify({ default: 'd', [vip]: 'v' }));
+  await gateway.option('GroupLimits', JSON.stringify({ [vip]: limits }));
+  await gateway.sync();
+  return { vip, own: (await gateway.token({ group: vip })).key };
+}
+const outcomes = async (): Promise<readonly unknown[]> => {
+  const { admin_info: info } = (await detailsOf()) as { admin_info?: { chain: readonly { outcome: string }[] } };
+  return info?.chain.map(({ outcome }) => outcome) ?? [];
+};
+
+test("requests a minute of a target's group hold for keys of other groups, and count together with its own", async () => {
+  const { vip, own } = await limited({ rpm: 2 });
+  await open([cheap], { [cheap]: vip });
+  await chain([{ model: cheap, group: vip }]);
+  expect((await ask()).status).toBe(200);
+  expect((await ask({ key: own, body: { model: cheap } })).status).toBe(200);
+  const refused = await ask();
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining(`group ${vip}`)]);
+  expect((await ask({ key: own, body: { model: cheap } })).status).toBe(429);
+  expect(called()).toEqual([cheap, cheap]);
+  expect(await row()).toMatchObject({ quota: expect.any(Number) });
+});
+
+test("a target whose group's limits are reached is passed over, before anything is sent and after a failure", async () => {
+  const { vip } = await limited({ rpm: 1 });
+  const last = 'gpt-4.1';
+  await open([dear, cheap, last], { [cheap]: vip });
+  await chain([{ model: dear }, { model: cheap, group: vip }, { model: last }]);
+  answers.set(dear, failing(404));
+  expect((await ask()).status).toBe(200);
+  expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([dear, cheap, dear, last]);
+  await row();
+  expect(await outcomes()).toEqual(['failed', 'limits', 'served']);
+  upstream.requests.length = 0;
+  await gateway.services.virtualModels.create({
+    name: 'first',
+    targets: [{ model: cheap, group: vip }, { model: last }],
+  });
+  await gateway.sync();
+  expect((await ask({ body: { model: 'first' } })).status).toBe(200);
+  expect(called()).toEqual([last]);
+  await row();
+  expect(await outcomes()).toEqual(['limits', 'served']);
+});
+
+test("what runs in a target's group counts there until it ends, however it ends", async () => {
+  const { vip, own } = await limited({ concurrency: 1 });
+  await open([cheap, dear], { [cheap]: vip });
+  await chain([{ model: cheap, group: vip }]);
+  const plain = () => ask({ key: own, body: { model: cheap } });
+  const gate = Promise.withResolvers<void>();
+  answers.set(cheap, async (response, received) => {
+    await gate.promise;
+    await good(response, received);
+  });
+  const first = ask();
+  await expect.poll(called, { timeout: 2000, interval: 5 }).toEqual([cheap]);
+  expect((await plain()).status).toBe(429);
+  expect((await ask()).status).toBe(429);
+  gate.resolve();
+  expect((await first).status).toBe(200);
+  answers.set(cheap, failing(400, 'bad temperature'));
+  expect((await ask()).status).toBe(400);
+  answers.delete(cheap);
+  expect((await plain()).status).toBe(200);
+  // It was let in by the group, and could not pay: it never ran there.
+  const { key: poor } = await gateway.token({ unlimited_quota: false, remain_quota: 0 });
+  expect((await ask({ key: poor })).status).toBe(403);
+  expect((await plain()).status).toBe(200);
+  // What left the group for another target runs there no more.
+  const [made] = await gateway.services.virtualModels.list();
+  await gateway.services.virtualModels.update(made?.id ?? 0, {
+    targets: [{ model: cheap, group: vip }, { model: dear }],
+  });
+  await gateway.sync();
+  const other = Promise.withResolvers<void>();
+  answers.set(cheap, failing(404));
+  answers.set(dear, async (response, received) => {
+    await other.promise;
+    await good(response, received);
+  });
+  upstream.requests.length = 0;
+  const moved = ask();
+  await expect.poll(called, { timeout: 2000, interval: 5 }).toEqual([cheap, dear]);
+  answers.delete(cheap);
+  expect((await plain()).status).toBe(200);
+  other.resolve();
+  expect((await moved).status).toBe(200);
+});
+
+test("tokens a minute of a target's group are taken for the target, and what was used stays", async () => {
+  const { vip, own } = await limited({ tpm: 1000 });
+  await open([cheap], { [cheap]: vip });
+  await chain([{ model: cheap, group: vip }]);
+  answers.set(cheap, (response) => sendJson(response, completion(800, 200)));
+  const first = await ask();
+  expect([first.status, first.headers.get('x-ratelimit-limit-tokens')]).toEqual([200, '1000']);
+  expect((await ask()).status).toBe(429);
+  expect((await ask({ key: own, body: { model: cheap } })).status).toBe(429);
+  expect(called()).toEqual([cheap]);
+});
+
+test("the key's own group counts a virtual model's request once, and groups without limits count nothing", async () => {
+  const { vip, own } = await limited({ rpm: 2 });
+  await open([cheap, dear], { [cheap]: vip });
+  await chain([
+    { model: cheap, group: vip },
+    { model: dear, group: 'default' },
+  ]);
+  expect((await ask({ key: own })).status).toBe(200);
+  expect((await ask({ key: own })).status).toBe(200);
+  expect((await ask({ key: own })).status).toBe(429);
+  for (let at = 0; at < 3; at++) expect((await ask()).status).toBe(200);
+  expect(called()).toEqual([cheap, cheap, dear, dear, dear]);
 });
 
 test('a virtual model that is disabled, or changed, is so for the next request', async () => {

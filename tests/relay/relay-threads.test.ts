@@ -191,7 +191,9 @@ function heldBy(memory: Memory, regions: readonly number[]) {
   for (const first of regions)
     for (const row of rowsIn(first)) {
       if (memory.get(row + Row.state) !== RowState.open) continue;
-      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += memory.get(row + Row[name]);
+      const get = (name: keyof typeof sum) => memory.get(row + Row[name]);
+      for (const name of Object.keys(sum) as (keyof typeof sum)[])
+        sum[name] += name === 'groupRuns' ? Math.sign(get(name)) : get(name);
     }
   return sum;
 }

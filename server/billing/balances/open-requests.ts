@@ -14,11 +14,11 @@ export const Row = {
   budgetHeld: 3,
   /** Of the settlement that was sent, -1 = nothing was used. */
   charged: 4,
-  /** Counted among those under way of its token and its group. */
+  /** 1 = counted among those under way of its token. */
   tokenRuns: 5,
+  /** Slots of the groups where it counts among those under way: the key's, and that of a virtual model's target. 0 = in none. */
   groupRuns: 6,
-  /** Slot of the group. */
-  group: 7,
+  targetRuns: 7,
   /** Slots of the user and the token. */
   user: 8,
   token: 9,

@@ -12,8 +12,10 @@ import { conversationKey, conversationName, keptIds } from '../routing/affinity.
 import { isOurs } from '../shared/defect.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 import type { RelayState } from '../state/state.ts';
+import type { Admission } from './limits.ts';
 import type { ChainTargetRequest, RequestChain, Reservation } from './reservation.ts';
 import { planFor, type ReserveCore, reserve } from './reserve.ts';
+import { TargetAdmission } from './target-admission.ts';
 
 /** No channel can serve the target. */
 const notServed: ReadonlySet<string> = new Set([
@@ -32,6 +34,9 @@ const tooDear: ReadonlySet<string> = new Set([
   'token_budget_day',
   'token_budget_month',
 ]);
+
+/** Another target's group may have room, or the target may take fewer tokens. */
+const tooMany: ReadonlySet<string> = new Set(['limit_rpm', 'limit_tpm', 'limit_concurrency']);
 
 /** Whether a user may use a group besides that of the key. */
 export const mayUseGroup = ({ settings }: Pick<RelayState, 'settings'>, userGroup: string, group: string): boolean =>
@@ -61,6 +66,8 @@ export class ChainRun implements RequestChain {
   /** What the last target that could not be planned or covered was refused with. */
   private refused: unknown = null;
   private waitingSinceMs: number | null = null;
+  /** null = no group of a target has limits besides the key's. */
+  private targetAdmission: TargetAdmission | null = null;
   /** Names the conversation that stays with its target. */
   private readonly conversation: string | null;
 
@@ -105,17 +112,29 @@ export class ChainRun implements RequestChain {
     return this.next();
   }
 
-  /** Holds for the first target that can be covered. @throws AppError as plan and reserve do, of the last one that was refused. */
-  async begin(make: (target: ChainTargetRequest) => Reservation): Promise<Reservation> {
+  /** Holds for the first target that can be covered. @param own the request's, in the key's group. @throws AppError as plan and reserve do, of the last one that was refused. */
+  async begin(
+    own: Admission,
+    make: (target: ChainTargetRequest, admission: Admission) => Reservation,
+  ): Promise<Reservation> {
+    const { core, walk } = this;
+    const { group } = this.principal;
+    const isLimited = (leaf: Leaf) => walk.groupOf(leaf) !== group && core.limits.countsIn(walk.groupOf(leaf));
+    const inGroups = walk.reachable.some(isLimited) ? new TargetAdmission(core, own, group) : null;
+    this.targetAdmission = inGroups;
     for (let target = this.next(); target !== null; target = this.next()) {
-      const reservation = make(target);
+      inGroups?.aim(target.principal);
+      const reservation = make(target, inGroups ?? own);
       try {
-        await reserve(this.core, reservation);
+        await reserve(core, reservation);
         return reservation;
       } catch (error) {
-        if (!(error instanceof AppError) || !tooDear.has(error.code)) throw error;
+        inGroups?.withdraw();
+        if (!(error instanceof AppError)) throw error;
+        if (tooDear.has(error.code)) walk.skipped('uncovered');
+        else if (tooMany.has(error.code)) walk.limited();
+        else throw error;
         this.refused = error;
-        this.walk.skipped('uncovered');
       }
     }
     if (this.refused !== null) throw this.refused;
@@ -129,8 +148,11 @@ export class ChainRun implements RequestChain {
     this.walk.failed(kind);
     try {
       for (let target = this.next(); target !== null; target = this.next()) {
-        if (await reservation.retarget(target)) return true;
-        this.walk.skipped('uncovered');
+        this.targetAdmission?.aim(target.principal);
+        const passedOver = await reservation.retarget(target);
+        if (passedOver === null) return true;
+        if (passedOver === 'limits') this.walk.limited();
+        else this.walk.skipped(passedOver);
       }
     } catch (error) {
       // The failure before it is what the client is told.

@@ -34,10 +34,10 @@ export interface Requested {
 export interface Admission {
   /** Its row, where it was counted together with one. */
   readonly open: OpenRequest;
-  /** Set where the whole site counts it. */
-  readonly site: SiteVisit | undefined;
-  /** Takes its tokens, all of them or none; what it took before, for another target, comes back. @throws AppError limit_tpm */
-  reserve(requested: Requested): void;
+  /** What precedes `reserve` where the whole site counts. @returns null = nothing has to be waited for. @throws AppError limit_* */
+  reserveAtSite(requested: Requested): Promise<void> | null;
+  /** Takes its tokens, all of them or none; what it took before, for another target, comes back. @param open its row; absent = it has none. @throws AppError limit_* */
+  reserve(requested: Requested, open?: OpenRequest): void;
   /** Gives back what `reserve` took. */
   release(): void;
   /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not counted yet. @throws AppError limit_* */
@@ -52,7 +52,7 @@ export interface Admission {
 /** Nothing counts this request. */
 export const unlimited: Admission = {
   open: noRow,
-  site: undefined,
+  reserveAtSite: () => null,
   reserve: () => undefined,
   release: () => undefined,
   turn: () => undefined,
@@ -85,8 +85,9 @@ interface Scope {
   readonly requests: number;
   readonly tokens: number;
   readonly limits: RateLimits;
-  /** Cell of the row: the request counts among those under way here. */
+  /** Cell of the row, and what it holds while the request counts among those under way here. */
   readonly runs: number;
+  readonly marks: number;
   /** Tokens that the request has reserved here. */
   taken: number;
   /** When it took what was left instead of all that it may use, 0 = it did not. */
@@ -148,6 +149,22 @@ export class Limits {
     return admission;
   }
 
+  /** Whether requests of the group are counted. */
+  countsIn(group: string): boolean {
+    return this.state.settings.groupLimits.has(group);
+  }
+
+  /** Counts it in the caller's group alone: that of a virtual model's target. @throws AppError limit_* */
+  enterTarget({ user, group }: Principal, { open = noRow, site }: Entering): Admission {
+    const limits = this.state.settings.groupLimits.get(group);
+    const scope = limits === undefined ? null : this.groupScope(group, limits, Row.targetRuns);
+    if (scope === null) return unlimited;
+    const counted = { slot: this.money.accounts.user(user.id), counted: 0, rule: null };
+    const admission = new CountedAdmission(this, [scope], counted, open, site);
+    admission.enter();
+    return admission;
+  }
+
   /** This machine's part of a limit. Each machine admits one at least: a limit below the number of machines is exceeded by these. */
   share(limit: number, of: keyof NodeCount): number {
     const among = this.nodes?.()[of] ?? 1;
@@ -161,18 +178,25 @@ export class Limits {
   }
 
   private scopesOf({ token, group }: Principal, { groupLimits }: RelaySettings): readonly Scope[] {
-    const { accounts } = this.money;
-    const scopes: Scope[] = [];
-    const add = (name: string, slot: number, limits: RateLimits, runs: number) => {
-      const requests = accounts.ratesOf(slot);
-      if (requests === 0) return;
-      scopes.push({ name, slot, requests, tokens: requests + ringCells, limits, runs, taken: 0, cappedMs: 0 });
-    };
-    if (token !== null && token.limits !== null)
-      add(`API key ${token.name}`, accounts.seenToken(token), token.limits, Row.tokenRuns);
-    const ofGroup = groupLimits.get(group);
-    if (ofGroup !== undefined) add(`group ${group}`, accounts.group(group), ofGroup, Row.groupRuns);
-    return scopes;
+    const ofKey =
+      token === null || token.limits === null
+        ? null
+        : this.scopeAt(`API key ${token.name}`, this.money.accounts.seenToken(token), token.limits, Row.tokenRuns, 1);
+    const limits = groupLimits.get(group);
+    const ofGroup = limits === undefined ? null : this.groupScope(group, limits, Row.groupRuns);
+    return [ofKey, ofGroup].filter((scope) => scope !== null);
+  }
+
+  private groupScope(group: string, limits: RateLimits, runs: number): Scope | null {
+    const slot = this.money.accounts.group(group);
+    return this.scopeAt(`group ${group}`, slot, limits, runs, slot);
+  }
+
+  /** @returns null = nothing can be counted there. */
+  private scopeAt(name: string, slot: number, limits: RateLimits, runs: number, marks: number): Scope | null {
+    const requests = this.money.accounts.ratesOf(slot);
+    if (requests === 0) return null;
+    return { name, slot, requests, tokens: requests + ringCells, limits, runs, marks, taken: 0, cappedMs: 0 };
   }
 }
 
@@ -218,9 +242,9 @@ class CountedAdmission implements Admission {
     private readonly scopes: readonly Scope[],
     private readonly user: CountedUser,
     readonly open: OpenRequest,
-    readonly site: SiteVisit | undefined,
+    private readonly site: SiteVisit | undefined,
   ) {
-    this.group = scopes.find(({ runs }) => runs === Row.groupRuns)?.slot ?? 0;
+    this.group = scopes.find(({ runs }) => runs !== Row.tokenRuns)?.slot ?? 0;
   }
 
   /** @throws AppError limit_* */
@@ -235,14 +259,16 @@ class CountedAdmission implements Admission {
         if (site === undefined) this.checkRates(scope, now);
       }
       this.visit(now, site !== undefined);
-      for (const { requests, slot, runs } of scopes) {
+      for (const { requests, slot, runs, marks } of scopes) {
         windows.add(requests, 1, now);
         memory.add(slot + RateSlot.running, 1);
-        if (open.row === 0) continue;
-        memory.put(open.row + runs, 1);
-        if (runs === Row.groupRuns) memory.put(open.row + Row.group, slot);
+        if (open.row !== 0) memory.put(open.row + runs, marks);
       }
     });
+  }
+
+  reserveAtSite({ tokens, output = 0 }: Requested): Promise<void> | null {
+    return this.site?.reserve(tokens, output) ?? null;
   }
 
   reserve(requested: Requested): void {

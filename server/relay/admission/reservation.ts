@@ -148,6 +148,9 @@ const unknownEnd: Omit<Finish, 'prices' | 'channel'> = {
   dropped: [],
 };
 
+/** Why a target cannot be gone on to; null = it can. */
+export type PassedOver = 'uncovered' | 'limits' | null;
+
 export class Reservation {
   readonly chain: RequestChain | null;
   readonly admission: Admission;
@@ -347,12 +350,14 @@ export class Reservation {
 
   /**
    * Goes on to another target, before anything was delivered: what that may cost at most is held first, and what is held for
-   * the one before it stays. @returns false = it cannot be covered, or the rates do not allow it: the target stays as it was.
+   * the one before it stays. @returns null = it does; else the target stays as it was.
    */
-  async retarget({ parsed, principal, plan }: ChainTargetRequest): Promise<boolean> {
+  async retarget({ parsed, principal, plan }: ChainTargetRequest): Promise<PassedOver> {
     // A stream that held a part of what it may cost holds all of it from here on: it was not let in for this target.
-    if ((await this.coverTarget(plan.max, null)) !== null || !(this.free || this.reserveUpTo(plan.max))) return false;
-    if (this.finished !== null || !(await this.isWithinRates(plan))) return false;
+    if ((await this.coverTarget(plan.max, null)) !== null || !(this.free || this.reserveUpTo(plan.max)))
+      return 'uncovered';
+    if (this.finished !== null) return 'uncovered';
+    if (!(await this.isWithinRates(plan))) return 'limits';
     this.currentRequest = parsed;
     this.currentPrincipal = principal;
     this.currentPlan = plan;
@@ -363,17 +368,18 @@ export class Reservation {
     const { model, stream: streams } = parsed;
     const { group } = principal;
     this.open.read({ model, group, streams, promptTokens, selfUse, epoch: this.epoch });
-    return true;
+    return null;
   }
 
   /** Takes the tokens of another target, in place of those of the one before it. */
   private async isWithinRates({ promptTokens, estimate: { maxTokens } }: Plan): Promise<boolean> {
     const { admission } = this;
+    const requested = { tokens: promptTokens, output: maxTokens };
     try {
-      const counted = admission.site?.reserve(promptTokens, maxTokens) ?? null;
+      const counted = admission.reserveAtSite(requested);
       if (counted !== null) await counted;
       if (this.finished !== null) return false;
-      admission.reserve({ tokens: promptTokens, output: maxTokens });
+      admission.reserve(requested, this.open);
       return true;
     } catch (error) {
       if (error instanceof AppError) return false;
@@ -411,7 +417,7 @@ export class Reservation {
     const { promptTokens, estimate, selfUse } = this.currentPlan;
     this.open = this.openRow();
     try {
-      admission.reserve({ tokens: promptTokens, output: estimate.maxTokens });
+      admission.reserve({ tokens: promptTokens, output: estimate.maxTokens }, this.open);
       const limits = principal.token?.limits ?? null;
       this.hold = account.reserve(this.held, { max, budget: max, limits, share, selfUse, open: this.open });
       if (this.hold.ok) return;

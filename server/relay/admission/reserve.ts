@@ -25,10 +25,13 @@ import { type Lack, maxWaitSeconds } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import { type Reservation, type ReservationCore, smallShare } from './reservation.ts';
 import { fewestSearches, withFewerSearches } from './search-limit.ts';
+import type { SiteRates } from './site-rates.ts';
 
 export interface ReserveCore extends ReservationCore {
   readonly state: Pick<RelayState, 'settings' | 'nodes'>;
   readonly limits: Limits;
+  /** Where all machines of a site count together; null = each for itself. */
+  readonly rates: SiteRates | null;
   readonly counter: TokenCounter;
   readonly evidence: Evidence;
   readonly planDeps: PlanDeps;
@@ -76,7 +79,7 @@ export function reserve(core: ReserveCore, reservation: Reservation): void | Pro
   reservation.reserveUnder(share);
   findEvidence(core, reservation);
   const { plan, admission } = reservation;
-  const counted = admission.site?.reserve(plan.promptTokens, plan.estimate.maxTokens) ?? null;
+  const counted = admission.reserveAtSite({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
   return counted === null ? reserveHere(core, reservation) : counted.then(() => reserveHere(core, reservation));
 }
 

@@ -21,6 +21,8 @@ export interface SiteVisit {
 export interface SiteRates {
   /** @returns null where nothing is to be counted, or the shared counter is unavailable: then this node's own share holds. @throws AppError limit_* */
   enter(principal: Principal): Promise<SiteVisit | null>;
+  /** The same in the group alone: that of a virtual model's target. */
+  enterTarget(principal: Principal): Promise<SiteVisit | null>;
 }
 
 export interface SiteRatesDeps {
@@ -157,13 +159,16 @@ interface Scope {
   readonly limits: RateLimits;
 }
 
-function scopesOf({ token, group }: Principal, settings: RelaySettings): readonly Scope[] {
-  const scopes: Scope[] = [];
-  if (token !== null && token.limits !== null)
-    scopes.push({ name: `API key ${token.name}`, key: `t${token.id}`, limits: token.limits });
-  const groupLimits = settings.groupLimits.get(group);
-  if (groupLimits !== undefined) scopes.push({ name: `group ${group}`, key: `g:${group}`, limits: groupLimits });
-  return scopes;
+function scopesOf(principal: Principal, settings: RelaySettings): readonly Scope[] {
+  const { token } = principal;
+  const ofGroup = groupScopes(principal, settings);
+  if (token === null || token.limits === null) return ofGroup;
+  return [{ name: `API key ${token.name}`, key: `t${token.id}`, limits: token.limits }, ...ofGroup];
+}
+
+function groupScopes({ group }: Principal, { groupLimits }: RelaySettings): readonly Scope[] {
+  const limits = groupLimits.get(group);
+  return limits === undefined ? [] : [{ name: `group ${group}`, key: `g:${group}`, limits }];
 }
 
 function visitWindows({ user }: Principal, settings: RelaySettings): readonly Window[] {
@@ -239,65 +244,66 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
     );
   };
 
+  const visit = async (scopes: readonly Scope[], visits: readonly Window[]): Promise<SiteVisit | null> => {
+    if (scopes.length === 0 && visits.length === 0) return null;
+    const all = await counted([
+      ...scopes.flatMap(({ name, key, limits }) => scopeWindows(name, key, limits)),
+      ...visits,
+    ]);
+    if (all === null) return null;
+    const requests = all.filter(({ window }) => window.adds !== 0);
+    const enteredMs = all[0]?.atMs ?? 0;
+    const noTokens = (): Counted[] =>
+      scopes.map(({ name, key }) => ({
+        window: tokenWindow(name, key, 0, 0, 0),
+        amount: 0,
+        held: 0,
+        atMs: enteredMs,
+        capped: false,
+      }));
+    let tokens = noTokens();
+    let over = false;
+    const end = (by: (one: Counted) => number, ofTokens: (one: Counted) => number) => {
+      if (over) return;
+      over = true;
+      change(requests, by);
+      change(tokens, ofTokens);
+    };
+    return {
+      reserve(prompt, output) {
+        if (scopes.every(({ limits }) => limits.tpm === 0)) return null;
+        const windows = scopes.map(({ name, key, limits }) =>
+          tokenWindow(name, key, limits.tpm, prompt + output, Math.max(1, prompt)),
+        );
+        // Another target is asked for: what was taken for the one before it comes back.
+        change(tokens, ({ amount }) => -amount);
+        tokens = noTokens();
+        return counted(windows).then((taken) => {
+          tokens = taken ?? noTokens();
+        });
+      },
+      rates() {
+        // What it reserved since is the later count.
+        const later = tokens.filter(({ window }) => window.max >= 0);
+        const earlier = all.filter(({ window }) => later.length === 0 || !isOfTokens(window));
+        return tightest([...earlier, ...later].flatMap(rateUse));
+      },
+      ended: (used, success) =>
+        end(
+          ({ window }) => (isGood(window) && !success ? -window.adds : 0),
+          ({ amount }) => used - amount,
+        ),
+      rollBack: () =>
+        end(
+          ({ window }) => -window.adds,
+          ({ amount }) => -amount,
+        ),
+    };
+  };
+
   return {
-    async enter(principal) {
-      const scopes = scopesOf(principal, settings());
-      const visits = visitWindows(principal, settings());
-      if (scopes.length === 0 && visits.length === 0) return null;
-      const all = await counted([
-        ...scopes.flatMap(({ name, key, limits }) => scopeWindows(name, key, limits)),
-        ...visits,
-      ]);
-      if (all === null) return null;
-      const requests = all.filter(({ window }) => window.adds !== 0);
-      const enteredMs = all[0]?.atMs ?? 0;
-      const noTokens = (): Counted[] =>
-        scopes.map(({ name, key }) => ({
-          window: tokenWindow(name, key, 0, 0, 0),
-          amount: 0,
-          held: 0,
-          atMs: enteredMs,
-          capped: false,
-        }));
-      let tokens = noTokens();
-      let over = false;
-      const end = (by: (one: Counted) => number, ofTokens: (one: Counted) => number) => {
-        if (over) return;
-        over = true;
-        change(requests, by);
-        change(tokens, ofTokens);
-      };
-      return {
-        reserve(prompt, output) {
-          if (scopes.every(({ limits }) => limits.tpm === 0)) return null;
-          const windows = scopes.map(({ name, key, limits }) =>
-            tokenWindow(name, key, limits.tpm, prompt + output, Math.max(1, prompt)),
-          );
-          // Another target is asked for: what was taken for the one before it comes back.
-          change(tokens, ({ amount }) => -amount);
-          tokens = noTokens();
-          return counted(windows).then((taken) => {
-            tokens = taken ?? noTokens();
-          });
-        },
-        rates() {
-          // What it reserved since is the later count.
-          const later = tokens.filter(({ window }) => window.max >= 0);
-          const earlier = all.filter(({ window }) => later.length === 0 || !isOfTokens(window));
-          return tightest([...earlier, ...later].flatMap(rateUse));
-        },
-        ended: (used, success) =>
-          end(
-            ({ window }) => (isGood(window) && !success ? -window.adds : 0),
-            ({ amount }) => used - amount,
-          ),
-        rollBack: () =>
-          end(
-            ({ window }) => -window.adds,
-            ({ amount }) => -amount,
-          ),
-      };
-    },
+    enter: async (principal) => visit(scopesOf(principal, settings()), visitWindows(principal, settings())),
+    enterTarget: async (principal) => visit(groupScopes(principal, settings()), []),
   };
 }
 

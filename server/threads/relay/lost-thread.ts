@@ -72,26 +72,23 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const { amount } = pending;
   if (get(Row.state) === RowState.open) {
     const charged = amount ?? 0;
-    await runExclusive(
-      deps,
-      [userStripe(get(Row.user)), ...(get(Row.group) === 0 ? [] : [groupStripe(get(Row.group))])],
-      () => {
-        const fewer = (place: number) => memory.put(place + RateSlot.running, memory.get(place + RateSlot.running) - 1);
-        if (get(Row.tokenRuns) === 1) fewer(get(Row.token));
-        if (get(Row.groupRuns) === 1) fewer(get(Row.group));
-        for (const cell of [Row.tokenRuns, Row.groupRuns]) memory.put(row + cell, 0);
-        balances.account(get(Row.userId), get(Row.tokenId)).settle({
-          reserved: get(Row.held),
-          max: get(Row.maxCost),
-          charged,
-          selfUse: get(Row.selfUse) === 1,
-          budget: get(Row.budgetHeld),
-          open: openRequestAt(memory, row),
-          failed: amount === null,
-          epoch: get(Row.epoch),
-        });
-      },
-    );
+    const groups = [get(Row.groupRuns), get(Row.targetRuns)].filter((slot) => slot !== 0);
+    await runExclusive(deps, [...new Set([userStripe(get(Row.user)), ...groups.map(groupStripe)])], () => {
+      const fewer = (place: number) => memory.put(place + RateSlot.running, memory.get(place + RateSlot.running) - 1);
+      if (get(Row.tokenRuns) === 1) fewer(get(Row.token));
+      for (const group of groups) fewer(group);
+      for (const cell of [Row.tokenRuns, Row.groupRuns, Row.targetRuns]) memory.put(row + cell, 0);
+      balances.account(get(Row.userId), get(Row.tokenId)).settle({
+        reserved: get(Row.held),
+        max: get(Row.maxCost),
+        charged,
+        selfUse: get(Row.selfUse) === 1,
+        budget: get(Row.budgetHeld),
+        open: openRequestAt(memory, row),
+        failed: amount === null,
+        epoch: get(Row.epoch),
+      });
+    });
   }
   return commandFor(deps, row, pending);
 }
