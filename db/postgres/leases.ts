@@ -1,5 +1,5 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
-import type { Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState } from '../../server/billing/ports.ts';
+import type { AccountState, Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../../server/billing/ports.ts';
 import type { Period } from '../../server/contract/period.ts';
 import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';

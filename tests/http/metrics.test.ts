@@ -7,7 +7,7 @@ import { parse as parseYaml } from 'yaml';
 import { metricsAddress, serveMetrics } from '../../server/observability/metrics/listener.ts';
 import { createExposition, metricNames } from '../../server/observability/metrics/text-format.ts';
 import { createStats, durationBounds } from '../../server/relay/shared/stats.ts';
-import type { ChainStep } from '../../server/routing/chains.ts';
+import type { ChainStep, TargetOutcome } from '../../server/routing/chains.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -84,6 +84,14 @@ test('targets of virtual models are counted by what became of them, and nothing 
     of('last', 'served'),
   ]);
   await failing.stop();
+});
+
+test('a target that was passed over counts by why, and one that was not meant does not', () => {
+  const stats = createStats();
+  const outcomes: readonly TargetOutcome[] = ['limits', 'uncovered', 'no_price', 'served', 'conditions', 'group'];
+  const step = (outcome: TargetOutcome) => ({ leaf: { model: 'm' }, group: 'default', outcome });
+  stats.chainEnded('coder', outcomes.map(step) as unknown as readonly ChainStep[]);
+  expect(stats.read().targets.map(({ result }) => result)).toEqual(['limits', 'uncovered', 'no_price', 'served']);
 });
 
 test('at most 2000 series of targets are kept, and what is beyond counts as one', () => {

@@ -1,5 +1,5 @@
 /** Acquires and returns leases with the ledger, in one transaction at a time; what is ordered meanwhile goes with the next. */
-import type { Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState } from '../ports.ts';
+import type { AccountState, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../ports.ts';
 
 export interface LeaseMovesDeps {
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;

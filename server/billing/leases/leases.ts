@@ -5,7 +5,7 @@
  */
 
 import type { Period } from '../../contract/period.ts';
-import type { Grant, LeaseKind, LeaseMove, MoveOutcome, AccountState, UnspentLease } from '../ports.ts';
+import type { AccountState, Grant, LeaseKind, LeaseMove, MoveOutcome, UnspentLease } from '../ports.ts';
 import { LeaseMoves } from './lease-moves.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */

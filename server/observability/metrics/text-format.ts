@@ -119,7 +119,7 @@ function traffic({ relayThreads, quotaPerUnit }: SiteStats): Family[] {
     family(
       'gateway_chain_targets_total',
       'counter',
-      'Targets of virtual models that requests came to, by result: served, why it failed, uncovered or no_price.',
+      'Targets of virtual models that requests came to, by result: served, why it failed, uncovered, limits or no_price.',
       relayThreads.flatMap(({ thread, stats }) =>
         stats.targets.map(({ virtualModel, model, result, count }) => ({
           labels: { virtual_model: virtualModel, model, result, relay: String(thread) },

@@ -37,7 +37,7 @@ export interface TargetCount {
   readonly virtualModel: string;
   readonly model: string;
   /** `failed` is counted by what failed. */
-  readonly result: 'served' | 'uncovered' | 'no_price' | TargetFailure;
+  readonly result: 'served' | 'uncovered' | 'limits' | 'no_price' | TargetFailure;
   count: number;
 }
 
@@ -138,7 +138,7 @@ export function createStats(): Stats {
     chainEnded(virtualModel, steps) {
       for (const { leaf, outcome, failure } of steps)
         if (outcome === 'failed') count(virtualModel, leaf.model, failure ?? 'unavailable');
-        else if (outcome === 'served' || outcome === 'uncovered' || outcome === 'no_price')
+        else if (outcome === 'served' || outcome === 'uncovered' || outcome === 'limits' || outcome === 'no_price')
           count(virtualModel, leaf.model, outcome);
     },
     ended(sample) {
