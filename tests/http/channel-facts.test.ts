@@ -70,6 +70,7 @@ test('routes say what is not sent, for the model as the upstream calls it', asyn
 
 interface Report {
   readonly calls: number;
+  readonly dialect: string;
   readonly dollars: number | null;
   readonly spent: number | null;
   readonly lines: readonly {
@@ -82,26 +83,41 @@ interface Report {
   }[];
 }
 
-const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
-const typeOf = { 'openai-chat': 1, 'openai-responses': 1, 'anthropic-messages': 14 };
+/** Twelve upstreams: what each is asked in, its type, and in which words it refuses. */
+const kinds = [
+  ['openai-chat', 1, 'param'],
+  ['openai-chat', 20, 'quotes'],
+  ['openai-chat', 8, 'text'],
+  ['openai-responses', 1, 'quotes'],
+  ['openai-responses', 8, 'param'],
+  ['anthropic-messages', 14, 'place'],
+  ['anthropic-messages', 14, 'message'],
+  ['gemini-generate', 24, 'google'],
+  ['gemini-generate', 24, 'param'],
+  ['cohere-chat', 34, 'message'],
+  ['ollama-chat', 4, 'text'],
+  ['ollama-chat', 4, 'param'],
+] as const;
 
 test('differences that are planted in an upstream are all found, none is invented, and no more is spent than was said', async () => {
   const random = randomOf(20261129);
   const before = (await gateway.logs()).length;
-  for (const dialect of dialects) {
-    const ids = (probeFormOf(dialect)?.questions ?? []).map((question) => question.id).filter((one) => one !== 'plain');
+  for (const [dialect, type, manner] of kinds) {
+    const ids = probeFormOf(dialect)
+      .questions.map((question) => question.id)
+      .filter((one) => one !== 'plain');
     const planted = ids.toSorted(() => random() - 0.5).slice(0, 5);
-    upstream.script(
-      choosyUpstream(new Set(planted), (['param', 'quotes', 'place'] as const)[dialects.indexOf(dialect)] ?? 'param'),
-    );
+    upstream.script(choosyUpstream(new Set(planted), manner));
     const setting = JSON.stringify({ dialect });
-    const channel = await gateway.channel(upstream.url, { type: typeOf[dialect], models: 'm', setting });
+    const channel = await gateway.channel(upstream.url, { type, models: 'm', setting });
     const plan = (await call('channel.probe_plan', { id: channel })) as Report;
     const report = (await call('channel.probe', { id: channel })) as Report;
     const found = report.lines.filter(({ upstream: taken }) => taken === 'refused').map(({ question }) => question);
     expect([dialect, found.toSorted()]).toEqual([dialect, planted.toSorted()]);
     expect(report.lines.filter(({ upstream: taken }) => taken === 'unclear')).toEqual([]);
-    expect(report.lines).toHaveLength(plan.calls);
+    for (const { question, upstream: taken, words } of report.lines)
+      expect([question, words.includes(question)]).toEqual([question, taken === 'refused']);
+    expect([plan.dialect, report.lines.length]).toEqual([dialect, plan.calls]);
     expect(report.spent).toBeGreaterThan(0);
     expect(report.spent).toBeLessThanOrEqual(plan.dollars ?? 0);
     const facts = report.lines.flatMap((line) => (line.member === '' ? [] : [{ model: 'm', member: line.member }]));
@@ -112,7 +128,7 @@ test('differences that are planted in an upstream are all found, none is invente
   // Nobody pays for it, and the channels that were made for it are gone.
   const rows = (await gateway.logs()).slice(0, -before || undefined);
   expect(rows.every(({ quota }) => quota === 0)).toBe(true);
-  expect((await gateway.services.channels.list({}, 0, 100)).total).toBe(4);
+  expect((await gateway.services.channels.list({}, 0, 100)).total).toBe(kinds.length + 1);
   upstream.script(ok);
 });
 
@@ -171,6 +187,26 @@ test('an upstream that fails by itself leaves a question open', async () => {
     differs: false,
   });
   upstream.script(ok);
+});
+
+test('a dialect that the provider does not serve is not asked, though the channel names it', async () => {
+  const named = (dialect: string) =>
+    gateway.channel(upstream.url, { type: 8, models: 'm', setting: JSON.stringify({ dialect }) });
+  expect(await call('channel.probe_plan', { id: await named('anthropic-messages') })).toMatchObject({
+    dialect: 'openai-chat',
+  });
+  expect(await call('channel.probe_plan', { id: await named('openai-responses') })).toMatchObject({
+    dialect: 'openai-responses',
+  });
+});
+
+test('what an upstream is asked in is what requests go out in; a wire that no client has is not asked', async () => {
+  const planAt = async (type: number, model: string) =>
+    call('channel.probe_plan', { id: await gateway.channel(upstream.url, { type, models: model }), model });
+  expect(await planAt(4, 'm')).toMatchObject({ dialect: 'ollama-chat' });
+  expect(await planAt(34, 'm')).toMatchObject({ dialect: 'cohere-chat' });
+  expect(await planAt(33, 'claude-sonnet-4-6')).toMatchObject({ dialect: 'anthropic-messages' });
+  await expect(planAt(33, 'amazon.nova-lite-v1:0')).rejects.toMatchObject({ code: 'params_invalid' });
 });
 
 test('a probe of a model without a price says so', async () => {

@@ -1,5 +1,11 @@
 /** An upstream that refuses what it was told to, in the words of three kinds of servers, and takes everything else. */
 import { probeFormOf } from '../../server/providers/knowledge/probe-questions.ts';
+import type { Plan } from '../doubles/plan.ts';
+import { sealsOf } from '../doubles/seal.ts';
+import type { Wire } from '../doubles/wire.ts';
+import { cohereWire } from '../doubles/wires/cohere.ts';
+import { generateWire } from '../doubles/wires/generate.ts';
+import { ollamaWire } from '../doubles/wires/ollama.ts';
 import { completion, type Received, type Script, sendJson, sendStream } from './upstream.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -15,21 +21,32 @@ function asks(body: unknown, members: unknown): boolean {
   return Object.entries(members).every(([name, value]) => asks((body as Members)[name], value));
 }
 
-export type Manner = 'param' | 'quotes' | 'place';
+export type Manner = 'param' | 'quotes' | 'place' | 'google' | 'message' | 'text';
 
 const refusal = (id: string, manner: Manner): unknown => {
   if (manner === 'param')
     return { error: { message: `Unsupported parameter: ${id}`, type: 'invalid_request_error', param: id } };
   if (manner === 'quotes') return { error: { message: `'${id}' is not supported`, type: 'invalid_request_error' } };
+  if (manner === 'google')
+    return {
+      error: { code: 400, message: `Invalid JSON payload received. Unknown name "${id}"`, status: 'INVALID_ARGUMENT' },
+    };
+  if (manner === 'message') return { id: 'a', message: `unknown field: ${id}` };
+  if (manner === 'text') return { error: `unknown field: ${id}` };
   return { type: 'error', error: { type: 'invalid_request_error', message: `${id}: Extra inputs are not permitted` } };
 };
 
-/** What is open to every dialect that the upstream has. */
+/** Ends of the paths of dialects that the upstream has. */
 const dialects = {
   '/chat/completions': 'openai-chat',
   '/responses': 'openai-responses',
   '/messages': 'anthropic-messages',
+  ':generateContent': 'gemini-generate',
+  ':streamGenerateContent': 'gemini-generate',
+  '/v2/chat': 'cohere-chat',
+  '/api/chat': 'ollama-chat',
 } as const;
+const wires = { 'gemini-generate': generateWire, 'cohere-chat': cohereWire, 'ollama-chat': ollamaWire } as const;
 
 /** @param refused ids of questions, and of dialects that are not served. */
 export function choosyUpstream(refused: ReadonlySet<string>, manner: Manner): Script {
@@ -38,13 +55,18 @@ export function choosyUpstream(refused: ReadonlySet<string>, manner: Manner): Sc
     const dialect = Object.entries(dialects).find(([end]) => path.split('?')[0]?.endsWith(end))?.[1];
     if (dialect === undefined || refused.has(dialect))
       return sendJson(response, { error: { message: 'not found' } }, 404);
-    const questions = probeFormOf(dialect)?.questions ?? [];
-    const asked = questions.filter(({ id, members }) => id !== 'plain' && asks(body, members));
+    const { questions } = probeFormOf(dialect);
+    const streamed = body.stream === true || path.includes(':streamGenerateContent');
+    const asked = questions.filter(
+      ({ id, members, streamed: byPath }) =>
+        id !== 'plain' && asks(body, members) && (byPath !== true || path.includes(':streamGenerateContent')),
+    );
     // Questions that put more in are meant by it, and not those whose members are a part of theirs.
     const meant = asked.toSorted((a, b) => JSON.stringify(b.members).length - JSON.stringify(a.members).length)[0];
     if (meant !== undefined && refused.has(meant.id)) return sendJson(response, refusal(meant.id, manner), 400);
     if (dialect === 'anthropic-messages') return answerMessages(response, body);
     if (dialect === 'openai-responses') return answerResponses(response, body);
+    if (dialect !== 'openai-chat') return answerAs(wires[dialect], response, body, streamed);
     if (body.stream !== true) return sendJson(response, completion(12, 2));
     const chunk = (delta: unknown, finish: string | null) =>
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
@@ -56,6 +78,16 @@ export function choosyUpstream(refused: ReadonlySet<string>, manner: Manner): Sc
 }
 
 type Response = Parameters<Script>[0];
+
+function answerAs(wire: Wire, response: Response, body: Members, stream: boolean): unknown {
+  const usage = { prompt: 12, cached: 0, output: 2, thought: 0 };
+  const plan: Plan = { words: ['ok'], thoughts: [], calls: [], usage };
+  const received = wire.receive(body, stream, 'm');
+  const context = { model: 'm', seals: sealsOf('choosy'), received, body, breaks: false, overCached: false };
+  if (!stream) return sendJson(response, wire.whole(plan, context));
+  response.writeHead(200, { 'content-type': wire.contentType });
+  return response.end(Buffer.concat(wire.frames(plan, context).map((frame) => Buffer.from(frame))));
+}
 
 function answerMessages(response: Response, { stream }: Members): unknown {
   const usage = { input_tokens: 12, output_tokens: 2 };

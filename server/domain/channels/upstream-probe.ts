@@ -7,16 +7,17 @@ import { highestQuotaOf } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { safeLine } from '../../contract/safe-text.ts';
 import type { ProtocolId, Usage } from '../../protocols/canonical.ts';
-import { codecFor, isProtocol } from '../../protocols/registry.ts';
-import { parseJson, record, text } from '../../protocols/shared/json.ts';
+import { allCodecs, codecFor } from '../../protocols/registry.ts';
+import { parseJson, record } from '../../protocols/shared/json.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
-import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
+import { adapterOf } from '../../providers/adapter-registry.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
 import { ownRows } from '../../providers/knowledge/own.ts';
-import { type ProbeQuestion, plainTokens, probeFormOf } from '../../providers/knowledge/probe-questions.ts';
+import { type ProbeQuestion, plainTokens, probeBody, probeFormOf } from '../../providers/knowledge/probe-questions.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { probeInput } from '../../providers/probe.ts';
+import { type Provider, supportsOperation } from '../../providers/provider.ts';
 import { mapModel } from '../../routing/candidates.ts';
 import type { ChannelFactsService } from './facts.ts';
 import type { RelayTest } from './service.ts';
@@ -85,20 +86,20 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     const provider = providerByType(row.type);
     const model = wanted || row.test_model || (row.models.split(',')[0] ?? '').trim();
     const setting = record(parseJson(row.setting)) ?? {};
-    const offered = provider === undefined ? [] : dialectsOf(operationsOf(provider)).dialects;
-    const named = text(setting.dialect) ?? provider?.protocol ?? '';
-    const dialect = isProtocol(named) ? named : offered[0];
-    const form = dialect === undefined ? undefined : probeFormOf(dialect);
-    if (provider === undefined || dialect === undefined || form === undefined || model === '')
-      throw new AppError('params_invalid', { detail: `probe: ${model} ${named}`.trim() });
     const mapping = (record(parseJson(row.model_mapping)) ?? {}) as Readonly<Record<string, unknown>>;
     const upstreamModel = mapModel(mapping, model);
+    const offered = provider === undefined ? [] : dialectsAt(provider, { baseUrl: row.base_url, model: upstreamModel });
+    // As requests do: what the provider does not serve is not the channel's dialect, whatever its settings say.
+    const named = (name: unknown) => offered.find((one) => one === name);
+    const dialect = named(setting.dialect) ?? named(provider?.protocol) ?? offered[0];
+    if (provider === undefined || dialect === undefined || model === '')
+      throw new AppError('params_invalid', { detail: `probe: ${provider?.slug ?? row.type} ${model}` });
     const { kind, thinking, limitMember } = probeInput(provider, upstreamModel);
     if (kind !== 'chat' && kind !== 'responses') throw new AppError('params_invalid', { detail: `probe: ${model}` });
     return {
       ...{ row, model, upstreamModel, provider: provider.slug, dialect, limitMember },
-      others: offered.filter((one) => one !== dialect && probeFormOf(one) !== undefined),
-      questions: form.questions,
+      others: offered.filter((one) => one !== dialect),
+      questions: probeFormOf(dialect).questions,
       limit: thinking ? thoughtLimit : shortLimit,
     };
   };
@@ -148,19 +149,26 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     readonly usage: Usage | null;
   }
 
-  const ask = async (channelId: number, subject: Subject, dialect: ProtocolId, members: object): Promise<Answer> => {
+  const ask = async (
+    channelId: number,
+    { model, limit, limitMember }: Subject,
+    dialect: ProtocolId,
+    question: ProbeQuestion,
+  ): Promise<Answer> => {
     const form = probeFormOf(dialect);
-    const { model, limit, limitMember } = subject;
-    if (form === undefined) return { found: 'unclear', words: '', usage: null };
-    const body: Record<string, unknown> = { ...form.body(model, limit, limitMember), ...members };
-    const stream = body.stream === true;
-    const request = { path: form.path(model, stream), body };
-    const result = await deps.relayTest({ channelId, model, stream, request });
-    const answer = parseJson(result.answer ?? '');
-    const usage = result.ok ? codecFor(dialect).upstream.readUsage(answer) : null;
-    if (result.ok) return { found: 'taken', words: '', usage };
-    const words = safeLine(text(record(record(answer)?.error)?.message) ?? result.message).slice(0, maxWords);
-    return { found: refusals.has(result.status ?? 0) ? 'refused' : 'unclear', words, usage };
+    const body = probeBody(form, question, { model, limit, limitMember });
+    const stream = body.stream === true || question.streamed === true;
+    const result = await deps.relayTest({
+      channelId,
+      model,
+      stream,
+      request: { path: form.path(model, stream), body },
+    });
+    const { status = 0, answer = '' } = result;
+    const { upstream } = codecFor(dialect);
+    if (result.ok) return { found: 'taken', words: '', usage: upstream.readUsage(parseJson(answer)) };
+    const words = safeLine((answer === '' ? '' : upstream.decodeError(status, answer).message) || result.message);
+    return { found: refusals.has(status) ? 'refused' : 'unclear', words: words.slice(0, maxWords), usage: null };
   };
 
   const rowsOf = (subject: Subject, { members, fact, parameter }: ProbeQuestion, known: ReadonlySet<string>) => {
@@ -192,7 +200,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
       const askWithin = async (channelId: number, of: ProtocolId, question: ProbeQuestion): Promise<Answer> => {
         const most = prices === null ? 0 : mostOf(question, subject.limit, prices);
         if (quota + most > announced + rounding) return { found: 'unclear', words: unasked, usage: null };
-        const answer = await ask(channelId, subject, of, question.members);
+        const answer = await ask(channelId, subject, of, question);
         if (prices !== null && answer.found !== 'refused')
           quota += answer.usage === null ? most : highestQuotaOf(answer.usage, prices);
         return answer;
@@ -220,6 +228,16 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
 const plainQuestion: ProbeQuestion = { id: 'plain', members: {} };
 /** Of a sum of quotas that was divided and multiplied. */
 const rounding = 1e-6;
+
+/** What requests can go out in, as it is decided for them (`routing/protocol.ts`); a wire that no client has is none. */
+function dialectsAt(provider: Provider, place: Parameters<typeof supportsOperation>[2]): readonly ProtocolId[] {
+  const { model } = place;
+  const own = adapterOf(provider.slug)?.protocol?.({ operation: 'chat', model, keyKind: 'secret' }) ?? null;
+  if (own?.wire !== undefined) return own.wire.dialect === undefined ? [] : [own.wire.dialect];
+  if (own?.dialect !== undefined) return [own.dialect];
+  const serves = (operation: string) => supportsOperation(provider, operation, place);
+  return allCodecs.filter(({ definition }) => serves(definition.chatOperation)).map(({ id }) => id);
+}
 
 /** Quota of the dearest count of its prompt, and of whole answers. */
 const mostOf = ({ tokens = 0, answers = 1 }: ProbeQuestion, limit: number, prices: Prices): number =>

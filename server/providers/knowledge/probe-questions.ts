@@ -1,13 +1,17 @@
 /** What an administrator may ask an upstream to learn what it takes: each question is a small chat with one thing more. */
+import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import { record } from '../../protocols/shared/json.ts';
 import type { ModelParameter } from '../../protocols/target.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 export interface ProbeQuestion {
   readonly id: string;
-  /** What stands in the body besides, or instead. */
+  /** What stands in the body besides, or instead; objects of both are joined. */
   readonly members: Members;
+  /** The answer is asked for in pieces, by the path. */
+  readonly streamed?: true;
   /** Fact of a channel that says that it is not taken; absent = no row of a channel can say it. */
   readonly fact?: string;
   /** What rows of models call it. */
@@ -28,6 +32,8 @@ const picture =
 const page =
   'JVBERi0xLjQKMSAwIG9iago8PCAvVHlwZSAvQ2F0YWxvZyAvUGFnZXMgMiAwIFIgPj4KZW5kb2JqCjIgMCBvYmoKPDwgL1R5cGUgL1BhZ2VzIC9LaWRzIFszIDAgUl0gL0NvdW50IDEgPj4KZW5kb2JqCjMgMCBvYmoKPDwgL1R5cGUgL1BhZ2UgL1BhcmVudCAyIDAgUiAvTWVkaWFCb3ggWzAgMCAyMDAgMTAwXSAvQ29udGVudHMgNCAwIFIgL1Jlc291cmNlcyA8PCAvRm9udCA8PCAvRjEgNSAwIFIgPj4gPj4gPj4KZW5kb2JqCjQgMCBvYmoKPDwgL0xlbmd0aCAzMiA+PgpzdHJlYW0KQlQgL0YxIDE4IFRmIDIwIDUwIFRkIChvaykgVGogRVQKZW5kc3RyZWFtCmVuZG9iago1IDAgb2JqCjw8IC9UeXBlIC9Gb250IC9TdWJ0eXBlIC9UeXBlMSAvQmFzZUZvbnQgL0hlbHZldGljYSA+PgplbmRvYmoKeHJlZgowIDYKMDAwMDAwMDAwMCA2NTUzNSBmIAowMDAwMDAwMDA5IDAwMDAwIG4gCjAwMDAwMDAwNTggMDAwMDAgbiAKMDAwMDAwMDExNSAwMDAwMCBuIAowMDAwMDAwMjQxIDAwMDAwIG4gCjAwMDAwMDAzMjMgMDAwMDAgbiAKdHJhaWxlcgo8PCAvU2l6ZSA2IC9Sb290IDEgMCBSID4+CnN0YXJ0eHJlZgozOTMKJSVFT0YK';
 const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+/** Gemini's own form of a schema knows no `additionalProperties`. */
+const openSchema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
 const user = { role: 'user', content: words };
 const middle = [
   { role: 'user', content: 'hello' },
@@ -231,6 +237,103 @@ const messages: readonly ProbeQuestion[] = [
   { id: 'top_k', members: { top_k: 5 }, fact: 'anthropic-messages:top_k', parameter: 'topK' },
 ];
 
+const geminiTool = { functionDeclarations: [{ name: 'noop', description: 'Does nothing.', parameters: openSchema }] };
+const geminiParts = (mimeType: string, data: string) => ({
+  contents: [{ role: 'user', parts: [{ text: words }, { inlineData: { mimeType, data } }] }],
+});
+/** Of https://ai.google.dev/api/generate-content#generationconfig: one member, and the fact that says that it is not taken. */
+const geminiSampling = (member: string, value: number, parameter: ModelParameter): ProbeQuestion => ({
+  id: member,
+  members: { generationConfig: { [member]: value } },
+  fact: `gemini-generate:generationConfig.${member}`,
+  parameter,
+});
+
+const gemini: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: {}, streamed: true },
+  { id: 'system instruction', members: { systemInstruction: { parts: [{ text: 'Be brief.' }] } } },
+  { id: 'tools', members: { tools: [geminiTool] }, tokens: toolTokens },
+  { id: 'picture', members: geminiParts('image/png', picture), tokens: pictureTokens },
+  { id: 'PDF', members: geminiParts('application/pdf', page), tokens: pageTokens },
+  {
+    id: 'JSON schema',
+    members: { generationConfig: { responseMimeType: 'application/json', responseSchema: openSchema } },
+    tokens: toolTokens,
+  },
+  {
+    id: 'thinking',
+    members: { generationConfig: { thinkingConfig: { thinkingLevel: 'low' } } },
+    fact: 'gemini-generate:generationConfig.thinkingConfig.thinkingLevel=low',
+  },
+  { id: 'n', members: { generationConfig: { candidateCount: 2 } }, parameter: 'candidates', answers: 2 },
+  { id: 'logprobs', members: { generationConfig: { responseLogprobs: true } } },
+  geminiSampling('temperature', 0.5, 'temperature'),
+  geminiSampling('topP', 0.9, 'topP'),
+  geminiSampling('topK', 5, 'topK'),
+  geminiSampling('seed', 1, 'seed'),
+  geminiSampling('presencePenalty', 0.1, 'presencePenalty'),
+  geminiSampling('frequencyPenalty', 0.1, 'frequencyPenalty'),
+];
+
+/** Of https://docs.cohere.com/reference/chat. */
+const cohereSampling = (member: string, value: number, parameter: ModelParameter): ProbeQuestion => ({
+  id: member,
+  members: { [member]: value },
+  fact: `cohere-chat:${member}`,
+  parameter,
+});
+
+const cohere: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: { stream: true } },
+  { id: 'tools', members: { tools: [chatTool()] }, tokens: toolTokens },
+  { id: 'strict tools', members: { tools: [chatTool()], strict_tools: true }, tokens: toolTokens },
+  { id: 'system in the middle', members: { messages: [...middle, { role: 'system', content: 'Be brief.' }, user] } },
+  {
+    id: 'picture',
+    members: chatParts({ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }),
+    tokens: pictureTokens,
+  },
+  { id: 'documents', members: { documents: ['The word is ok.'] }, tokens: toolTokens },
+  { id: 'JSON schema', members: { response_format: { type: 'json_object', json_schema: schema } }, tokens: toolTokens },
+  { id: 'thinking', members: { thinking: { type: 'enabled' } } },
+  { id: 'logprobs', members: { logprobs: true } },
+  cohereSampling('temperature', 0.5, 'temperature'),
+  cohereSampling('p', 0.9, 'topP'),
+  cohereSampling('k', 5, 'topK'),
+  cohereSampling('seed', 1, 'seed'),
+  cohereSampling('frequency_penalty', 0.1, 'frequencyPenalty'),
+  cohereSampling('presence_penalty', 0.1, 'presencePenalty'),
+];
+
+/** Of https://github.com/ollama/ollama/blob/main/docs/modelfile.md. */
+const ollamaSampling = (member: string, value: number, parameter?: ModelParameter): ProbeQuestion => ({
+  id: member,
+  members: { options: { [member]: value } },
+  fact: `ollama-chat:options.${member}`,
+  ...(parameter === undefined ? {} : { parameter }),
+});
+
+const ollama: readonly ProbeQuestion[] = [
+  { id: 'plain', members: {} },
+  { id: 'stream', members: { stream: true } },
+  { id: 'tools', members: { tools: [chatTool()] }, tokens: toolTokens },
+  { id: 'system in the middle', members: { messages: [...middle, { role: 'system', content: 'Be brief.' }, user] } },
+  { id: 'picture', members: { messages: [{ ...user, images: [picture] }] }, tokens: pictureTokens },
+  { id: 'JSON schema', members: { format: schema }, tokens: toolTokens },
+  { id: 'thinking', members: { think: true } },
+  { id: 'logprobs', members: { logprobs: true } },
+  ollamaSampling('temperature', 0.5, 'temperature'),
+  ollamaSampling('top_p', 0.9, 'topP'),
+  ollamaSampling('top_k', 5, 'topK'),
+  ollamaSampling('min_p', 0.1),
+  ollamaSampling('seed', 1, 'seed'),
+  ollamaSampling('repeat_penalty', 1.1),
+  ollamaSampling('presence_penalty', 0.1, 'presencePenalty'),
+  ollamaSampling('frequency_penalty', 0.1, 'frequencyPenalty'),
+];
+
 /** How questions of a dialect are put. */
 export interface ProbeForm {
   readonly dialect: ProtocolId;
@@ -240,7 +343,6 @@ export interface ProbeForm {
   readonly questions: readonly ProbeQuestion[];
 }
 
-/** Dialects that can be asked. */
 const forms: readonly ProbeForm[] = [
   {
     dialect: 'openai-chat',
@@ -260,8 +362,49 @@ const forms: readonly ProbeForm[] = [
     body: (model, limit) => ({ model, messages: [user], max_tokens: limit }),
     questions: messages,
   },
+  {
+    dialect: 'gemini-generate',
+    path: (model, stream) =>
+      `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`,
+    body: (_, limit) => ({
+      contents: [{ role: 'user', parts: [{ text: words }] }],
+      generationConfig: { maxOutputTokens: limit },
+    }),
+    questions: gemini,
+  },
+  {
+    dialect: 'cohere-chat',
+    path: () => '/v2/chat',
+    body: (model, limit) => ({ model, messages: [user], max_tokens: limit, stream: false }),
+    questions: cohere,
+  },
+  {
+    dialect: 'ollama-chat',
+    path: () => '/api/chat',
+    // It streams where it is not told otherwise.
+    body: (model, limit) => ({ model, messages: [user], options: { num_predict: limit }, stream: false }),
+    questions: ollama,
+  },
 ];
 
-/** @returns undefined = the dialect cannot be asked. */
-export const probeFormOf = (dialect: ProtocolId): ProbeForm | undefined =>
-  forms.find((form) => form.dialect === dialect);
+/** @throws AppError params_invalid for a dialect that cannot be asked. */
+export function probeFormOf(dialect: ProtocolId): ProbeForm {
+  const form = forms.find((one) => one.dialect === dialect);
+  if (form === undefined) throw new AppError('params_invalid', { detail: `probe: ${dialect}` });
+  return form;
+}
+
+/** The body of a question, of objects that both have the members of both. */
+export function probeBody(
+  form: ProbeForm,
+  { members }: Pick<ProbeQuestion, 'members'>,
+  asked: { readonly model: string; readonly limit: number; readonly limitMember: string },
+): Members {
+  const plain = form.body(asked.model, asked.limit, asked.limitMember);
+  const body: Record<string, unknown> = { ...plain };
+  for (const [name, value] of Object.entries(members)) {
+    const [before, own] = [record(plain[name]), record(value)];
+    body[name] = before === null || own === null ? value : { ...before, ...own };
+  }
+  return body;
+}
